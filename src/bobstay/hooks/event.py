@@ -1,0 +1,59 @@
+"""The moments at which somebody else may look in, and what they may answer."""
+
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+HookName: TypeAlias = Literal[
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PermissionRequest",
+    "UserPromptSubmit",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "SessionStart",
+    "SessionEnd",
+    "Notification",
+]
+
+
+class HookCall(Struct, frozen=True):
+    """One moment. `fields` are what this event adds to the common fields of the wire (SPEC 6.2)."""
+
+    name: HookName
+    fields: dict[str, Any]
+    subject: str = ""
+    """What a matcher is compared with: the tool's name, for tool events."""
+    tool_use_id: str = ""
+
+
+class HookOutcome(Struct, frozen=True):
+    """The answers of all hooks of one moment, strictest first."""
+
+    decision: Literal["", "allow", "deny", "ask", "defer", "block"] = ""
+    reason: str = ""
+    updated_input: dict[str, Any] | None = None
+    updated_output: Any = None
+    context: tuple[str, ...] = ()
+    """Text for the model to read beside the result or prompt."""
+    stop: bool = False
+    """`continue: false`: the run ends here."""
+    stop_reason: str = ""
+    messages: tuple[str, ...] = ()
+    """Text for the person."""
+    permission: dict[str, Any] | None = None
+    """PermissionRequest only: an answer in the shape a host would give."""
+
+
+NO_OPINION = HookOutcome()
+
+
+class Hooks(Protocol):
+    def wants(self, name: HookName, subject: str = "") -> bool:
+        """Cheap: whether any hook would be called, so that nobody builds fields in vain."""
+        ...
+
+    async def run(self, call: HookCall) -> HookOutcome: ...

@@ -1,0 +1,107 @@
+"""The one thing a model vendor's adapter must do: turn a request into a stream of events."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.model.event import (
+    BlockBegan,
+    BlockDone,
+    InputDelta,
+    MessageBegan,
+    MessageDone,
+    TextDelta,
+    ThinkingDelta,
+)
+from bobstay.model.message import Message
+
+Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
+
+
+class Request(Struct, frozen=True):
+    model: str
+    """The vendor's own name of the model, without the provider prefix."""
+    system: tuple[str, ...]
+    """Sections, most stable first; each may be a cache breakpoint."""
+    messages: tuple[Message, ...]
+    """Already repaired: legal for every vendor, roles alternating, starting with the user."""
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int = 32_000
+    thinking: Literal["off", "adaptive"] | int = "off"
+    """Off, as the model sees fit, or at most so many tokens."""
+    effort: Effort | None = None
+    betas: tuple[str, ...] = ()
+    session_id: str = ""
+    hosted_search: bool = False
+    """Offer the vendor's own web search to the model."""
+
+
+ErrorKind: TypeAlias = Literal[
+    "authentication",
+    "permission",
+    "not_found",
+    "invalid_request",
+    "prompt_too_long",
+    "image_too_large",
+    "rate_limit",
+    "quota",
+    "overloaded",
+    "server",
+    "timeout",
+    "stalled",
+    "connection",
+    "protocol",
+    "refused",
+]
+
+RETRYABLE: frozenset[ErrorKind] = frozenset(
+    {"rate_limit", "overloaded", "server", "timeout", "stalled", "connection", "protocol"}
+)
+
+
+class ProviderError(Exception):
+    """A model call failed. `kind` is the adapter's judgement, made once, by the table in `errors.py`."""
+
+    def __init__(
+        self, message: str, *, kind: ErrorKind, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.status = status
+        self.retry_after = retry_after
+        """Seconds the server asked us to wait."""
+
+    @property
+    def retryable(self) -> bool:
+        return self.kind in RETRYABLE
+
+
+class Provider(Protocol):
+    name: str
+
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """Yield `MessageBegan`, then blocks as they come, then exactly one `MessageDone`.
+
+        Each block: `BlockBegan`, its deltas, `BlockDone` at the moment the vendor says the block is complete.
+        `MessageDone.cost` is left 0: the loop prices it. One attempt; retries are the loop's business.
+
+        Raises:
+            ProviderError: the only exception that crosses this line.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
