@@ -1,0 +1,54 @@
+"""What the engine needs from outside, as narrow protocols. Assembly passes the objects."""
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from bobstay.model.event import Event, InteractionOpened
+from bobstay.permissions.access import Access, Decision
+
+
+class Answer(Struct, frozen=True):
+    """What whoever was asked said."""
+
+    allow: bool
+    message: str = ""
+    """Why not; the model reads it."""
+    input: dict[str, Any] | None = None
+    """Replaces the call's input wholly."""
+    updates: tuple[dict[str, Any], ...] = ()
+    """Changes to rules, directories or mode, in the wire's shape (SPEC 6.1)."""
+    interrupt: bool = False
+    """The whole run shall end, not only this call."""
+    by: str = "person"
+
+
+class Gate(Protocol):
+    """Whoever answers interactions: a keypress, an HTTP call, a host program, or a flat no."""
+
+    can_ask: bool
+
+    async def ask(self, opened: InteractionOpened) -> Answer:
+        """Wait for the answer. Cancelled when the run is interrupted: the question is then withdrawn."""
+        ...
+
+
+class Judge(Protocol):
+    """The permission policy of a session. It follows the log: `apply` sees each event as it is stored."""
+
+    mode: str
+
+    def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision:  # noqa: A002
+        ...
+
+    def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:  # noqa: A002
+        """Permission updates that would let this call through next time, narrowest first."""
+        ...
+
+    def apply(self, event: Event) -> None: ...
+
+
+class Inbox(Protocol):
+    """Messages that came while the run was busy."""
+
+    def steering(self) -> bool: ...
