@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -67,16 +67,8 @@ class FileLedger(Protocol):
         ...
 
 
-class Offer(Struct, frozen=True):
-    """What a tool may know when it says whether it is offered to the model at all."""
-
-    can_ask: bool = False
-    """Somebody is there to answer questions."""
-    search: str = ""
-    """How a web search can be made: empty, `hosted`, or the name of a configured endpoint."""
-    schema: dict[str, Any] | None = None
-    """The JSON schema asked for as structured output."""
-    mode: str = "default"
+Need: TypeAlias = Literal["", "person", "search", "schema"]
+"""What a session must have for a tool to be offered in it: somebody to ask, a way to search the web, a schema."""
 
 
 class Context(Struct):
@@ -97,7 +89,11 @@ class Context(Struct):
     session_id: str = ""
     mode: str = "default"
     parts: dict[str, Any] = {}
-    """Session-long objects by name, for tools that share one (shells, cache of pages); see tools/ports.py."""
+    """Session-long objects by name, for tools that share one:
+
+    `shells` (tools.shells.Shells), `instructions` (path -> text of instruction files newly entered, or ""),
+    `schema` (the JSON schema asked for), `search` (tools.search.Search), `may_fetch` (url -> Decision, for redirects),
+    `tasks` (() -> tuple[Task, ...], the list as it stands), `plan_file` (Path)."""
     environment: dict[str, str] = {}
     """What child processes inherit, already scrubbed of keys."""
 
@@ -118,10 +114,8 @@ class Tool(ABC, Generic[A]):
     """Characters of result shown to the model; the rest goes to a spill file."""
     interaction: ClassVar[Literal["permission", "question", "plan"]] = "permission"
     """What kind of question a person sees when this tool is asked about."""
-
-    def offered(self, offer: Offer) -> bool:
-        """Whether the model is told of this tool in such a session."""
-        return True
+    needs: ClassVar[Need] = ""
+    """Kept beside the schema as data, so that offering tools imports none of them."""
 
     def read_only(self, args: A) -> bool:
         return False
