@@ -136,7 +136,6 @@ class Tool(ABC, Generic[A]):
 
     async def check(self, args: A, context: Context) -> None:
         """Refuse, by `ToolError`, what is well formed but makes no sense. No side effects."""
-        return None
 
     @abstractmethod
     async def run(self, args: A, context: Context) -> Outcome:
