@@ -1,0 +1,97 @@
+"""Everything one command line can say, as plain data, whoever parsed it."""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+InputFormat: TypeAlias = Literal["text", "stream-json"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """One field a flag. A default means: not said, so the settings files decide."""
+
+    # what to do, and in which form
+    prompt: str | None = None
+    print: bool = False
+    """Print mode: no terminal UI. Also set when stdin or stdout is no terminal."""
+    output_format: OutputFormat = "text"
+    input_format: InputFormat = "text"
+    verbose: bool = False
+    include_partial_messages: bool = False
+    include_hook_events: bool = False
+    replay_user_messages: bool = False
+    session_mirror: bool = False
+    json_schema: dict[str, Any] | None = None
+
+    # the model
+    model: str | None = None
+    """A model's name, or `provider/name`; None = what the settings say."""
+    fallback_models: tuple[str, ...] = ()
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    thinking: Literal["adaptive", "disabled"] | None = None
+    thinking_display: str | None = None
+    max_thinking_tokens: int | None = None
+    betas: tuple[str, ...] = ()
+
+    # limits
+    max_turns: int | None = None
+    """Model calls in one turn."""
+    max_budget_usd: float | None = None
+    task_budget: int | None = None
+    max_tokens_total: int | None = None
+    max_seconds: float | None = None
+
+    # the system prompt
+    system_prompt: str | None = None
+    """None = the default one, "" = none at all."""
+    system_prompt_file: str | None = None
+    append_system_prompt: str | None = None
+    append_system_prompt_file: str | None = None
+
+    # tools and permission
+    tools: tuple[str, ...] | None = None
+    """The built-in tools to offer: None = the default set, () = none."""
+    allowed_tools: tuple[str, ...] = ()
+    """Allow rules, each whole: `Bash(git log:*)`."""
+    disallowed_tools: tuple[str, ...] = ()
+    permission_mode: str | None = None
+    permission_prompt_tool: str | None = None
+    """`stdio` = the host is asked over the wire."""
+    dangerously_skip_permissions: bool = False
+    allow_dangerously_skip_permissions: bool = False
+    add_dirs: tuple[str, ...] = ()
+    trust: bool = False
+    """Take the working directory as trusted, for this run only."""
+
+    # the session
+    continue_: bool = False
+    resume: str | None = None
+    session_id: str | None = None
+    fork_session: bool = False
+    resume_session_at: str | None = None
+    resume_drops_turn: str | None = None
+    no_session_persistence: bool = False
+    name: str | None = None
+
+    # settings and extensions
+    settings: str | None = None
+    """A path, or JSON text."""
+    setting_sources: tuple[str, ...] | None = None
+    """None = all, () = none but the command line."""
+    mcp_config: tuple[str, ...] = ()
+    strict_mcp_config: bool = False
+    agent: str | None = None
+    agents: dict[str, Any] | None = None
+    plugin_dirs: tuple[str, ...] = ()
+    disable_slash_commands: bool = False
+
+    # surroundings
+    cwd: str | None = None
+    debug: str | None = None
+    """None = off, "" = everything, else which parts."""
+    debug_file: str | None = None
+    entrypoint: str = ""
+    """Which program drives us, as it said in the environment: `sdk-py`, `sdk-ts`, ..."""
+    session_state_frames: Literal["", "host_only", "all"] = ""
+    """Whether the host asked, in the environment, to be told of running, requires_action and idle."""
