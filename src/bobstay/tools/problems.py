@@ -1,0 +1,246 @@
+"""Turns what a model sent into a tool's typed input, or says everything that is wrong with it at once."""
+
+import operator
+import reprlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from bobstay.tools.base import Args
+from bobstay.tools.schema import RawArgs
+
+A = TypeVar("A", bound=Args)
+
+_SHOWN = 12
+"""Problems listed; a model that made more mistakes than this needs the signature, not the list."""
+_LONGEST = 6_000
+_WORDS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_RANGE: tuple[tuple[str, Callable[[float, float], bool], str], ...] = (
+    ("minimum", operator.lt, "at least"),
+    ("maximum", operator.gt, "at most"),
+    ("exclusiveMinimum", operator.le, "more than"),
+    ("exclusiveMaximum", operator.ge, "less than"),
+)
+
+
+class BadInput(ValueError):  # noqa: N818 - it names the thing, as the engine says it
+    """The input of a call does not fit its tool. The text is for the model."""
+
+
+def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any]) -> A:  # noqa: A002 - the wire's word
+    """Make `args_type` of `input`, taking "5" for 5, "true" for true and JSON text for what it stands for.
+
+    Raises:
+        BadInput: listing all problems, and how the call should look.
+    """
+    if not isinstance(input, dict):
+        raise BadInput(f"The input must be an object, not {_kind(input)}.\n{signature(schema)}")
+    if issubclass(args_type, RawArgs):
+        return args_type(value=input)
+    try:
+        loosened = _loosened(input, schema)
+        return msgspec.convert(loosened, args_type, strict=False)
+    except msgspec.ValidationError as error:
+        found = _first(_faults(loosened, schema, ""), _SHOWN + 1)
+        raise BadInput(_report(found or [_clip(str(error), 300)], schema)) from None
+    except (RecursionError, OverflowError):
+        raise BadInput(_report(["the input is nested too deeply or holds a number too large"], schema)) from None
+
+
+def signature(schema: dict[str, Any]) -> str:
+    """One line that shows how to call a tool with this schema."""
+    return _clip(f"Call it with: {_shape(schema)}   (* = required)", _LONGEST // 2)
+
+
+def _report(faults: list[str], schema: dict[str, Any]) -> str:
+    more = len(faults) > _SHOWN
+    shown = faults[:_SHOWN] + (["and more"] if more else [])
+    head = "The input has a problem:" if len(faults) == 1 else "The input has problems:"
+    return _clip("\n".join([head, *(f"- {fault}" for fault in shown)]), _LONGEST // 2) + "\n" + signature(schema)
+
+
+def _loosened(value: Any, schema: dict[str, Any]) -> Any:
+    """`value` with harmless slips put right: JSON text for an object or list, null for "left out"."""
+    kind = schema.get("type")
+    if isinstance(value, str) and kind in ("object", "array"):
+        value = _decoded(value, dict if kind == "object" else list)
+    if isinstance(value, dict) and "properties" in schema:
+        properties, required = schema["properties"], schema.get("required", ())
+        return {
+            key: _loosened(item, properties.get(key, {}))
+            for key, item in value.items()
+            if item is not None or key in required or key not in properties
+        }
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [_loosened(item, schema["items"]) for item in value]
+    return value
+
+
+def _decoded(text: str, expected: type) -> Any:
+    try:
+        decoded = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+    return decoded if isinstance(decoded, expected) else text
+
+
+def _faults(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
+    if "anyOf" in schema:
+        if all(next(_faults(value, choice, path), None) for choice in schema["anyOf"]):
+            wanted = " or ".join(_WORDS.get(choice.get("type", ""), "another form") for choice in schema["anyOf"])
+            yield f"{_at(path)}must be {wanted}, not {_kind(value)}"
+        return
+    if "enum" in schema and not any(value == choice for choice in schema["enum"]):
+        choices = ", ".join(msgspec.json.encode(choice).decode() for choice in schema["enum"])
+        yield f"{_at(path)}must be one of {choices}, not {_kind(value)}"
+        return
+    kind = schema.get("type", "")
+    if kind and not _fits(value, kind):
+        yield f"{_at(path)}must be {_WORDS.get(kind, kind)}, not {_kind(value)}"
+        return
+    yield from _bounds(value, schema, path)
+    if isinstance(value, dict):
+        yield from _members(value, schema, path)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for index, item in enumerate(value):
+            yield from _faults(item, schema["items"], f"{path}[{index}]")
+
+
+def _members(value: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    for name in missing:
+        yield f"{_join(path, name)} is missing (it must be {_wanted(properties.get(name, {}))})"
+    if schema.get("additionalProperties") is False:
+        for name in value:
+            if name not in properties:
+                yield f"{_join(path, name)} is not a field{_near(name, [*missing, *properties])}"
+    for name, item in value.items():
+        if name in properties:
+            yield from _faults(item, properties[name], _join(path, name))
+
+
+def _bounds(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
+    """Numbers out of range and texts or lists of the wrong length."""
+    if isinstance(value, bool):
+        return
+    if (
+        isinstance(value, str)
+        and schema.get("type") in ("integer", "number")
+        and (number := _number(value, schema["type"])) is not None
+    ):
+        value = number
+    if isinstance(value, int | float):
+        for key, wrong, words in _RANGE:
+            if key in schema and wrong(value, schema[key]):
+                yield f"{_at(path)}must be {words} {schema[key]}, not {_kind(value)}"
+    if isinstance(value, str | list):
+        noun, least, most = ("items", "minItems", "maxItems")
+        if isinstance(value, str):
+            noun, least, most = ("characters", "minLength", "maxLength")
+        if len(value) < schema.get(least, 0):
+            yield f"{_at(path)}must have at least {schema[least]} {noun}, not {len(value)}"
+        if most in schema and len(value) > schema[most]:
+            yield f"{_at(path)}must have at most {schema[most]} {noun}, not {len(value)}"
+
+
+def _fits(value: Any, kind: str) -> bool:
+    match kind:
+        case "string":
+            return isinstance(value, str)
+        case "integer" | "number":
+            return _number(value, kind) is not None
+        case "boolean":
+            return isinstance(value, bool) or value in (0, 1, "0", "1") or str(value).lower() in ("true", "false")
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case "null":
+            return value is None
+        case _:
+            return True
+
+
+def _number(value: Any, kind: str) -> int | float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return msgspec.convert(value, int if kind == "integer" else float, strict=False)
+    except (msgspec.ValidationError, OverflowError):
+        return None
+
+
+def _shape(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(msgspec.json.encode(choice).decode() for choice in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(_shape(choice) for choice in schema["anyOf"])
+    if "properties" in schema:
+        required = schema.get("required", ())
+        fields = (
+            f"{name}{'*' if name in required else ''}: {_shape(field)}" for name, field in schema["properties"].items()
+        )
+        return "{" + ", ".join(fields) + "}"
+    if isinstance(schema.get("items"), dict):
+        return f"[{_shape(schema['items'])}, ...]"
+    return str(schema.get("type", "any"))
+
+
+def _wanted(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + _shape(schema)
+    return _WORDS.get(schema.get("type", ""), _shape(schema))
+
+
+def _near(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name[:64].lower(), [field.lower() for field in known], n=1, cutoff=0.6)
+    for field in known:
+        if close and field.lower() == close[0]:
+            return f"; did you mean {field}?"
+    return ""
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 48
+_BRIEF.maxlevel = 2
+
+
+def _kind(value: Any) -> str:
+    """What came, in the words of JSON, with a glimpse of it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    for types, words in ((str, "the string"), (int | float, "the number"), (list, "a list"), (dict, "an object")):
+        if isinstance(value, types):
+            return words if types in (list, dict) else f"{words} {_BRIEF.repr(value)}"
+    return f"a {type(value).__name__}"
+
+
+def _at(path: str) -> str:
+    return f"{path} " if path else "the input "
+
+
+def _join(path: str, name: str) -> str:
+    name = _clip(name, 64)
+    return f"{path}.{name}" if path else name
+
+
+def _first(items: Iterator[str], count: int) -> list[str]:
+    return [item for item, _ in zip(items, range(count), strict=False)]
+
+
+def _clip(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
