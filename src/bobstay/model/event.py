@@ -218,11 +218,13 @@ class TasksReplaced(Struct, frozen=True, tag="tasks_replaced"):
     tasks: tuple[Task, ...]
 
 
-class Pruned(Struct, frozen=True, tag="pruned"):
+class Pruned(Struct, frozen=True, tag="pruned", omit_defaults=True):
     """Old tool output is left out of what the model is sent; the log keeps it."""
 
     call_ids: tuple[str, ...]
-    tokens: int
+    tokens: int = 0
+    images: bool = False
+    """All images so far are left out: the vendor refused one of them."""
 
 
 class ModeChanged(Struct, frozen=True, tag="mode_changed"):

@@ -1,0 +1,38 @@
+"""The gates before each model call: how much one run may take, and what it is called when it took it."""
+
+from msgspec import Struct
+
+from bobstay.engine.state import State
+from bobstay.model.event import Ending
+
+
+class Limits(Struct, frozen=True):
+    """None means no limit. Turns and tokens count one prompt's work, cost the whole life of the process."""
+
+    turns: int | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    structured_retries: int = 5
+    continuations: int = 3
+    concurrency: int = 10
+
+
+class Reached(Struct, frozen=True):
+    ending: Ending
+    text: str
+
+
+def reached(limits: Limits, state: State, *, spent_before: float, elapsed: float) -> Reached | None:
+    """The first limit that forbids another model call, or None."""
+    if limits.turns is not None and state.steps >= limits.turns:
+        return Reached("max_turns", f"Reached maximum number of turns ({limits.turns})")
+    spent = state.cost - spent_before
+    if limits.cost is not None and spent >= limits.cost:
+        return Reached("max_cost", f"Reached maximum budget (${limits.cost:g}): ${spent:.4f} spent")
+    used = state.usage.input + state.usage.output + state.usage.cache_read + state.usage.cache_write
+    if limits.tokens is not None and used >= limits.tokens:
+        return Reached("max_tokens", f"Reached maximum number of tokens ({limits.tokens}): {used} used")
+    if limits.seconds is not None and elapsed >= limits.seconds:
+        return Reached("max_time", f"Reached maximum time ({limits.seconds:g} s)")
+    return None

@@ -1,0 +1,59 @@
+"""Which calls may run side by side: those that claim different things, or share the same one.
+
+A call waits only for calls made before it, so no circle of waiting can arise, and calls on one resource
+run in the order the model made them.
+"""
+
+import asyncio
+
+from bobstay.tools.base import Claim
+
+
+class Ticket:
+    """One call's place in the order."""
+
+    def __init__(self, order: "Order", claims: tuple[Claim, ...]) -> None:
+        self.claims = claims
+        self.left = asyncio.Event()
+        self._order = order
+
+    async def turn(self) -> None:
+        """Wait until every conflicting call before this one is over, and a place is free."""
+        for earlier in self._order.before(self):
+            if _conflict(self.claims, earlier.claims):
+                await earlier.left.wait()
+        await self._order.places.acquire()
+        self._holds = True
+
+    _holds = False
+
+    def leave(self) -> None:
+        if self._holds:
+            self._order.places.release()
+            self._holds = False
+        self.left.set()
+        self._order.forget(self)
+
+
+class Order:
+    def __init__(self, at_once: int) -> None:
+        self.places = asyncio.Semaphore(at_once)
+        self._tickets: list[Ticket] = []
+
+    def enter(self, claims: tuple[Claim, ...]) -> Ticket:
+        ticket = Ticket(self, claims)
+        self._tickets.append(ticket)
+        return ticket
+
+    def before(self, ticket: Ticket) -> list[Ticket]:
+        return self._tickets[: self._tickets.index(ticket)]
+
+    def forget(self, ticket: Ticket) -> None:
+        if ticket in self._tickets:
+            self._tickets.remove(ticket)
+
+
+def _conflict(mine: tuple[Claim, ...], theirs: tuple[Claim, ...]) -> bool:
+    return any(
+        not (a.shared and b.shared) and (a.name == b.name or "*" in (a.name, b.name)) for a in mine for b in theirs
+    )

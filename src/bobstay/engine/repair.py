@@ -1,0 +1,202 @@
+"""Make a history legal to send, whatever happened to it: a pure function, and the log stays untouched.
+
+Legal for every vendor means: it starts with the user, roles alternate, no message and no block is empty, every
+call is answered in the very next message and nowhere else, every reply answers a call of the message just
+before it, call ids are unique, and images are of a size that vendors take.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
+
+INTERRUPTED = (
+    "Interrupted before an answer came: it is not known whether this ran to its end. Check before trying again."
+)
+NOT_STARTED = "Interrupted before this call began: it had no effect."
+EMPTY = "(no content)"
+OPENING = "(continued)"
+IMAGE_LIMIT = 7_000_000
+"""Base64 characters of one image; the strictest vendor takes 5 MB of raw image."""
+IMAGE_DROPPED = "[Image left out: it is too large to send.]"
+
+
+def repair(
+    messages: Sequence[Message], *, clean: int = 0, never_started: frozenset[str] = frozenset()
+) -> list[Message]:
+    """Return a legal history. Messages that are already legal come back as the very same objects.
+
+    `clean` says how many messages at the start an earlier call has found legal and alone: they are not looked
+    at again, so that a long session costs no more per step than a short one.
+    """
+    if clean:
+        head = list(messages[:clean])
+        return head + _repaired(messages[clean:], never_started, after=head[-1])
+    return _repaired(messages, never_started, after=None)
+
+
+def clean_prefix(before: Sequence[Message], after: Sequence[Message]) -> int:
+    """How many messages of `after` are the untouched objects of `before`, ending where the user spoke last."""
+    count = 0
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old is not new:
+            break
+        if new.role == "assistant":
+            count = index
+    return count
+
+
+def _repaired(messages: Sequence[Message], never_started: frozenset[str], *, after: Message | None) -> list[Message]:
+    settled = _settled(list(messages))
+    if settled and settled[0].role == "assistant" and (after is None or after.role == "assistant"):
+        settled.insert(0, Message("user", (Text(OPENING),)))
+    unique = _unique_calls(settled)
+    answered: list[Message] = []
+    for index, message in enumerate(unique):
+        if message.role == "assistant":
+            answered.append(message)
+            follower = unique[index + 1] if index + 1 < len(unique) else None
+            if follower is None and _calls(message):
+                answered.append(Message("user", _answers(message, (), never_started)))
+        else:
+            previous = answered[-1] if answered else None
+            answered.append(_answering(message, previous, never_started))
+    return answered
+
+
+def _without_empty(message: Message) -> Message | None:
+    blocks = tuple(kept for kept in map(_legal_block, message.blocks) if kept is not None)
+    if not blocks:
+        return None
+    if len(blocks) == len(message.blocks) and all(a is b for a, b in zip(blocks, message.blocks, strict=True)):
+        blocks = message.blocks
+    if message.role == "assistant" and isinstance(blocks[-1], Thinking):
+        # A message may not end in thinking: it was cut off there, and the thought leads nowhere.
+        trimmed = blocks
+        while trimmed and isinstance(trimmed[-1], Thinking):
+            trimmed = trimmed[:-1]
+        if not trimmed:
+            return None
+        blocks = trimmed
+    return message if blocks is message.blocks else replace(message, blocks=blocks)
+
+
+def _legal_block(block: Block) -> Block | None:
+    match block:
+        case Text(text=text):
+            return block if text.strip() else None
+        case Thinking(text=text, signature=signature):
+            return block if text or signature else None
+        case Image():
+            return _legal_image(block)
+        case ToolCall(id=id_, name=name):
+            return block if id_ and name else None
+        case ToolReply(content=content):
+            return _legal_reply(block, content)
+
+
+def _legal_image(image: Image) -> Image | Text:
+    return image if 0 < len(image.data) <= IMAGE_LIMIT else Text(IMAGE_DROPPED)
+
+
+def _legal_reply(reply: ToolReply, content: tuple[Text | Image, ...]) -> ToolReply:
+    parts = tuple(
+        _legal_image(part) if isinstance(part, Image) else part
+        for part in content
+        if isinstance(part, Image) or part.text.strip()
+    )
+    if not parts:
+        return replace(reply, content=(Text(EMPTY),)) if content != (Text(EMPTY),) else reply
+    same = len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True))
+    return reply if same else replace(reply, content=parts)
+
+
+def _settled(messages: list[Message]) -> list[Message]:
+    """Merge neighbours and drop what is empty until neither finds anything: each can make work for the other."""
+    while True:
+        merged = [_without_twins(message) for message in _merge(messages)]
+        kept = [message for message in map(_without_empty, merged) if message is not None]
+        if len(kept) == len(messages) and all(a is b for a, b in zip(kept, messages, strict=True)):
+            return kept
+        messages = kept
+
+
+def _without_twins(message: Message) -> Message:
+    """Drop a second call of the same id within one answer."""
+    ids = [call.id for call in _calls(message)]
+    if message.role == "user" or len(ids) == len(set(ids)):
+        return message
+    seen: set[str] = set()
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            if block.id in seen:
+                continue
+            seen.add(block.id)
+        blocks.append(block)
+    return replace(message, blocks=tuple(blocks))
+
+
+def _merge(messages: list[Message]) -> list[Message]:
+    merged: list[Message] = []
+    for message in messages:
+        if merged and merged[-1].role == message.role:
+            merged[-1] = replace(merged[-1], blocks=(*merged[-1].blocks, *message.blocks))
+        else:
+            merged.append(message)
+    return merged
+
+
+def _unique_calls(messages: list[Message]) -> list[Message]:
+    """Rename a call whose id an earlier answer used, and its reply with it: an id may stand for one call only."""
+    seen: set[str] = set()
+    renamed: dict[str, str] = {}
+    kept: list[Message] = []
+    for message in messages:
+        if message.role == "assistant":
+            renamed = {call.id: _fresh(call.id, seen) for call in _calls(message) if call.id in seen}
+            seen.update(renamed.get(call.id, call.id) for call in _calls(message))
+        kept.append(_with_ids(message, renamed) if renamed else message)
+    return kept
+
+
+def _fresh(taken: str, seen: set[str]) -> str:
+    number = 2
+    while f"{taken}_{number}" in seen:
+        number += 1
+    return f"{taken}_{number}"
+
+
+def _with_ids(message: Message, renamed: dict[str, str]) -> Message:
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall) and block.id in renamed:
+            blocks.append(replace(block, id=renamed[block.id]))
+        elif isinstance(block, ToolReply) and block.call_id in renamed:
+            blocks.append(replace(block, call_id=renamed[block.call_id]))
+        else:
+            blocks.append(block)
+    return replace(message, blocks=tuple(blocks))
+
+
+def _calls(message: Message) -> list[ToolCall]:
+    return [block for block in message.blocks if isinstance(block, ToolCall)]
+
+
+def _answers(asked: Message, given: tuple[Block, ...], never_started: frozenset[str]) -> tuple[Block, ...]:
+    """One reply to each call of `asked`, in order, made up where none was given."""
+    by_id = {block.call_id: block for block in reversed(given) if isinstance(block, ToolReply)}
+    return tuple(
+        by_id.get(call.id)
+        or ToolReply(call.id, (Text(NOT_STARTED if call.id in never_started else INTERRUPTED),), is_error=True)
+        for call in _calls(asked)
+    )
+
+
+def _answering(message: Message, previous: Message | None, never_started: frozenset[str]) -> Message:
+    replies = _answers(previous, message.blocks, never_started) if previous is not None else ()
+    rest = tuple(block for block in message.blocks if not isinstance(block, ToolReply))
+    blocks = (*replies, *rest) or (Text(EMPTY),)
+    same = len(blocks) == len(message.blocks) and all(a is b for a, b in zip(blocks, message.blocks, strict=True))
+    return message if same else replace(message, blocks=blocks)

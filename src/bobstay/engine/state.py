@@ -1,0 +1,216 @@
+"""Where a session stands. Frozen: a new fact makes a new state, live and on resume alike."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.kit.chain import Chain
+from bobstay.model.event import (
+    BlockBegan,
+    BlockDone,
+    Event,
+    HookRan,
+    InputDelta,
+    InputDropped,
+    InputQueued,
+    InteractionClosed,
+    InteractionOpened,
+    MessageBegan,
+    MessageDone,
+    ModeChanged,
+    ModelChanged,
+    Noted,
+    PermissionsChanged,
+    Prompted,
+    Pruned,
+    Raw,
+    Requesting,
+    Retrying,
+    RunDone,
+    SessionStarted,
+    Task,
+    TasksReplaced,
+    TextDelta,
+    ThinkingDelta,
+    ToolDone,
+    ToolProgress,
+    ToolStarted,
+    TurnStarted,
+)
+from bobstay.model.message import Block, Image, Message, Text, ToolCall, ToolReply, Usage
+
+PRUNED = "[Old output removed to save room. Run the tool again if it is needed.]"
+IMAGE_REMOVED = "[Image removed: the model's service refused its size.]"
+
+
+class ModelTotals(Struct, frozen=True):
+    """What one model has been used for in the whole session."""
+
+    usage: Usage = Usage()
+    cost: float = 0.0
+    calls: int = 0
+
+
+class State(Struct, frozen=True):
+    """The fold of a session's events.
+
+    The talk is kept as closed messages, then the model's last answer with whatever was said to it since:
+    calls are answered while the answer is still coming, so neither is complete before the next answer begins.
+    """
+
+    closed: Chain[Message] = Chain()
+    answer_id: str = ""
+    answer: tuple[Block, ...] = ()
+    said: tuple[Block, ...] = ()
+    turn: int = 0
+    steps: int = 0
+    """Model calls of this turn."""
+    usage: Usage = Usage()
+    """Of this turn."""
+    context: int = 0
+    """Tokens the model had before it at the end of its last answer."""
+    cost: float = 0.0
+    """Of the whole session, in US dollars; so are the next two."""
+    api_ms: int = 0
+    by_model: dict[str, ModelTotals] = {}
+    tasks: tuple[Task, ...] = ()
+    mode: str = ""
+    model: str = ""
+    queued: tuple[InputQueued, ...] = ()
+    started: frozenset[str] = frozenset()
+    """Calls of the last answer that began to run."""
+    lines_added: int = 0
+    lines_removed: int = 0
+    running: bool = False
+
+    @property
+    def messages(self) -> list[Message]:
+        """All that was said so far. Closed messages keep their identity from call to call."""
+        talk = list(self.closed)
+        talk.extend(self._unclosed())
+        return talk
+
+    @property
+    def unanswered(self) -> tuple[ToolCall, ...]:
+        """Calls of the last answer that nobody has answered."""
+        answered = {block.call_id for block in self.said if isinstance(block, ToolReply)}
+        return tuple(b for b in self.answer if isinstance(b, ToolCall) and b.id not in answered)
+
+    @property
+    def last_text(self) -> str:
+        """The last piece of text the model said."""
+        return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
+
+    def apply(self, event: Event) -> "State":  # noqa: PLR0911 - one arm a kind: the union is meant to be read here
+        """The only way state changes."""
+        match event:
+            case BlockDone(message_id=message_id, block=block):
+                state = self if message_id == self.answer_id else self._close(message_id)
+                return replace(state, answer=(*state.answer, block))
+            case MessageDone():
+                return self._count(event)
+            case Prompted(id=id_, blocks=blocks):
+                queued = tuple(entry for entry in self.queued if entry.id != id_)
+                return replace(self, said=(*self.said, *blocks), queued=queued)
+            case ToolDone(reply=reply):
+                return replace(
+                    self,
+                    said=(*self.said, reply),
+                    lines_added=self.lines_added + event.lines_added,
+                    lines_removed=self.lines_removed + event.lines_removed,
+                )
+            case ToolStarted(call_id=call_id):
+                return replace(self, started=self.started | {call_id})
+            case TurnStarted(turn=turn, model=model, mode=mode):
+                return replace(self, turn=turn, steps=0, usage=Usage(), model=model, mode=mode, running=True)
+            case RunDone():
+                return replace(self, running=False)
+            case InputQueued():
+                return replace(self, queued=(*self.queued, event))
+            case InputDropped(id=id_):
+                return replace(self, queued=tuple(entry for entry in self.queued if entry.id != id_))
+            case TasksReplaced(tasks=tasks):
+                return replace(self, tasks=tasks)
+            case ModeChanged(mode=mode):
+                return replace(self, mode=mode)
+            case ModelChanged(model=model):
+                return replace(self, model=model)
+            case Pruned():
+                return self._prune(event)
+            case (
+                Requesting()
+                | MessageBegan()
+                | BlockBegan()
+                | TextDelta()
+                | ThinkingDelta()
+                | InputDelta()
+                | ToolProgress()
+                | Retrying()
+                | SessionStarted()
+                | InteractionOpened()
+                | InteractionClosed()
+                | PermissionsChanged()
+                | HookRan()
+                | Noted()
+                | Raw()
+            ):
+                return self
+
+    def _unclosed(self) -> list[Message]:
+        talk: list[Message] = []
+        if self.answer:
+            talk.append(Message("assistant", self.answer, self.answer_id))
+        if self.said:
+            talk.append(Message("user", _in_order(self.answer, self.said)))
+        return talk
+
+    def _close(self, message_id: str) -> "State":
+        closed = self.closed
+        for message in self._unclosed():
+            closed = closed.append(message)
+        return replace(self, closed=closed, answer_id=message_id, answer=(), said=(), started=frozenset())
+
+    def _count(self, done: MessageDone) -> "State":
+        before = self.by_model.get(done.model, ModelTotals())
+        totals = ModelTotals(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
+        return replace(
+            self,
+            steps=self.steps + 1,
+            usage=self.usage + done.usage,
+            context=done.usage.context,
+            cost=self.cost + done.cost,
+            api_ms=self.api_ms + done.api_ms,
+            by_model={**self.by_model, done.model: totals},
+        )
+
+    def _prune(self, event: Pruned) -> "State":
+        gone = frozenset(event.call_ids)
+        closed = Chain(_pruned(message, gone, images=event.images) for message in self.closed)
+        said = _pruned(Message("user", self.said), gone, images=event.images).blocks
+        return replace(self, closed=closed, said=said)
+
+
+def _in_order(answer: tuple[Block, ...], said: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Replies first, in the order of their calls; then whatever else was said."""
+    replies = [block for block in said if isinstance(block, ToolReply)]
+    if not replies:
+        return said
+    place = {block.id: index for index, block in enumerate(answer) if isinstance(block, ToolCall)}
+    replies.sort(key=lambda reply: place.get(reply.call_id, len(place)))
+    return (*replies, *(block for block in said if not isinstance(block, ToolReply)))
+
+
+def _pruned(message: Message, gone: frozenset[str], *, images: bool) -> Message:
+    changed = tuple(_pruned_block(block, gone, images=images) for block in message.blocks)
+    same = all(new is old for new, old in zip(changed, message.blocks, strict=True))
+    return message if same else replace(message, blocks=changed)
+
+
+def _pruned_block(block: Block, gone: frozenset[str], *, images: bool) -> Block:
+    if isinstance(block, ToolReply) and block.call_id in gone:
+        return replace(block, content=(Text(PRUNED),))
+    if images and isinstance(block, Image):
+        return Text(IMAGE_REMOVED)
+    if images and isinstance(block, ToolReply) and any(isinstance(part, Image) for part in block.content):
+        parts = tuple(Text(IMAGE_REMOVED) if isinstance(part, Image) else part for part in block.content)
+        return replace(block, content=parts)
+    return block

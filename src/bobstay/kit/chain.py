@@ -1,0 +1,45 @@
+"""An immutable sequence that grows at its end in constant time."""
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Chain(Generic[T]):
+    """Successive chains share one list; each sees only its own length of it.
+
+    Appending to the newest chain costs nothing but a list append. Appending to an older one, which would
+    otherwise overwrite what the newer one holds, copies first.
+    """
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items: list[T] = list(items)
+        self._length = len(self._items)
+
+    def append(self, item: T) -> "Chain[T]":
+        items = self._items if len(self._items) == self._length else self._items[: self._length]
+        items.append(item)
+        grown: Chain[T] = Chain.__new__(Chain)
+        grown._items = items
+        grown._length = self._length + 1
+        return grown
+
+    def __iter__(self) -> Iterator[T]:
+        for index in range(self._length):
+            yield self._items[index]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> T:
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._items[index if index >= 0 else index + self._length]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chain) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and content may be unhashable
