@@ -1,0 +1,90 @@
+"""Cuts a byte stream of server-sent events into events, wherever the network cut it."""
+
+from bobstay.providers.base import ProviderError
+
+LIMIT = 64 * 1024 * 1024
+"""Bytes of one event; what is longer is no event but a broken or hostile server."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseSplitter:
+    """Feed it bytes as they come; each call gives the events that became complete.
+
+    An event is its name (empty if the server gave none) and its data. Half an event is never given.
+    """
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._searched = 0
+        self._begun = False
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> list[tuple[str, bytes]]:
+        if not self._begun:
+            data = self._without_bom(data)
+        if self._after_cr or b"\r" in data:
+            data = self._with_plain_newlines(data)
+        complete = self._complete_part(data)
+        if not complete:
+            return []
+        return [event for block in complete.split(b"\n\n") if (event := _event(block)) is not None]
+
+    def _complete_part(self, data: bytes) -> bytes:
+        """Return all up to the last blank line, and keep the rest."""
+        if not self._kept:
+            end = data.rfind(b"\n\n") + 2
+            if end == len(data) and end > 1:
+                return data
+        self._kept += data
+        end = self._kept.rfind(b"\n\n", self._searched) + 2
+        complete = b""
+        if end > 1:
+            complete = bytes(self._kept[:end])
+            del self._kept[:end]
+        if len(self._kept) > LIMIT:
+            raise ProviderError(f"The model server sent more than {LIMIT} bytes in one event.", kind="protocol")
+        # The last byte may be the first newline of a pair: look at it again.
+        self._searched = max(0, len(self._kept) - 1)
+        return complete
+
+    def _without_bom(self, data: bytes) -> bytes:
+        data = bytes(self._kept) + data
+        self._kept.clear()
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._kept += data
+            return b""
+        self._begun = True
+        return data.removeprefix(_BOM)
+
+    def _with_plain_newlines(self, data: bytes) -> bytes:
+        if self._after_cr and data:
+            data = data.removeprefix(b"\n")
+            self._after_cr = False
+        if data:
+            self._after_cr = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _event(block: bytes) -> tuple[str, bytes] | None:
+    if block.startswith(b"event: "):
+        name, found, rest = block.partition(b"\ndata: ")
+        if found and b"\n" not in name and b"\n" not in rest:
+            return str(name[7:], "utf-8", "replace"), rest
+    elif block.startswith(b"data: ") and b"\n" not in block:
+        return "", block[6:]
+    return _event_of_any_shape(block)
+
+
+def _event_of_any_shape(block: bytes) -> tuple[str, bytes] | None:
+    name = b""
+    data: list[bytes] = []
+    for line in block.split(b"\n"):
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            data.append(value.removeprefix(b" "))
+        elif field == b"event":
+            name = value.removeprefix(b" ")
+    if not data:
+        return None
+    return str(name, "utf-8", "replace"), b"\n".join(data)
