@@ -38,10 +38,9 @@ class Judge(Protocol):
 
     mode: str
 
-    def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision:  # noqa: A002
-        ...
+    def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision: ...
 
-    def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:  # noqa: A002
+    def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
         ...
 

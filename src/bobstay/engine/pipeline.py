@@ -1,0 +1,317 @@
+"""The six phases of one call: schema, sense, hooks before, permission, run, hooks after.
+
+Each phase may end the call; only the fifth has effects outside. Whatever goes wrong becomes the one reply to
+the call: nothing here ends the run, but a person or a hook may ask for that.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any, Literal
+
+from bobstay.engine import consent
+from bobstay.engine.toolbox import Prepared, Refused, Toolbox
+from bobstay.hooks.event import HookCall, HookOutcome
+from bobstay.model.event import (
+    Decided,
+    Event,
+    HookRan,
+    InteractionClosed,
+    Prompted,
+    ToolDone,
+    ToolProgress,
+    ToolStarted,
+)
+from bobstay.model.ids import new_id
+from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
+from bobstay.tools.base import Outcome, ToolError
+from bobstay.tools.limit import bound, printable
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = (
+    "Interrupted by the user before it finished. What it did until then stays done: check before trying again."
+)
+NEVER_BEGAN = "Interrupted by the user before it began: it had no effect."
+
+
+class Settlement:
+    """One call on its way to its reply. `events` is pulled to its end; then the other fields say what it meant."""
+
+    def __init__(self, toolbox: Toolbox, call: ToolCall) -> None:
+        self.call = call
+        self.done: ToolDone | None = None
+        self.ending: Literal["", "interrupt", "hook_stopped", "deferred"] = ""
+        self.reason = ""
+        self.structured: Any = None
+        self.decided: Decided | None = None
+        self.open_interaction = ""
+        self.toolbox = toolbox
+        self.prepared: Prepared | None = None
+        self._channel = _Channel(call.id)
+        self._started = 0.0
+        self._refusal = ""
+        try:
+            self.prepared = toolbox.prepare(call, self._channel.report)
+        except Refused as refusal:
+            self._refusal = str(refusal)
+        self.ticket = toolbox.enter(self.prepared)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Take the call through its phases, ending with its `ToolDone`. On cancellation, see `interrupted`."""
+        try:
+            await self.ticket.turn()
+            async for event in self._phases():
+                yield event
+        except Exception as error:  # the one place where a broken tool or hook is kept from breaking the run
+            log.exception("call of %s broke", self.call.name)
+            fault = f"{type(error).__name__}: {error}"
+            yield self._finish(self._error(f"{self.call.name} broke: {fault}. The fault is not in the call itself."))
+        finally:
+            self.ticket.leave()
+
+    def interrupted(self) -> list[Event]:
+        """The last events of a call that was cancelled."""
+        closing: list[Event] = []
+        if self.open_interaction:
+            closing.append(InteractionClosed(self.open_interaction, "cancelled", by="interrupt"))
+        began = self._started > 0
+        text = INTERRUPTED if began else NEVER_BEGAN
+        self.done = self._reply(text, is_error=True, interrupted=True)
+        return [*closing, self.done]
+
+    async def _phases(self) -> AsyncIterator[Event]:
+        if self.prepared is None:
+            yield self._finish(self._error(f"<tool_use_error>{self._refusal}</tool_use_error>"))
+            return
+        try:
+            checked = self.prepared
+            await checked.tool.check(checked.args, self._fresh())
+            async for event in self._before():
+                yield event
+            if not self.ending:
+                async for event in consent.obtain(self):
+                    yield event
+            if self.prepared is not checked:
+                await self.prepared.tool.check(self.prepared.args, self._fresh())
+        except ToolError as error:
+            yield self._finish(self._error(f"<tool_use_error>{error}</tool_use_error>", error.display))
+            return
+        except Refused as refusal:
+            yield self._finish(self._error(str(refusal), denied=True))
+            return
+        if self.ending == "deferred":
+            return
+        async for event in self._run():
+            yield event
+
+    # ------------------------------------------------------------ third phase
+
+    async def _before(self) -> AsyncIterator[Event]:
+        assert self.prepared is not None
+        tool = self.prepared.tool.name
+        self.hooked = HookOutcome()
+        if not self.toolbox.hooks.wants("PreToolUse", tool):
+            return
+        fields = {"tool_name": tool, "tool_input": self.prepared.input, "tool_use_id": self.call.id}
+        outcome = await self.toolbox.hooks.run(
+            HookCall("PreToolUse", {**self.toolbox.facts(), **fields}, tool, self.call.id)
+        )
+        self.hooked = outcome
+        yield HookRan(f"PreToolUse:{tool}", "PreToolUse", outcome.decision or "none", outcome.reason)
+        for note in self._context(outcome, f"PreToolUse:{tool}"):
+            yield note
+        if outcome.decision in ("deny", "block") or outcome.stop:
+            if outcome.stop:
+                self.ending, self.reason = "hook_stopped", outcome.stop_reason
+            self.decided = Decided("reject", "hook", "hook", outcome.reason)
+            raise Refused(f"PreToolUse:{tool} hook error: {outcome.reason or outcome.stop_reason or 'denied'}")
+        if outcome.updated_input is not None:
+            self.rewrite(outcome.updated_input)
+        if outcome.decision == "defer":
+            self.ending = "deferred"
+
+    def rewrite(self, input: dict[str, Any]) -> None:
+        """Go on with another input, validated like the first."""
+        assert self.prepared is not None
+        try:
+            self.prepared = self.toolbox.prepare_again(self.prepared, input)
+        except Refused as refusal:
+            raise ToolError(f"The input was rewritten, and what came does not fit. {refusal}") from refusal
+
+    # ------------------------------------------------------------ fifth and sixth phase
+
+    async def _run(self) -> AsyncIterator[Event]:
+        prepared = self.prepared
+        assert prepared is not None
+        yield ToolStarted(self.call.id, prepared.tool.name, prepared.input, prepared.read_only)
+        self._started = time.monotonic()
+        task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._fresh()))
+        self._channel.follow(task)
+        try:
+            async for progress in self._channel:
+                yield progress
+            outcome = await task
+        except ToolError as error:
+            async for event in self._failed(str(error), error.display):
+                yield event
+            return
+        finally:
+            await _ended(task)
+        if outcome.is_error:
+            async for event in self._failed(outcome.content, outcome.display, outcome):
+                yield event
+            return
+        async for event in self._succeeded(outcome):
+            yield event
+
+    async def _succeeded(self, outcome: Outcome) -> AsyncIterator[Event]:
+        assert self.prepared is not None
+        tool, hooks = self.prepared.tool, self.toolbox.hooks
+        for event in outcome.events:
+            yield event
+        notes: list[Event] = []
+        content, display = outcome.content, outcome.display
+        if hooks.wants("PostToolUse", tool.name):
+            after = await self._after("PostToolUse", {"tool_response": display if display is not None else content})
+            yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
+            notes = self._context(after, f"PostToolUse:{tool.name}")
+            if after.updated_output is not None:
+                content, display = _as_text(after.updated_output), after.updated_output
+        self.structured = outcome.structured
+        yield self._finish(self._reply(content, display=display, outcome=outcome))
+        for note in notes:
+            yield note
+
+    async def _failed(
+        self, content: str | tuple[ReplyPart, ...], display: Any, outcome: Outcome | None = None
+    ) -> AsyncIterator[Event]:
+        assert self.prepared is not None
+        tool, hooks = self.prepared.tool, self.toolbox.hooks
+        notes: list[Event] = []
+        if hooks.wants("PostToolUseFailure", tool.name):
+            text = content if isinstance(content, str) else "\n".join(p.text for p in content if isinstance(p, Text))
+            after = await self._after("PostToolUseFailure", {"error": text, "is_interrupt": False})
+            yield HookRan(
+                f"PostToolUseFailure:{tool.name}", "PostToolUseFailure", after.decision or "none", after.reason
+            )
+            notes = self._context(after, f"PostToolUseFailure:{tool.name}")
+        yield self._finish(self._reply(content, is_error=True, display=display, outcome=outcome))
+        for note in notes:
+            yield note
+
+    async def _after(self, name: Literal["PostToolUse", "PostToolUseFailure"], fields: dict[str, Any]) -> HookOutcome:
+        assert self.prepared is not None
+        tool = self.prepared.tool.name
+        common = {"tool_name": tool, "tool_input": self.prepared.input, "tool_use_id": self.call.id}
+        call = HookCall(
+            name, {**self.toolbox.facts(), **common, **fields, "duration_ms": self._elapsed()}, tool, self.call.id
+        )
+        outcome = await self.toolbox.hooks.run(call)
+        if outcome.stop:
+            self.ending, self.reason = "hook_stopped", outcome.stop_reason
+        return outcome
+
+    def _context(self, outcome: HookOutcome, hook: str) -> list[Event]:
+        """What hooks want the model to read, as words beside the results."""
+        texts = list(outcome.context)
+        if outcome.decision == "block" and outcome.reason and not hook.startswith("PreToolUse"):
+            texts.append(outcome.reason)
+        return [
+            Prompted(new_id(), (Text(f"<system-reminder>{hook} hook: {text}</system-reminder>"),), "hook", why=hook)
+            for text in texts
+            if text
+        ]
+
+    # ------------------------------------------------------------ replies
+
+    def _fresh(self) -> Any:
+        """The context as it is now: an earlier call may have moved the shell or changed the mode."""
+        assert self.prepared is not None
+        self.prepared.context = self.toolbox.surroundings.context(
+            self.call.id, self.toolbox.judge.mode, self._channel.report
+        )
+        return self.prepared.context
+
+    def _finish(self, done: ToolDone) -> ToolDone:
+        self.done = done
+        return done
+
+    def _error(self, text: str, display: Any = None, *, denied: bool = False) -> ToolDone:
+        return self._reply(text, is_error=True, display=display, denied=denied)
+
+    def _reply(
+        self,
+        content: str | tuple[ReplyPart, ...],
+        *,
+        is_error: bool = False,
+        display: Any = None,
+        denied: bool = False,
+        interrupted: bool = False,
+        outcome: Outcome | None = None,
+    ) -> ToolDone:
+        prepared = self.prepared
+        cap = prepared.tool.cap if prepared else 10_000
+        parts, _ = bound(content, cap, self.toolbox.surroundings.spill, self.call.id)
+        rewritten = prepared.input if prepared and prepared.input is not self.call.input else None
+        return ToolDone(
+            ToolReply(self.call.id, parts, is_error=is_error),
+            name=prepared.tool.name if prepared else self.call.name,
+            display=display,
+            duration_ms=self._elapsed(),
+            decided=self.decided,
+            denied=denied,
+            interrupted=interrupted,
+            input=rewritten,
+            files=outcome.files if outcome else {},
+            cwd=outcome.cwd if outcome else "",
+            lines_added=outcome.lines_added if outcome else 0,
+            lines_removed=outcome.lines_removed if outcome else 0,
+        )
+
+    def _elapsed(self) -> int:
+        return int((time.monotonic() - self._started) * 1000) if self._started else 0
+
+
+class _Channel:
+    """Progress of a running tool, as an iterator that ends when the tool does."""
+
+    def __init__(self, call_id: str) -> None:
+        self._call_id = call_id
+        self._pieces: list[str] = []
+        self._task: asyncio.Future[Outcome] | None = None
+        self._wake: asyncio.Event = asyncio.Event()
+
+    def report(self, text: str) -> None:
+        self._pieces.append(text)
+        self._wake.set()
+
+    def follow(self, task: "asyncio.Future[Outcome]") -> None:
+        self._task = task
+        task.add_done_callback(lambda _: self._wake.set())
+
+    async def __aiter__(self) -> AsyncIterator[ToolProgress]:
+        assert self._task is not None
+        while not self._task.done() or self._pieces:
+            if self._pieces:
+                text, self._pieces = "".join(self._pieces), []
+                yield ToolProgress(self._call_id, printable(text))
+                continue
+            self._wake.clear()
+            await self._wake.wait()
+
+
+async def _ended(task: "asyncio.Future[Outcome]") -> None:
+    """See to it that a tool that is no longer wanted is over before anything else happens."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()
+
+
+def _as_text(value: Any) -> str:
+    import msgspec
+
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

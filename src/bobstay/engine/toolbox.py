@@ -1,0 +1,124 @@
+"""The tools of one agent, and what every call of them goes through."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.engine.order import Order, Ticket
+from bobstay.engine.ports import Gate, Judge
+from bobstay.engine.surroundings import Surroundings
+from bobstay.hooks.event import Hooks
+from bobstay.model.event import Event, ModeChanged, PermissionsChanged
+from bobstay.model.message import ToolCall
+from bobstay.providers.base import ToolSpec
+from bobstay.tools.base import EVERYTHING, Claim, Context, Tool
+from bobstay.tools.problems import BadInput, parse
+from bobstay.tools.shelf import Shelf
+
+
+class Prepared(Struct):
+    """A call whose tool was found and whose input has the right form."""
+
+    tool: Tool[Any]
+    args: Any
+    context: Context
+    input: dict[str, Any]
+    read_only: bool
+
+
+class Refused(Exception):  # noqa: N818 - it names what happened to the call
+    """The call ends here; the text is what the model reads."""
+
+
+class Toolbox:
+    """What the pipeline needs for every call: tools, judge, gate, hooks and surroundings."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        *,
+        judge: Judge,
+        gate: Gate,
+        hooks: Hooks,
+        surroundings: Surroundings,
+        facts: Callable[[], dict[str, Any]],
+        at_once: int = 10,
+    ) -> None:
+        self.shelf = shelf
+        self.judge = judge
+        self.gate = gate
+        self.hooks = hooks
+        self.surroundings = surroundings
+        self.facts = facts
+        """Fields common to all hook calls."""
+        self.order = Order(at_once)
+        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
+        self._denied: dict[bytes, str] = {}
+
+    def apply(self, event: Event) -> None:
+        """Follow the log: new rules or another mode make old denials void."""
+        if isinstance(event, ModeChanged | PermissionsChanged):
+            self._denied.clear()
+
+    def prepare(self, call: ToolCall, report: Callable[[str], None]) -> Prepared:
+        """First phase: find the tool and give its input the right form.
+
+        Raises:
+            Refused: no such tool, or an input that cannot be its.
+        """
+        if call.malformed:
+            raise Refused(
+                f"The input of {call.name} was not a JSON object and could not be read. Send the call again with "
+                f"valid JSON. What came: {call.malformed[:500]}"
+            )
+        tool = self.shelf.get(call.name)
+        if tool is None:
+            near = self.shelf.near(call.name)
+            hint = f" Did you mean {near}?" if near else ""
+            raise Refused(f"No such tool available: {call.name}.{hint} Tools: {', '.join(self.shelf.names)}")
+        return self._prepared(tool, call.id, call.input, report)
+
+    def prepare_again(self, before: Prepared, input: dict[str, Any]) -> Prepared:
+        """Validate an input that a hook or a person rewrote.
+
+        Raises:
+            Refused: it does not fit the tool.
+        """
+        return self._prepared(before.tool, before.context.call_id, input, before.context.report)
+
+    def enter(self, prepared: Prepared | None) -> Ticket:
+        """Take a place in the order of calls. A call that will be refused anyway claims nothing."""
+        if prepared is None:
+            return self.order.enter(())
+        claims: tuple[Claim, ...] = (EVERYTHING,)
+        if prepared.input is not None:
+            claims = prepared.tool.claims(prepared.args, prepared.context)
+        return self.order.enter(claims)
+
+    def denied_before(self, tool: str, input: dict[str, Any]) -> str | None:
+        return self._denied.get(_key(tool, input))
+
+    def remember_denial(self, tool: str, input: dict[str, Any], why: str) -> None:
+        self._denied[_key(tool, input)] = why
+
+    def _prepared(
+        self,
+        tool: Tool[Any],
+        call_id: str,
+        input: dict[str, Any],
+        report: Callable[[str], None],
+    ) -> Prepared:
+        entry = self.shelf.entry(tool.name)
+        assert entry is not None
+        try:
+            args = parse(tool.args, input, entry.schema)
+        except BadInput as error:
+            raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
+        context = self.surroundings.context(call_id, self.judge.mode, report)
+        return Prepared(tool, args, context, input, tool.read_only(args))
+
+
+def _key(tool: str, input: dict[str, Any]) -> bytes:
+    return msgspec.json.encode([tool, input], order="sorted")
