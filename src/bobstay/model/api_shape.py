@@ -56,7 +56,7 @@ def stop_json(stop: Stop | None) -> str | None:
     return "pause_turn" if stop == "pause" else stop
 
 
-def message_json(  # noqa: PLR0913 - these are the fields of the API's message, no more
+def message_json(
     role: Literal["user", "assistant"],
     blocks: Iterable[Block],
     *,
