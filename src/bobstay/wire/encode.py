@@ -1,0 +1,334 @@
+"""Events of a session as frames of the wire: pure, and the same small work for each event however long the session."""
+
+from collections.abc import Callable, Sequence
+
+from bobstay.model.api_shape import block_json, message_json, reply_content
+from bobstay.model.event import (
+    BlockBegan,
+    BlockDone,
+    Decided,
+    Event,
+    HookRan,
+    InputDelta,
+    InputDropped,
+    InputQueued,
+    InteractionClosed,
+    InteractionOpened,
+    MessageBegan,
+    MessageDone,
+    ModeChanged,
+    ModelChanged,
+    Noted,
+    PermissionsChanged,
+    Prompted,
+    Pruned,
+    Raw,
+    Requesting,
+    Retrying,
+    RunDone,
+    SessionStarted,
+    TasksReplaced,
+    TextDelta,
+    ThinkingDelta,
+    ToolDone,
+    ToolProgress,
+    ToolStarted,
+    TurnStarted,
+)
+from bobstay.model.message import Block, Text, ToolCall
+from bobstay.wire import frames
+from bobstay.wire.frames import Facts, Frame
+from bobstay.wire.partial import Partials
+from bobstay.wire.results import ERROR_WORDS, STATUS_WORDS, VERDICTS, Tally, Totals, error_word, result_frame
+
+INTERRUPTED = {
+    "interrupted_streaming": "[Request interrupted by user]",
+    "interrupted_tools": "[Request interrupted by user for tool use]",
+}
+
+QUIET_REASONS = frozenset({"context", "reminder", "instructions", "prompt_hook"})
+"""Words the harness adds for the model alone: hosts are not shown them."""
+
+_PEOPLE = frozenset({"person", "host", "user"})
+_PIECES = (TextDelta, ThinkingDelta, InputDelta, BlockBegan, ToolProgress)
+
+
+class Encoder:
+    """One for a session. Feed it every event in order; send what it returns in order."""
+
+    def __init__(
+        self,
+        session_id: str,
+        facts: Callable[[], Facts],
+        totals: Callable[[], Totals],
+        *,
+        partial: bool = False,
+        replay: bool = False,
+    ) -> None:
+        self._id = session_id
+        self._facts = facts
+        self._totals = totals
+        self._partials = Partials(session_id) if partial else None
+        self._replay = replay
+        self._mode = ""
+        self._turn_open = False
+        self._waiting: list[Frame] = []
+        """Echoes of prompts that came before their turn was announced."""
+        self._calls: dict[str, ToolCall] = {}
+        self._folded: list[str] = []
+        self._interruption_told = False
+        self._tally = Tally()
+        self._results = 0
+
+    def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911 - one row a kind of event
+        if self._partials is None and isinstance(event, _PIECES):
+            return ()
+        match event:
+            case Requesting() | MessageBegan() | BlockBegan() | TextDelta() | ThinkingDelta() | InputDelta():
+                return self._streamed(event)
+            case BlockDone():
+                return self._block(event)
+            case MessageDone():
+                self._tally.usage += event.usage
+                self._tally.stop = event.stop
+                return self._partials.message_done(event) if self._partials else ()
+            case ToolDone():
+                return self._tool_done(event)
+            case Prompted():
+                return self._prompted(event)
+            case TurnStarted():
+                return self._turn_started()
+            case RunDone():
+                return self._run_done(event)
+            case Retrying():
+                return self._retrying(event)
+            case ModeChanged():
+                return self.mode(event.mode)
+            case ModelChanged():
+                return self._model_changed(event)
+            case Noted():
+                return [frames.system(self._id, "informational", content=event.text, level=event.level)]
+            case (
+                ToolProgress()
+                | ToolStarted()
+                | SessionStarted()
+                | InputQueued()
+                | InputDropped()
+                | InteractionOpened()
+                | InteractionClosed()
+                | TasksReplaced()
+                | Pruned()
+                | PermissionsChanged()
+                | HookRan()
+                | Raw()
+            ):
+                return ()
+
+    def mode(self, mode: str) -> Sequence[Frame]:
+        """Tell of a permission mode, once, whoever notices it first."""
+        if mode == self._mode:
+            return ()
+        self._mode = mode
+        return [frames.system(self._id, "status", status=None, permissionMode=mode)]
+
+    def local_output(self, text: str) -> Frame:
+        """The echo of something done without the model."""
+        return frames.user(self._id, f"<local-command-stdout>{text}</local-command-stdout>", isReplay=True)
+
+    def _streamed(
+        self, event: Requesting | MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta
+    ) -> Sequence[Frame]:
+        partials = self._partials
+        if partials is None:
+            return ()
+        match event:
+            case TextDelta():
+                return partials.text(event)
+            case ThinkingDelta():
+                return partials.thinking(event)
+            case InputDelta():
+                return partials.input(event)
+            case BlockBegan():
+                return partials.block_began(event)
+            case MessageBegan():
+                return partials.message_began(event)
+            case Requesting():
+                return [frames.system(self._id, "status", status="requesting")]
+
+    def _block(self, event: BlockDone) -> list[Frame]:
+        if isinstance(event.block, ToolCall):
+            self._calls[event.block.id] = event.block
+        message = message_json("assistant", (event.block,), id=event.message_id, model=event.model, usage=event.usage)
+        frame = frames.assistant(self._id, message)
+        if event.partial:
+            frame["aborted"] = True
+        if self._tally.prompts:
+            frame["user_message_uuids"] = self._tally.prompts
+        if self._partials is None:
+            return [frame]
+        return [*self._partials.before_block(event), frame, *self._partials.after_block(event)]
+
+    def _tool_done(self, event: ToolDone) -> list[Frame]:
+        reply = event.reply
+        call = self._calls.pop(reply.call_id, None)
+        told: list[Frame] = []
+        name = event.name or (call.name if call else "")
+        if event.denied:
+            asked_for = event.input if event.input is not None else (call.input if call else {})
+            self._tally.denials.append({"tool_name": name, "tool_use_id": reply.call_id, "tool_input": asked_for})
+            if _by_nobody(event.decided) and not event.interrupted:
+                told.append(self._denial(event, name))
+        content = {
+            "tool_use_id": reply.call_id,
+            "type": "tool_result",
+            "content": reply_content(reply),
+            "is_error": reply.is_error,
+        }
+        frame = frames.user(self._id, [content], tool_use_result=_display(event))
+        if event.decided is not None or event.denied:
+            frame["tool_result_meta"] = [_meta(event)]
+        self._tally.user_frames += 1
+        return [*told, frame]
+
+    def _denial(self, event: ToolDone, name: str) -> Frame:
+        fields = {"tool_name": name, "tool_use_id": event.reply.call_id, "message": event.reply.text}
+        if event.decided is not None and event.decided.reason_type:
+            fields["decision_reason_type"] = event.decided.reason_type
+        return frames.system(self._id, "permission_denied", **fields)
+
+    def _prompted(self, event: Prompted) -> list[Frame]:
+        if event.origin != "human":
+            if event.why in QUIET_REASONS:
+                return []
+            self._tally.user_frames += 1
+            content = [block_json(block) for block in event.blocks]
+            if event.why == "interrupted":
+                self._interruption_told = True
+                return [frames.user(self._id, content)]
+            return [frames.user(self._id, content, isSynthetic=True)]
+        told: list[Frame] = []
+        if self._replay:
+            told.append(frames.user(self._id, _spoken(event.blocks), uuid=event.client_id or event.id, isReplay=True))
+        if event.client_id:
+            self._tally.prompts.append(event.client_id)
+            started = frames.lifecycle(self._id, event.client_id, "started")
+            if not self._turn_open:
+                self._waiting.extend(told)
+                return [started]
+            self._folded.append(event.client_id)
+            told.append(started)
+        if self._turn_open:
+            return told
+        self._waiting.extend(told)
+        return []
+
+    def _turn_started(self) -> list[Frame]:
+        self._turn_open = True
+        facts = self._facts()
+        self._mode = facts.mode
+        told = [frames.init(self._id, facts), *self._waiting]
+        self._waiting = []
+        return told
+
+    def _run_done(self, done: RunDone) -> list[Frame]:
+        told: list[Frame] = [] if self._turn_open else self._turn_started()
+        if done.ending in INTERRUPTED and not self._interruption_told:
+            told.append(frames.user(self._id, [{"type": "text", "text": INTERRUPTED[done.ending]}]))
+            self._tally.user_frames += 1
+        if self._partials is not None:
+            told.extend(self._partials.close())
+        if VERDICTS[done.ending].synthetic:
+            told.append(self._api_error(done))
+        if done.ending == "prompt_blocked":
+            told.append(frames.system(self._id, "informational", content=done.text, level="warning"))
+        told.extend(frames.lifecycle(self._id, prompt, "completed") for prompt in self._folded)
+        told.append(result_frame(self._id, done, self._tally, self._totals(), self._results))
+        opening = [prompt for prompt in self._tally.prompts if prompt not in self._folded]
+        told.extend(frames.lifecycle(self._id, prompt, "completed") for prompt in opening)
+        self._results += 1
+        self._tally = Tally()
+        self._calls.clear()
+        self._folded = []
+        self._turn_open = self._interruption_told = False
+        return told
+
+    def _api_error(self, done: RunDone) -> Frame:
+        stop = "refusal" if done.ending == "refused" else "stop_sequence"
+        fields: Frame = {"error": error_word(done), "is_api_error_message": True}
+        if done.status is not None:
+            fields["api_error_status"] = done.status
+            if done.status in STATUS_WORDS:
+                fields["api_error_type"] = STATUS_WORDS[done.status]
+        return frames.assistant(self._id, frames.synthetic(done.text, stop), **fields)
+
+    def _retrying(self, event: Retrying) -> list[Frame]:
+        told = self._partials.close() if self._partials else []
+        word = "overloaded" if event.error == "overloaded" else ERROR_WORDS.get(event.error, event.error)
+        retry = frames.system(
+            self._id,
+            "api_retry",
+            attempt=event.attempt,
+            max_retries=event.attempts,
+            retry_delay_ms=round(event.delay * 1000),
+            error_status=event.status,
+            error=word,
+        )
+        return [*told, retry]
+
+    def _model_changed(self, event: ModelChanged) -> list[Frame]:
+        if event.why != "fallback":
+            return []
+        content = f"Switched from {event.previous} to {event.model}, which was named as a fallback"
+        return [
+            frames.system(
+                self._id,
+                "model_fallback",
+                trigger="overloaded",
+                original_model=event.previous,
+                fallback_model=event.model,
+                content=content,
+            )
+        ]
+
+
+def _spoken(blocks: tuple[Block, ...]) -> str | list[Frame]:
+    """A prompt as hosts send it: plain text where that is all of it."""
+    if len(blocks) == 1 and isinstance(blocks[0], Text):
+        return blocks[0].text
+    return [block_json(block) for block in blocks]
+
+
+def _display(event: ToolDone) -> object:
+    if event.reply.is_error:
+        return _error_text(event.reply.text)
+    return event.display if event.display is not None else reply_content(event.reply)
+
+
+def _error_text(text: str) -> str:
+    bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    return bare if bare.startswith(("Error: ", "InputValidationError: ")) else f"Error: {bare}"
+
+
+def _meta(event: ToolDone) -> Frame:
+    meta: Frame = {"id": event.reply.call_id}
+    if event.interrupted:
+        meta["non_execution_kind"] = "user-rejected"
+    elif event.denied:
+        meta["non_execution_kind"] = "permission-rule"
+    if event.decided is not None:
+        decision = {"decision": event.decided.verdict, "source": _source(event.decided)}
+        if event.decided.reason_type:
+            decision["reason_type"] = event.decided.reason_type
+        meta["permission_decision"] = decision
+    return meta
+
+
+def _source(decided: Decided) -> str:
+    if decided.source in _PEOPLE:
+        return "user_temporary" if decided.verdict == "accept" else "user_reject"
+    return "hook" if decided.source == "hook" or decided.reason_type == "hook" else "config"
+
+
+def _by_nobody(decided: Decided | None) -> bool:
+    """Whether neither a person nor a hook said no: the rules or the mode did."""
+    return decided is None or _source(decided) == "config"

@@ -1,0 +1,111 @@
+"""Lines in and lines out of this process: whole, at once, of any length."""
+
+import asyncio
+import os
+import select
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from bobstay.wire.fit import encode_line
+from bobstay.wire.frames import Frame
+
+_PIECE = 1 << 20
+
+
+class HostGone(Exception):
+    """Nobody reads what we write any more."""
+
+
+class BadLine(Exception):
+    """What came in is no JSON object. Its text tells a person what was wrong."""
+
+
+class Output:
+    """Writes each frame as one line, flushed, complete."""
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._descriptor = descriptor
+
+    def send(self, frame: Frame) -> None:
+        """Raises HostGone if the other end is closed."""
+        self.write(encode_line(frame) + b"\n")
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data`, however often the other end makes us wait."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._descriptor, view) :]
+            except BlockingIOError:
+                # Somebody made the shared file description non-blocking: wait as if it were not.
+                select.select([], [self._descriptor], [])
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise HostGone from error
+
+
+class Input:
+    """Lines of a descriptor, read by a thread of its own.
+
+    A thread works for pipes, files, terminals and sockets alike, leaves the descriptor's flags alone, and goes on
+    reading while this side is stuck writing: so a host that writes before it reads cannot lock both up.
+    """
+
+    def __init__(self, descriptor: int = 0) -> None:
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Every line that is not blank, until the end of input."""
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def _read(self) -> None:
+        pieces: list[bytes] = []
+        while piece := self._piece():
+            *whole, rest = piece.split(b"\n")
+            for line in whole:
+                pieces.append(line)
+                self._hand_over(b"".join(pieces))
+                pieces = []
+            if rest:
+                pieces.append(rest)
+        self._hand_over(b"".join(pieces))
+        self._call(None)
+
+    def _piece(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _PIECE)
+        except OSError:
+            # A closed or unreadable input is an input that says nothing.
+            return b""
+
+    def _hand_over(self, line: bytes) -> None:
+        if line := line.strip():
+            self._call(line)
+
+    def _call(self, line: bytes | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+        except RuntimeError:
+            # The loop is closed: the session is over, and nobody wants the rest.
+            return
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Return the object a line holds.
+
+    Raises:
+        BadLine: it holds none.
+    """
+    try:
+        frame = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadLine(f"Error parsing streaming input line ({len(line)} bytes): {error}") from error
+    if not isinstance(frame, dict):
+        raise BadLine(f"Error parsing streaming input line ({len(line)} bytes): expected a JSON object")
+    return frame
