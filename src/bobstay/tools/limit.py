@@ -1,5 +1,6 @@
 """Keeps what a tool gave within bounds: head and tail for the model, the whole in a file it may look into."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -65,27 +66,35 @@ def _line_start(text: str, start: int) -> int:
 
 
 def _save(text: str, spill: Path, call_id: str) -> tuple[str, str]:
-    """Write `text` to a new file only its owner may read. Return its path, or "" and what went wrong."""
-    stem = "".join(character for character in call_id[:80] if character in _SAFE) or "output"
+    """Keep `text` in a file. Return its path, or "" and what went wrong."""
     try:
-        os.makedirs(spill, mode=0o700, exist_ok=True)
-        for number in range(1, 1000):
-            path = os.path.join(spill, f"{stem}.txt" if number == 1 else f"{stem}-{number}.txt")
-            try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            except FileExistsError:
-                continue
-            return _filled(descriptor, path, text)
+        return save(text, spill, call_id), ""
     except OSError as error:
         return "", error.strerror or str(error)
-    return "", "too many files of that name"
 
 
-def _filled(descriptor: int, path: str, text: str) -> tuple[str, str]:
+def save(content: str | bytes, spill: Path, stem: str, suffix: str = ".txt") -> str:
+    """Write `content` whole to a new file that only its owner may read, and return its path.
+
+    Raises:
+        OSError: it could not be written; no half a file is left behind.
+    """
+    path, descriptor = _new_file(spill, "".join(letter for letter in stem[:80] if letter in _SAFE) or "output", suffix)
     try:
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        os.unlink(path)  # half a file would pass for the whole
-        return "", error.strerror or str(error)
-    return path, ""
+        with open(descriptor, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+    except OSError:
+        os.unlink(path)
+        raise
+    return path
+
+
+def _new_file(folder: Path, stem: str, suffix: str) -> tuple[str, int]:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for number in range(1, 1000):
+        path = os.path.join(folder, f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+        try:
+            return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            continue
+    raise FileExistsError(errno.EEXIST, "too many files of that name", str(folder))

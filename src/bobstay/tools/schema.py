@@ -9,6 +9,10 @@ from bobstay.tools.base import Args
 _ORDER = ("type", "description", "enum", "const", "anyOf", "items", "properties", "required", "additionalProperties")
 
 
+HOST_ONLY = msgspec.Meta(extra_json_schema={"hostOnly": True})
+"""Marks a field that only the program around the session fills in: the model is not told of it."""
+
+
 class RawArgs(Args, frozen=True):
     """Input that is not a fixed set of fields: whatever object the model sent, whole, in `value`."""
 
@@ -43,7 +47,11 @@ def _plain(node: dict[str, Any], definitions: dict[str, Any], within: tuple[str,
             meant["additionalProperties"] = False
         return _ordered(meant | node)
     if "properties" in node:
-        node["properties"] = {key: _plain(value, definitions, within) for key, value in node["properties"].items()}
+        node["properties"] = {
+            key: _plain(value, definitions, within)
+            for key, value in node["properties"].items()
+            if not value.get("hostOnly")
+        }
     for key in ("items", "additionalProperties"):
         if isinstance(node.get(key), dict):
             node[key] = _plain(node[key], definitions, within)
