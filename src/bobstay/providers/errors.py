@@ -117,8 +117,9 @@ _IMAGE = re.compile(
 )
 
 _NO_MONEY = re.compile(
-    r"credit balance is too low|reached your specified API usage limits|insufficient (credits|funds|balance)|requires more credits",
-    re.IGNORECASE,
+    r"""credit\ balance\ is\ too\ low | reached\ your\ specified\ API\ usage\ limits
+    | insufficient\ (credits|funds|balance) | requires\ more\ credits""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 _BAD_KEY = re.compile(r"API key not valid|API key expired|invalid (x-)?api[- ]key", re.IGNORECASE)
@@ -199,9 +200,9 @@ def _names(content: Any) -> list[str]:
     """What the error is called, the most exact name first."""
     error = _error_part(content)
     found = [error.get("code"), error.get("status"), error.get("type")]
-    for detail in error.get("details") or () if isinstance(error.get("details"), list) else ():
-        if isinstance(detail, dict):
-            found.append(detail.get("reason"))
+    details = error.get("details")
+    if isinstance(details, list):
+        found += [detail.get("reason") for detail in details if isinstance(detail, dict)]
     return [name.lower() for name in found if isinstance(name, str)]
 
 
@@ -216,8 +217,11 @@ def _message(content: Any) -> str:
     if isinstance(raw, str) and raw and raw not in text:
         # A broker's own words are "provider returned error"; what the vendor behind it said is here.
         text = f"{text}: {_message(_content(raw.encode())) or raw}"
-    text = "".join(character if character.isprintable() or character == "\n" else " " for character in text)
-    return text.strip()[:MESSAGE_LIMIT]
+    shown = "".join(
+        character if character.isprintable() or character == "\n" else " "
+        for character in str(text)[: 2 * MESSAGE_LIMIT]
+    )
+    return shown.strip()[:MESSAGE_LIMIT]
 
 
 def _per_day(content: Any) -> bool:

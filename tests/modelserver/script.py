@@ -1,0 +1,172 @@
+"""What the test model shall answer, in words of no vendor: scenarios are lists of steps, steps are lists of blocks."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+TOKEN = re.compile(r"SCN:([A-Za-z0-9_\-]+)")
+
+BROKEN = "\ue000"
+"""Put this character into a text: half of a UTF-8 sequence is sent in its place."""
+
+DEADLINE = 20.0
+"""Seconds after which a wait in a test gives up; a test that works never comes near."""
+
+
+class Say(Struct, tag="say"):
+    text: str
+
+
+class Think(Struct, tag="think"):
+    text: str
+    signature: str = "c2lnbmF0dXJl"
+    redacted: bool = False
+
+
+class Call(Struct, tag="call"):
+    name: str
+    input: dict[str, Any] = {}
+    id: str = ""
+    """Empty: the server makes one."""
+    raw: str = ""
+    """Sent as the input's JSON text instead of `input`, malformed or not."""
+
+
+Part: TypeAlias = Say | Think | Call
+
+
+class Counts(Struct):
+    """Tokens; the four never overlap."""
+
+    input: int = 100
+    output: int = 20
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+class Gate:
+    """A place in a stream where the server waits until the test opens it; the test may wait for the server to be there.
+
+    Works across threads and event loops.
+    """
+
+    def __init__(self) -> None:
+        self._opened: Future[None] = _future()
+        self._reached: Future[None] = _future()
+
+    def open(self) -> None:
+        _settle(self._opened)
+
+    async def reached(self) -> None:
+        """For the test: wait until the server stands before the gate."""
+        await asyncio.wait_for(asyncio.wrap_future(self._reached), DEADLINE)
+
+    def wait_reached(self) -> None:
+        """The same for a test without an event loop."""
+        self._reached.result(DEADLINE)
+
+    async def passed(self) -> None:
+        """For the server."""
+        _settle(self._reached)
+        await asyncio.wrap_future(self._opened)
+
+
+class Step(Struct, kw_only=True):
+    """One answer of the model."""
+
+    blocks: list[Part] = []
+    stop: str = ""
+    """One of the words of `bobstay.model.message.Stop`; empty: `tool_use` if there is a call, else `end_turn`."""
+    usage: Counts = Counts()
+
+    delay: float = 0
+    """Seconds before the first byte."""
+    chunk_delay: float = 0
+    """Seconds between events."""
+    chunk: int = 0
+    """Characters per delta; 0 cuts each block in two."""
+    slice: int = 0
+    """Bytes per write to the socket; 0 writes event by event."""
+    close_delimited: bool = False
+    """End the body by closing the connection, with neither length nor chunks."""
+
+    status: int = 0
+    """An error answer with this HTTP status instead of a stream."""
+    error_type: str = ""
+    """The vendor's name of the error; empty: the one that goes with the status."""
+    message: str = "scripted error"
+    headers: dict[str, str] = {}
+    """Added to the answer's head."""
+    times: int = 0
+    """So many times this answer, afterwards `then`."""
+    then: "Step | None" = None
+
+    error_after: int | None = None
+    """After so many blocks: an error inside the stream, of `status` (by then 200 has been sent) and `error_type`."""
+    reset_after: int | None = None
+    """After so many blocks: the connection is reset."""
+    end_after: int | None = None
+    """After so many blocks: the answer ends, properly for HTTP, without the vendor's closing event."""
+    stall: Literal["", "silent", "pings", "half_event"] = ""
+    """Accept the request and then send nothing, or pings for ever, or (after `stall_after` blocks) half an event."""
+    stall_after: int = 0
+    gate: Gate | None = None
+    gate_after: int = 0
+    """Wait at the gate after so many blocks; 0: before the first byte."""
+    raw: bytes | None = None
+    """Sent as the whole body of a 200 event stream."""
+
+
+Scenario: TypeAlias = "list[Step | Callable[[Any], Step]]"
+
+
+class Turn(Struct):
+    """A message of the request, as far as choosing a step needs it."""
+
+    role: Literal["user", "assistant"]
+    text: str = ""
+
+
+class Choice(Struct):
+    scenario: str
+    index: int
+
+
+def choose(turns: list[Turn], known: "dict[str, Scenario]") -> Choice | None:
+    """The scenario the last token names, and how many answers have been given since."""
+    name, at = "", -1
+    for position, turn in enumerate(turns):
+        if turn.role == "user":
+            for found in TOKEN.finditer(turn.text):
+                if found[1] in known:
+                    name, at = found[1], position
+    if not name:
+        return None
+    answers, previous = 0, "user"
+    for turn in turns[at + 1 :]:
+        # Answers in a row are one answer: some adapters send a message a block.
+        answers += turn.role == "assistant" and previous != "assistant"
+        previous = turn.role
+    return Choice(name, answers)
+
+
+def pieces(text: str, chunk: int) -> list[str]:
+    """Cut `text` as a step's `chunk` says."""
+    size = chunk or max(1, (len(text) + 1) // 2)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _future() -> "Future[None]":
+    future: Future[None] = Future()
+    # A running future cannot be cancelled, so that one waiter that gives up does not spoil it for others.
+    future.set_running_or_notify_cancel()
+    return future
+
+
+def _settle(future: "Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
