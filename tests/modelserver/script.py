@@ -17,17 +17,17 @@ DEADLINE = 20.0
 """Seconds after which a wait in a test gives up; a test that works never comes near."""
 
 
-class Say(Struct, tag="say"):
+class Say(Struct, frozen=True, tag="say"):
     text: str
 
 
-class Think(Struct, tag="think"):
+class Think(Struct, frozen=True, tag="think"):
     text: str
     signature: str = "c2lnbmF0dXJl"
     redacted: bool = False
 
 
-class Call(Struct, tag="call"):
+class Call(Struct, frozen=True, tag="call"):
     name: str
     input: dict[str, Any] = {}
     id: str = ""
@@ -39,7 +39,7 @@ class Call(Struct, tag="call"):
 Part: TypeAlias = Say | Think | Call
 
 
-class Counts(Struct):
+class Counts(Struct, frozen=True):
     """Tokens; the four never overlap."""
 
     input: int = 100

@@ -1,0 +1,158 @@
+"""The test model speaking the Chat Completions format of OpenAI and of the many servers that imitate it."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from tests.modelserver.dialect import Asked, Frame
+from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
+
+_STOPS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+}
+_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error"}
+_numbers = itertools.count(1)
+
+
+class ChatDialect:
+    name = "openai-chat"
+
+    def owns(self, asked: Asked) -> bool:
+        return asked.method == "POST" and asked.path == "/v1/chat/completions"
+
+    def turns(self, asked: Asked) -> list[Turn]:
+        turns: list[Turn] = []
+        for message in (asked.body or {}).get("messages", []):
+            if message["role"] == "assistant":
+                turns.append(Turn("assistant"))
+            elif message["role"] in ("user", "tool"):
+                turns.append(Turn("user", _text(message.get("content"))))
+        return turns
+
+    def streams(self, asked: Asked) -> bool:
+        return bool(asked.body and asked.body.get("stream"))
+
+    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
+        body = asked.body or {}
+        base = {
+            "id": f"chatcmpl-{next(_numbers):08}",
+            "object": "chat.completion.chunk",
+            "created": 1_700_000_000,
+            "model": body.get("model", ""),
+        }
+
+        def frame(delta: dict[str, Any], finish: str | None = None, *, ends_block: bool = False) -> Frame:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+            return Frame(_data({**base, "choices": [choice]}), ends_block)
+
+        yield frame({"role": "assistant", "content": ""})
+        calls = 0
+        for part in step.blocks:
+            deltas = list(_deltas(part, calls, step.chunk))
+            calls += isinstance(part, Call)
+            for place, delta in enumerate(deltas):
+                yield frame(delta, ends_block=place == len(deltas) - 1)
+        yield frame({}, _finish(step))
+        if (body.get("stream_options") or {}).get("include_usage"):
+            yield Frame(_data({**base, "choices": [], "usage": _usage(step)}))
+        yield Frame(b"data: [DONE]\n\n")
+
+    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
+        calls = [part for part in step.blocks if isinstance(part, Call)]
+        thoughts = "".join(part.text for part in step.blocks if isinstance(part, Think))
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": "".join(part.text for part in step.blocks if isinstance(part, Say)) or None,
+            "refusal": None,
+        }
+        if thoughts:
+            message["reasoning_content"] = thoughts
+        if calls:
+            message["tool_calls"] = [_call(part) for part in calls]
+        return {
+            "id": f"chatcmpl-{next(_numbers):08}",
+            "object": "chat.completion",
+            "created": 1_700_000_000,
+            "model": (asked.body or {}).get("model", ""),
+            "choices": [{"index": 0, "message": message, "finish_reason": _finish(step), "logprobs": None}],
+            "usage": _usage(step),
+        }
+
+    def error(self, status: int, error_type: str, message: str) -> dict[str, Any]:
+        kind = "invalid_request_error" if 400 <= status < 500 else "server_error"
+        code = error_type or _CODES.get(status)
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+    def error_frame(self, status: int, error_type: str, message: str) -> bytes:
+        # As OpenRouter tells it: the status as the code, beside a choice that ended by it.
+        choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+        error = {"code": error_type or status or 500, "message": message}
+        return _data({"id": "chatcmpl-failed", "object": "chat.completion.chunk", "error": error, "choices": [choice]})
+
+    def ping(self) -> bytes:
+        return b": PROCESSING\n\n"
+
+    def head(self) -> dict[str, str]:
+        return {"x-request-id": f"req_{next(_numbers):08}"}
+
+    def extra(self, asked: Asked) -> Any:
+        return None
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or [])
+
+
+def _finish(step: Step) -> str:
+    calls = any(isinstance(part, Call) for part in step.blocks)
+    return _STOPS[step.stop or ("tool_use" if calls else "end_turn")]
+
+
+def _call(part: Call) -> dict[str, Any]:
+    arguments = part.raw or msgspec.json.encode(part.input).decode()
+    return {
+        "id": part.id or f"call_{next(_numbers):08}",
+        "type": "function",
+        "function": {"name": part.name, "arguments": arguments},
+    }
+
+
+def _deltas(part: Part, index: int, chunk: int) -> Iterator[dict[str, Any]]:
+    match part:
+        case Say(text):
+            for piece in pieces(text, chunk):
+                yield {"content": piece}
+        case Think(text, _, _):
+            for piece in pieces(text, chunk):
+                yield {"reasoning_content": piece}
+        case Call():
+            call = _call(part)
+            arguments = call["function"].pop("arguments")
+            yield {"tool_calls": [{**call, "index": index, "function": {**call["function"], "arguments": ""}}]}
+            for piece in pieces(arguments, chunk):
+                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _usage(step: Step) -> dict[str, Any]:
+    usage = step.usage
+    prompt = usage.input + usage.cache_read + usage.cache_write
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": usage.output,
+        "total_tokens": prompt + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: %b\n\n" % msgspec.json.encode(value)

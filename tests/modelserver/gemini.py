@@ -1,0 +1,133 @@
+"""The test model speaking the Gemini API."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from tests.modelserver.dialect import Asked, Frame
+from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
+
+_STOPS = {"max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
+_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_numbers = itertools.count(1)
+
+
+class GeminiDialect:
+    name = "gemini"
+
+    def owns(self, asked: Asked) -> bool:
+        return (
+            asked.method == "POST"
+            and asked.path.startswith("/v1beta/models/")
+            and asked.path.endswith((":streamGenerateContent", ":generateContent"))
+        )
+
+    def turns(self, asked: Asked) -> list[Turn]:
+        return [
+            Turn(
+                "assistant" if content.get("role") == "model" else "user",
+                "\n".join(part.get("text", "") for part in content.get("parts", [])),
+            )
+            for content in (asked.body or {}).get("contents", [])
+        ]
+
+    def streams(self, asked: Asked) -> bool:
+        return asked.path.endswith(":streamGenerateContent")
+
+    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
+        whole = self.whole(asked, step)
+        candidate = whole["candidates"][0]
+        base = {"modelVersion": whole["modelVersion"], "responseId": whole["responseId"]}
+        counted = {"promptTokenCount": whole["usageMetadata"]["promptTokenCount"]}
+
+        def frame(parts: list[dict[str, Any]], *, ends_block: bool = False) -> Frame:
+            content = {"role": "model", "parts": parts}
+            return Frame(
+                _data({"candidates": [{"content": content, "index": 0}], "usageMetadata": counted, **base}), ends_block
+            )
+
+        for part in step.blocks:
+            cut = list(_cut(part, step.chunk))
+            for place, piece in enumerate(cut):
+                yield frame([piece], ends_block=place == len(cut) - 1)
+        last = {**candidate, "content": {"role": "model", "parts": [{"text": ""}]}}
+        yield Frame(_data({"candidates": [last], "usageMetadata": whole["usageMetadata"], **base}))
+
+    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
+        usage = step.usage
+        prompt = usage.input + usage.cache_read + usage.cache_write
+        counted = {
+            "promptTokenCount": prompt,
+            "candidatesTokenCount": usage.output,
+            "totalTokenCount": prompt + usage.output,
+        }
+        if usage.cache_read:
+            counted["cachedContentTokenCount"] = usage.cache_read
+        candidate: dict[str, Any] = {
+            "content": {"role": "model", "parts": [_part(part) for part in step.blocks]},
+            "finishReason": _STOPS.get(step.stop, "STOP"),
+            "index": 0,
+        }
+        return {
+            "candidates": [candidate],
+            "usageMetadata": counted,
+            "modelVersion": asked.path.rpartition("/")[2].partition(":")[0],
+            "responseId": f"response-{next(_numbers):08}",
+        }
+
+    def error(self, status: int, error_type: str, message: str) -> dict[str, Any]:
+        return {"error": {"code": status, "message": message, "status": error_type or _STATUSES.get(status, "UNKNOWN")}}
+
+    def error_frame(self, status: int, error_type: str, message: str) -> bytes:
+        return _data(self.error(status, error_type, message))
+
+    def ping(self) -> bytes:
+        return b": ping\n\n"
+
+    def head(self) -> dict[str, str]:
+        return {"x-gemini-service-tier": "standard"}
+
+    def extra(self, asked: Asked) -> Any:
+        return None
+
+
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Say(text):
+            return {"text": text}
+        case Think(text, signature, _):
+            return {"text": text, "thought": True, "thoughtSignature": signature}
+        case Call(name, value, identity, _):
+            call: dict[str, Any] = {"name": name, "args": value}
+            if identity:
+                call["id"] = identity
+            return {"functionCall": call, "thoughtSignature": "c2lnbmF0dXJl"}
+
+
+def _cut(part: Part, chunk: int) -> Iterator[dict[str, Any]]:
+    """The part in pieces; a call always comes in one."""
+    match part:
+        case Say(text):
+            for piece in pieces(text, chunk):
+                yield {"text": piece}
+        case Think(text, signature, _):
+            for piece in pieces(text, chunk):
+                yield {"text": piece, "thought": True}
+            yield {"text": "", "thought": True, "thoughtSignature": signature}
+        case Call():
+            yield _part(part)
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: %b\r\n\r\n" % msgspec.json.encode(value)
