@@ -7,7 +7,7 @@ the call: nothing here ends the run, but a person or a hook may ask for that.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Literal
 
 from bobstay.engine import consent
@@ -58,7 +58,7 @@ class Settlement:
             self._refusal = str(refusal)
         self.ticket = toolbox.enter(self.prepared)
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Take the call through its phases, ending with its `ToolDone`. On cancellation, see `interrupted`."""
         try:
             await self.ticket.turn()
@@ -272,6 +272,11 @@ class Settlement:
 
     def _elapsed(self) -> int:
         return int((time.monotonic() - self._started) * 1000) if self._started else 0
+
+
+def never_began(call: ToolCall) -> ToolDone:
+    """The answer to a call that came when the run was already being stopped."""
+    return ToolDone(ToolReply(call.id, (Text(NEVER_BEGAN),), is_error=True), name=call.name, interrupted=True)
 
 
 class _Channel:

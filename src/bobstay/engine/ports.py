@@ -1,11 +1,15 @@
 """What the engine needs from outside, as narrow protocols. Assembly passes the objects."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from bobstay.hooks.event import HookOutcome
 from bobstay.model.event import Event, InteractionOpened
+from bobstay.model.message import Usage
 from bobstay.permissions.access import Access, Decision
+from bobstay.providers.base import Provider
 
 
 class Answer(Struct, frozen=True):
@@ -47,7 +51,30 @@ class Judge(Protocol):
     def apply(self, event: Event) -> None: ...
 
 
-class Inbox(Protocol):
-    """Messages that came while the run was busy."""
+class Route(Struct, frozen=True):
+    """How a model is reached, and what it can do."""
 
-    def steering(self) -> bool: ...
+    name: str
+    """As people and programs are told."""
+    model: str
+    """As its vendor calls it."""
+    provider: Provider
+    window: int
+    max_output: int
+    price: Callable[[Usage], float]
+
+
+class Models(Protocol):
+    def route(self, name: str) -> Route:
+        """Find the way to a model.
+
+        Raises:
+            ValueError: no such provider, or no key for it; the text says what to do.
+        """
+        ...
+
+
+class Finish(Protocol):
+    """Whoever may object when a run wants to end."""
+
+    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome: ...

@@ -85,7 +85,7 @@ class State(Struct, frozen=True):
     @property
     def messages(self) -> list[Message]:
         """All that was said so far. Closed messages keep their identity from call to call."""
-        talk = list(self.closed)
+        talk = self.closed.to_list()
         talk.extend(self._unclosed())
         return talk
 

@@ -27,9 +27,11 @@ class Chain(Generic[T]):
         grown._length = self._length + 1
         return grown
 
+    def to_list(self) -> list[T]:
+        return self._items[: self._length]
+
     def __iter__(self) -> Iterator[T]:
-        for index in range(self._length):
-            yield self._items[index]
+        return iter(self.to_list())
 
     def __len__(self) -> int:
         return self._length

@@ -1,0 +1,83 @@
+"""Everything a run needs that does not change while it runs."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from bobstay.engine.limits import Limits
+from bobstay.engine.ports import Finish, Models, Route
+from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.repair import clean_prefix, repair
+from bobstay.engine.state import State
+from bobstay.engine.toolbox import Toolbox
+from bobstay.model.message import Message
+from bobstay.providers.base import Effort, Request
+
+
+class Patience(Struct, frozen=True):
+    """How long a model may be silent, in seconds. Silence is broken by events, not by bytes or pings."""
+
+    first: float = 90.0
+    between: float = 60.0
+
+
+class Agent(Struct):
+    model: str
+    models: Models
+    system: tuple[str, ...]
+    toolbox: Toolbox
+    finish: Finish
+    session_id: str = ""
+    fallbacks: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    retry: RetryPolicy = RetryPolicy()
+    patience: Patience = Patience()
+    thinking: Literal["off", "adaptive"] | int = "off"
+    effort: Effort | None = None
+    betas: tuple[str, ...] = ()
+    hosted_search: bool = False
+    structured: bool = False
+    """The run is to end with structured output."""
+    spent_before: float = 0.0
+    """What the session had cost when this process took it up."""
+
+
+class Sending:
+    """Turns a state into a request, looking again only at what is new since the last one."""
+
+    def __init__(self) -> None:
+        self._clean = 0
+        self._last: Message | None = None
+
+    def request(self, agent: Agent, state: State, route: Route) -> Request:
+        return Request(
+            model=route.model,
+            system=agent.system,
+            messages=tuple(self._repaired(state.messages, state)),
+            tools=agent.toolbox.specs,
+            max_tokens=_room(agent, route),
+            thinking=agent.thinking,
+            effort=agent.effort,
+            betas=agent.betas,
+            session_id=agent.session_id,
+            hosted_search=agent.hosted_search,
+        )
+
+    def forget(self) -> None:
+        """History was changed behind the last request: look at all of it again."""
+        self._clean = 0
+
+    def _repaired(self, messages: Sequence[Message], state: State) -> list[Message]:
+        never_started = frozenset(call.id for call in state.unanswered) - state.started
+        repaired = repair(messages, clean=self._clean, never_started=never_started)
+        self._clean = clean_prefix(messages, repaired)
+        return repaired
+
+
+def _room(agent: Agent, route: Route) -> int:
+    """How many tokens the answer may have: all the model can give, within reason."""
+    wanted = min(route.max_output, 32_000)
+    if isinstance(agent.thinking, int):
+        wanted = min(route.max_output, max(wanted, agent.thinking + 8_000))
+    return wanted

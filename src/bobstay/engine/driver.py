@@ -1,0 +1,184 @@
+"""Runs turns of one session: stores each durable event, then lets the loop go on.
+
+The log is the truth. Whatever else keeps state (the fold, the permission policy, the tools' surroundings)
+follows it by seeing each event right after it is stored.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from bobstay.engine.agent import Agent
+from bobstay.engine.control import Control
+from bobstay.engine.loop import run
+from bobstay.engine.state import State
+from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
+from bobstay.model.event import (
+    LIVE,
+    Durable,
+    Envelope,
+    Event,
+    InputDropped,
+    InputQueued,
+    ModeChanged,
+    ModelChanged,
+    Noted,
+    Prompted,
+    RunDone,
+    ToolStarted,
+    TurnStarted,
+)
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Text, text_of
+from bobstay.sessions.log import Log, LogError
+
+
+class Follower(Protocol):
+    """Something that folds the log in its own way."""
+
+    def apply(self, event: Event) -> None: ...
+
+
+class Driver:
+    """One session's turns, one at a time. `record` is the only way into the log."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        log: Log,
+        state: State,
+        *,
+        hooks: Hooks,
+        facts: Callable[[], dict[str, Any]],
+        followers: tuple[Follower, ...] = (),
+    ) -> None:
+        self.agent = agent
+        self.log = log
+        self.state = state
+        self.hooks = hooks
+        self.facts = facts
+        self.followers = followers
+        self.listeners: list[Callable[[Envelope], None]] = []
+        self._control: Control | None = None
+
+    @property
+    def busy(self) -> bool:
+        return self._control is not None
+
+    def record(self, event: Durable) -> Envelope:
+        """Store an event and let everything that follows the log see it.
+
+        What is about to have effects outside, and what a person said, is on the disk when this returns; the rest has
+        left this process and survives its death.
+        """
+        envelope = self.log.append(event, sync=_must_be_synced(event))
+        self.state = self.state.apply(event)
+        for follower in self.followers:
+            follower.apply(event)
+        for listener in self.listeners:
+            listener(envelope)
+        return envelope
+
+    async def turn(
+        self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """Work on one prompt until its `RunDone`, which is the last event."""
+        assert not self.busy, "one turn at a time: queue what comes meanwhile"
+        self._control = Control(self._steering)
+        try:
+            async with aclosing(self._turn(blocks, id or new_id(), client_id, self._control)) as events:
+                async for event in events:
+                    yield event
+        except LogError as error:
+            yield RunDone("failed", text=str(error), error="log")
+        finally:
+            self._control = None
+
+    def queue(self, event: InputQueued) -> None:
+        """Keep a message that came while the session is busy. It is on disk when this returns."""
+        self.record(event)
+
+    def drop(self, id: str) -> None:
+        self.record(InputDropped(id))
+
+    def interrupt(self) -> bool:
+        """End the running turn; False if none runs."""
+        if self._control is None:
+            return False
+        self._control.abort()
+        return True
+
+    def set_mode(self, mode: str) -> ModeChanged:
+        event = ModeChanged(mode)
+        self.record(event)
+        return event
+
+    def set_model(self, model: str) -> ModelChanged:
+        event = ModelChanged(model, previous=self.state.model)
+        self.record(event)
+        return event
+
+    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
+        """Let the hooks of the end of a run have their say (`engine.ports.Finish`)."""
+        if not self.hooks.wants("Stop"):
+            return NO_OPINION
+        fields = {"stop_hook_active": again, "last_assistant_message": last_text}
+        return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
+
+    async def _turn(
+        self, blocks: tuple[Block, ...], id: str, client_id: str, control: Control
+    ) -> AsyncGenerator[Event, None]:
+        outcome = await self._submitted(blocks)
+        prompted = Prompted(id, blocks, client_id=client_id)
+        for said in (prompted, *_notes(outcome)):
+            self.record(said)
+            yield said
+        started = TurnStarted(self.state.turn + 1, self.state.model or self.agent.model, self.state.mode)
+        self.record(started)
+        yield started
+        if outcome.decision in ("block", "deny") or outcome.stop:
+            why = outcome.reason or outcome.stop_reason
+            done = RunDone("prompt_blocked", text=f"UserPromptSubmit operation blocked by hook:\n{why}")
+            self.record(done)
+            yield done
+            return
+        async with aclosing(run(self.agent, self.state, control)) as events:
+            async for event in events:
+                if not isinstance(event, LIVE):
+                    self.record(event)
+                yield event
+
+    async def _submitted(self, blocks: tuple[Block, ...]) -> HookOutcome:
+        if not self.hooks.wants("UserPromptSubmit"):
+            return NO_OPINION
+        fields = {"prompt": text_of(blocks)}
+        return await self.hooks.run(HookCall("UserPromptSubmit", {**self.facts(), **fields}, tool_use_id=new_id()))
+
+    def _steering(self) -> tuple[InputQueued, ...]:
+        return tuple(entry for entry in self.state.queued if entry.how == "steer")
+
+
+def _must_be_synced(event: Durable) -> bool:
+    match event:
+        case ToolStarted(read_only=read_only):
+            return not read_only
+        case Prompted(origin=origin):
+            return origin == "human"
+        case InputQueued() | RunDone():
+            return True
+        case _:
+            return False
+
+
+def _notes(outcome: HookOutcome) -> list[Prompted | Noted]:
+    notes: list[Prompted | Noted] = [
+        Prompted(
+            new_id(),
+            (Text(f"<system-reminder>UserPromptSubmit hook: {text}</system-reminder>"),),
+            "hook",
+            why="UserPromptSubmit",
+        )
+        for text in outcome.context
+    ]
+    notes.extend(Noted(text) for text in outcome.messages)
+    return notes

@@ -1,0 +1,267 @@
+"""The agent loop: ask the model, do what it asks, until it asks for nothing.
+
+It touches the world only through the agent's provider and toolbox. A generator moves only when pulled, so once
+its consumer has stored an event and pulled again, the event is on disk before anything that follows from it.
+"""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.engine.agent import Agent, Sending
+from bobstay.engine.control import Control
+from bobstay.engine.limits import reached
+from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error
+from bobstay.engine.repeat import REMINDER, Repeats
+from bobstay.engine.state import State
+from bobstay.engine.step import Step
+from bobstay.model.event import (
+    LIVE,
+    Ending,
+    Event,
+    ModelChanged,
+    Noted,
+    Prompted,
+    Pruned,
+    Requesting,
+    Retrying,
+    RunDone,
+)
+from bobstay.model.ids import new_id
+from bobstay.model.message import Text, ToolCall
+from bobstay.providers.base import ProviderError
+
+INTERRUPTED = "[Request interrupted by user]"
+INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
+CONTINUE = "The answer was cut off at the output limit. Go on exactly where it stopped; do not repeat or apologise."
+BROKEN_OFF = "The connection to the model broke in the middle of the answer. Go on exactly where it stopped."
+WANT_STRUCTURED = "The final answer must be given by calling the tool for structured output. Call it now."
+
+
+class Walk(Struct):
+    """What the loop keeps in mind between its steps."""
+
+    began: float
+    recovery: Recovery
+    repeats: Repeats
+    sending: Sending
+    used: set[str]
+    fallbacks: list[str]
+    structured_failures: int = 0
+    structured_reminded: bool = False
+    stop_hook_active: bool = False
+
+
+async def run(agent: Agent, state: State, control: Control) -> AsyncGenerator[Event, None]:
+    """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`."""
+    walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
+    while True:
+        elapsed = time.monotonic() - walk.began
+        limit = reached(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed)
+        if control.aborted:
+            step_events = _interrupted(state, walk, "streaming")
+        elif limit is not None:
+            step_events = _one(_done(state, walk, limit.ending, limit.text))
+        else:
+            step_events = _step(agent, state, control, walk)
+        async with aclosing(step_events):
+            async for event in step_events:
+                if not isinstance(event, LIVE):
+                    state = state.apply(event)
+                yield event
+                if isinstance(event, RunDone):
+                    return
+
+
+async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+    """One model call, and then whatever it leads to: more of the same, recovery, or the end of the turn."""
+    route = agent.models.route(state.model or agent.model)
+    yield Requesting(route.name)
+    step = Step(agent, route, walk.sending.request(agent, state, route), control, walk.used)
+    async with aclosing(step.events()) as events:
+        async for event in events:
+            if not isinstance(event, LIVE):
+                state = state.apply(event)
+            yield event
+    if step.aborted:
+        follow_up = _interrupted(state, walk, step.aborted)
+    elif step.error is not None and not step.settlements:
+        follow_up = _after_fault(agent, state, control, walk, step)
+    elif step.settlements:
+        walk.recovery.attempts = 0
+        follow_up = _after_tools(agent, state, control, walk, step)
+    else:
+        walk.recovery.attempts = 0
+        follow_up = _after_answer(agent, state, walk, step)
+    async for event in follow_up:
+        yield event
+
+
+# ---------------------------------------------------------------- after the model's answer
+
+
+async def _after_answer(agent: Agent, state: State, walk: Walk, step: Step) -> AsyncGenerator[Event, None]:
+    """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
+    if step.stop == "max_tokens":
+        yield _continued(agent, state, walk)
+        return
+    if step.stop == "pause":
+        return
+    if step.stop == "refusal":
+        text = state.last_text or "The model refused to answer this."
+        yield _done(state, walk, "refused", text, stop="refusal", error="invalid_request")
+        return
+    if agent.structured and not walk.structured_reminded:
+        walk.structured_reminded = True
+        yield _harness(WANT_STRUCTURED, "structured_output")
+        return
+    outcome = await agent.finish.before_end(state.last_text, again=walk.stop_hook_active)
+    if outcome.decision == "block" and not outcome.stop:
+        walk.stop_hook_active = True
+        text = f"Stop hook feedback:\n{outcome.reason}"
+        yield Prompted(new_id(), (Text(text),), "hook", why="stop_hook")
+        return
+    yield _done(state, walk, "completed", state.last_text, stop=step.stop or "end_turn")
+
+
+def _continued(agent: Agent, state: State, walk: Walk) -> Event:
+    walk.recovery.continuations += 1
+    if walk.recovery.continuations > agent.limits.continuations:
+        text = f"The answer was cut off at the output limit {walk.recovery.continuations} times in a row."
+        return _done(state, walk, "max_output", text, stop="max_tokens", error="max_output_tokens")
+    return _harness(CONTINUE, "output_limit")
+
+
+# ---------------------------------------------------------------- after tools
+
+
+async def _after_tools(
+    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+) -> AsyncGenerator[Event, None]:
+    for settlement in step.settlements:
+        if settlement.structured is not None:
+            text = msgspec.json.encode(settlement.structured).decode()
+            done = _done(state, walk, "completed", text, stop="end_turn")
+            yield msgspec.structs.replace(done, structured=settlement.structured)
+            return
+        if settlement.ending == "deferred":
+            done = _done(state, walk, "deferred", state.last_text, stop="tool_deferred")
+            yield msgspec.structs.replace(done, deferred=settlement.call)
+            return
+        if settlement.ending == "hook_stopped":
+            yield _done(state, walk, "hook_stopped", settlement.reason or state.last_text, stop="tool_use")
+            return
+        if settlement.done is not None:
+            walk.repeats.add(settlement.call, settlement.done)
+    failures = _structured_failures(agent, step)
+    walk.structured_failures += failures
+    if failures and walk.structured_failures > agent.limits.structured_retries:
+        text = f"The structured answer did not fit its schema {walk.structured_failures} times."
+        yield _done(state, walk, "max_structured_retries", text)
+        return
+    if step.stop == "max_tokens":
+        walk.recovery.continuations += 1
+        if walk.recovery.continuations > agent.limits.continuations:
+            yield _continued(agent, state, walk)
+            return
+    else:
+        walk.recovery.continuations = 0
+    async for event in _after_repeats(state, walk):
+        yield event
+        if isinstance(event, RunDone):
+            return
+    for queued in control.take():
+        walk.repeats.forget()
+        yield Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
+
+
+def _structured_failures(agent: Agent, step: Step) -> int:
+    if not agent.structured:
+        return 0
+    return sum(
+        1
+        for settlement in step.settlements
+        if settlement.prepared is not None
+        and settlement.prepared.tool.needs == "schema"
+        and settlement.done is not None
+        and settlement.done.reply.is_error
+    )
+
+
+async def _after_repeats(state: State, walk: Walk) -> AsyncGenerator[Event, None]:
+    verdict, what, count = walk.repeats.verdict()
+    if verdict == "stop":
+        text = f"Stopped: the model made the same {what} {count} times in a row with the same result."
+        yield _done(state, walk, "repeating", text)
+    elif verdict == "remind":
+        yield _harness(REMINDER.format(what=what, count=count), "repeat")
+
+
+# ---------------------------------------------------------------- when things go wrong
+
+
+async def _after_fault(
+    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+) -> AsyncGenerator[Event, None]:
+    error = step.error
+    assert error is not None
+    action = after_error(error, walk.recovery, agent.retry, state, walk.fallbacks)
+    match action:
+        case Wait(seconds=seconds):
+            yield Retrying(walk.recovery.attempts, agent.retry.attempts, seconds, error.status, ERROR_NAMES[error.kind])
+            await control.sleep(seconds)
+            if step.kept and not control.aborted:
+                yield _harness(BROKEN_OFF, "broken_off")
+        case FallBack(model=model):
+            walk.fallbacks.remove(model)
+            yield ModelChanged(model, "fallback", state.model or agent.model)
+        case Prune(call_ids=call_ids, tokens=tokens, images=images):
+            walk.sending.forget()
+            yield Pruned(call_ids, tokens, images)
+            yield Noted(_pruned_note(len(call_ids), tokens, images=images), "warning")
+        case GiveUp(ending=ending, text=text):
+            yield _failed(state, walk, ending, text, error)
+
+
+def _pruned_note(count: int, tokens: int, *, images: bool) -> str:
+    if images:
+        return "The model's service refused an image for its size: images are left out from here on."
+    return (
+        f"The talk was too long for the model: the output of {count} old tool calls (about {tokens} tokens) "
+        "is left out of what it is sent. The log keeps it."
+    )
+
+
+async def _interrupted(state: State, walk: Walk, where: str) -> AsyncGenerator[Event, None]:
+    text = INTERRUPTED_TOOL if where == "tools" else INTERRUPTED
+    yield _harness(text, "interrupt")
+    ending: Ending = "interrupted_tools" if where == "tools" else "interrupted_streaming"
+    yield _done(state, walk, ending, "")
+
+
+async def _one(event: Event) -> AsyncGenerator[Event, None]:
+    yield event
+
+
+# ---------------------------------------------------------------- words
+
+
+def _harness(text: str, why: str) -> Prompted:
+    return Prompted(new_id(), (Text(text),), "harness", why=why)
+
+
+def _failed(state: State, walk: Walk, ending: Ending, text: str, error: ProviderError) -> RunDone:
+    done = _done(state, walk, ending, text, stop="stop_sequence", error=ERROR_NAMES[error.kind])
+    return msgspec.structs.replace(done, status=error.status)
+
+
+def _done(state: State, walk: Walk, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
+    elapsed = int((time.monotonic() - walk.began) * 1000)
+    return RunDone(ending, text=text, stop=stop, error=error, turns=state.steps, duration_ms=elapsed)
+
+
+def _used_ids(state: State) -> set[str]:
+    return {block.id for message in state.messages for block in message.blocks if isinstance(block, ToolCall)}

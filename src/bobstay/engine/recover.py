@@ -1,0 +1,129 @@
+"""What to do when a model call failed: decided by a table, once, with counters of this turn."""
+
+import random
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from bobstay.engine.state import PRUNED, State
+from bobstay.model.event import Ending
+from bobstay.model.message import Image, Text, ToolReply
+from bobstay.providers.base import ErrorKind, ProviderError
+
+LONGEST_WAIT = 600.0
+"""A service that asks for a longer pause has in fact refused."""
+KEEP_RECENT = 4
+"""Tool replies, counted from the end, that are never pruned."""
+FALL_BACK_AFTER = 3
+
+FALL_BACK: frozenset[ErrorKind] = frozenset({"overloaded", "server", "rate_limit", "not_found", "quota", "stalled"})
+
+ERROR_NAMES: dict[ErrorKind, str] = {
+    "authentication": "authentication_failed",
+    "permission": "authentication_failed",
+    "not_found": "invalid_request",
+    "invalid_request": "unknown",
+    "prompt_too_long": "invalid_request",
+    "image_too_large": "invalid_request",
+    "rate_limit": "rate_limit",
+    "quota": "billing_error",
+    "overloaded": "server_error",
+    "server": "server_error",
+    "timeout": "server_error",
+    "stalled": "server_error",
+    "connection": "server_error",
+    "protocol": "server_error",
+    "refused": "invalid_request",
+}
+"""The words hosts of the stream-json wire know for our kinds."""
+
+
+class RetryPolicy(Struct, frozen=True):
+    attempts: int = 10
+    first: float = 0.5
+    longest: float = 32.0
+
+
+class Recovery(Struct):
+    """What this turn has tried so far."""
+
+    attempts: int = 0
+    continuations: int = 0
+    pruned: bool = False
+    images_dropped: bool = False
+
+
+class Wait(Struct, frozen=True):
+    seconds: float
+
+
+class FallBack(Struct, frozen=True):
+    model: str
+
+
+class Prune(Struct, frozen=True):
+    call_ids: tuple[str, ...]
+    tokens: int
+    images: bool = False
+
+
+class GiveUp(Struct, frozen=True):
+    ending: Ending
+    text: str
+
+
+Action: TypeAlias = Wait | FallBack | Prune | GiveUp
+
+
+def after_error(
+    error: ProviderError, recovery: Recovery, policy: RetryPolicy, state: State, fallbacks: Sequence[str]
+) -> Action:
+    """Choose the next thing to try, and count it."""
+    if error.kind == "prompt_too_long":
+        return _make_room(error, recovery, state)
+    if error.kind == "image_too_large" and not recovery.images_dropped:
+        recovery.images_dropped = True
+        return Prune((), 0, images=True)
+    recovery.attempts += 1
+    patience = min(FALL_BACK_AFTER, policy.attempts + 1) if error.retryable else 1
+    if fallbacks and error.kind in FALL_BACK and recovery.attempts >= patience:
+        recovery.attempts = 0
+        return FallBack(fallbacks[0])
+    too_long = (error.retry_after or 0) > LONGEST_WAIT
+    if not error.retryable or recovery.attempts > policy.attempts or too_long:
+        return GiveUp("api_error", _said(error))
+    return Wait(_delay(error, recovery.attempts, policy))
+
+
+def _said(error: ProviderError) -> str:
+    status = f"{error.status} " if error.status else ""
+    return f"API Error: {status}{error}"
+
+
+def _delay(error: ProviderError, attempt: int, policy: RetryPolicy) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    delay: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
+    return delay * (0.75 + random.random() / 2)  # noqa: S311 - spreads retries, guards nothing
+
+
+def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action:
+    replies = prunable(state)
+    if recovery.pruned or not replies:
+        return GiveUp("prompt_too_long", f"Prompt is too long: {error}")
+    recovery.pruned = True
+    tokens = sum(_size(reply) for reply in replies) // 4
+    return Prune(tuple(reply.call_id for reply in replies), tokens)
+
+
+def prunable(state: State) -> list[ToolReply]:
+    """Tool replies old enough to be left out, oldest first."""
+    replies = [block for message in state.messages for block in message.blocks if isinstance(block, ToolReply)]
+    recent = KEEP_RECENT if len(replies) > KEEP_RECENT else min(1, len(replies) - 1)
+    old = replies[: len(replies) - recent] if recent > 0 else replies
+    return [reply for reply in old if reply.content != (Text(PRUNED),)]
+
+
+def _size(reply: ToolReply) -> int:
+    return sum(len(part.data) if isinstance(part, Image) else len(part.text) for part in reply.content)

@@ -1,0 +1,217 @@
+"""One model call and the tools it asks for, which start while the model still speaks."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from typing import Literal
+
+from msgspec.structs import replace
+
+from bobstay.engine.agent import Agent
+from bobstay.engine.control import Control
+from bobstay.engine.pipeline import Settlement, never_began
+from bobstay.engine.ports import Route
+from bobstay.kit.mailbox import Mailbox
+from bobstay.model.event import BlockBegan, BlockDone, Event, MessageBegan, MessageDone, TextDelta
+from bobstay.model.ids import new_id
+from bobstay.model.message import Stop, Text, ToolCall
+from bobstay.providers.base import Chunk, ProviderError, Request
+
+
+class Step:
+    """Pull `events` to its end; then the other fields say how it went."""
+
+    def __init__(self, agent: Agent, route: Route, request: Request, control: Control, used: set[str]) -> None:
+        self.stop: Stop | None = None
+        self.error: ProviderError | None = None
+        self.aborted: Literal["", "streaming", "tools"] = ""
+        self.settlements: list[Settlement] = []
+        self.kept = False
+        """Some block was complete, so that the answer, or what there is of it, stands."""
+        self._agent = agent
+        self._route = route
+        self._request = request
+        self._control = control
+        self._used = used
+        """Ids of all calls of the session: a model that uses one twice gets another for it."""
+        self._box: Mailbox[Event] = Mailbox()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._began: MessageBegan | None = None
+        self._open: tuple[int, list[str]] | None = None
+        self._called = False
+        self._last = 0.0
+        self._stalled = False
+        self._watch: asyncio.TimerHandle | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        pump = asyncio.ensure_future(self._pump())
+        pump.add_done_callback(lambda _: self._box.wake())
+        self._keep_watch(pump)
+        self._control.on_abort(self._box.wake)
+        try:
+            while True:
+                event = self._box.take()
+                if event is not None:
+                    yield event
+                    if type(event) is BlockDone and isinstance(event.block, ToolCall):
+                        self._start(event.block)
+                    continue
+                if self._control.aborted and not self.aborted:
+                    self._abort(pump)
+                    continue
+                if pump.done() and not self._tasks:
+                    break
+                await self._box.wait()
+            if not pump.cancelled():
+                pump.result()
+        finally:
+            self._control.on_abort(None)
+            if self._watch is not None:
+                self._watch.cancel()
+            await _over([pump, *self._tasks])
+
+    # ------------------------------------------------------------ the model
+
+    async def _pump(self) -> None:
+        began = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self._last = loop.time()
+        try:
+            async for chunk in self._route.provider.stream(self._request):
+                self._last = loop.time()
+                self._box.put(self._seen(chunk, began))
+        except ProviderError as error:
+            self.error = error
+        except asyncio.CancelledError:
+            if not self._stalled:
+                raise
+            self.error = ProviderError("The model went silent in the middle of its answer.", kind="stalled")
+        if self.error is not None and self.kept:
+            self._close_early("tool_use" if self._called else "end_turn", began)
+
+    def _seen(self, chunk: Chunk, began: float) -> Chunk:
+        """Note what a chunk means for the step, and fill in what only we know."""
+        if type(chunk) is TextDelta:
+            if self._open is not None:
+                self._open[1].append(chunk.text)
+            return chunk
+        if type(chunk) is BlockBegan:
+            self._open = (chunk.index, []) if chunk.kind == "text" else None
+        elif type(chunk) is MessageBegan:
+            self._began = chunk
+        elif type(chunk) is BlockDone:
+            self._open = None
+            self.kept = True
+            return self._with_own_id(chunk)
+        elif type(chunk) is MessageDone:
+            self.stop = chunk.stop
+            return replace(
+                chunk, cost=self._route.price(chunk.usage), api_ms=_milliseconds(began), model=self._route.name
+            )
+        return chunk
+
+    def _with_own_id(self, done: BlockDone) -> BlockDone:
+        if not isinstance(done.block, ToolCall):
+            return done
+        call = done.block
+        if call.id in self._used:
+            call = replace(call, id=f"call_{new_id().replace('-', '')[:24]}")
+        self._used.add(call.id)
+        self._called = True
+        return done if call is done.block else replace(done, block=call)
+
+    def _close_early(self, stop: Stop, began: float) -> None:
+        """The answer broke off, but what came of it stands: count it and go on from there."""
+        if self._began is None:
+            return
+        usage = self._began.usage
+        self._box.put(
+            MessageDone(
+                self._began.message_id,
+                self._route.name,
+                stop,
+                usage,
+                cost=self._route.price(usage),
+                api_ms=_milliseconds(began),
+            )
+        )
+
+    def _keep_watch(self, pump: "asyncio.Future[None]") -> None:
+        """End a stream that gives no events. One timer that looks now and then, not one for each event."""
+        loop = asyncio.get_running_loop()
+        if self._last == 0.0:
+            self._last = loop.time()
+        patience = self._agent.patience
+        limit = patience.between if self._began is not None else patience.first
+        left = self._last + limit - loop.time()
+        if pump.done():
+            return
+        if left <= 0:
+            self._stalled = True
+            pump.cancel()
+            return
+        self._watch = loop.call_later(left, self._keep_watch, pump)
+
+    # ------------------------------------------------------------ the tools
+
+    def _start(self, call: ToolCall) -> None:
+        """Begin a call whose block is stored by now."""
+        if self.aborted:
+            self._box.put(never_began(call))
+            return
+        settlement = Settlement(self._agent.toolbox, call)
+        self.settlements.append(settlement)
+        task = asyncio.ensure_future(self._settle(settlement))
+        self._tasks.add(task)
+        task.add_done_callback(self._settled)
+
+    def _settled(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        self._box.wake()
+
+    async def _settle(self, settlement: Settlement) -> None:
+        events = settlement.events()
+        try:
+            async for event in events:
+                await self._box.commit(event)
+        except asyncio.CancelledError:
+            await events.aclose()
+            if not self.aborted:
+                raise
+            if settlement.done is None:
+                for event in settlement.interrupted():
+                    self._box.put(event)
+        if settlement.ending == "interrupt":
+            self._control.abort()
+
+    # ------------------------------------------------------------ the end
+
+    def _abort(self, pump: "asyncio.Future[None]") -> None:
+        """Stop speaking and doing. Each call is still answered: its task sees to that when it is cancelled."""
+        self.aborted = "streaming" if not pump.done() and not self._tasks else "tools"
+        if not pump.done():
+            pump.cancel()
+            if self._open is not None and self._open[1] and self._began is not None:
+                index, pieces = self._open
+                partial = Text("".join(pieces))
+                began = self._began
+                self._box.put(BlockDone(began.message_id, index, partial, began.model, began.usage, partial=True))
+            if self._began is not None:
+                self._close_early("end_turn", time.monotonic())
+        for task in self._tasks:
+            task.cancel()
+
+
+async def _over(tasks: "list[asyncio.Future[None]]") -> None:
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
+
+
+def _milliseconds(since: float) -> int:
+    return int((time.monotonic() - since) * 1000)
