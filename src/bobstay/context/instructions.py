@@ -1,0 +1,118 @@
+"""Instruction files: AGENTS.md and CLAUDE.md of the user, of the project from its top down, and of nested folders."""
+
+import os
+import re
+
+from msgspec import Struct
+
+LONGEST = 32 * 1024
+DEEPEST = 5
+NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
+_NESTED = (".bobstay/AGENTS.md", ".claude/CLAUDE.md")
+_IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w./\-]+)")
+
+
+class Instruction(Struct, frozen=True):
+    path: str
+    text: str
+
+
+def of_user(*folders: str) -> list[Instruction]:
+    """The instruction files of the person, from their own settings folders."""
+    found: list[Instruction] = []
+    for folder in folders:
+        for name in NAMES[:2]:
+            _take(os.path.join(folder, name), found, allowed=(folder,))
+    return found
+
+
+def of_project(cwd: str) -> list[Instruction]:
+    """The instruction files from the top of the file system down to `cwd`: what is nearer comes later."""
+    folders: list[str] = []
+    folder = cwd
+    while True:
+        folders.append(folder)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+    found: list[Instruction] = []
+    for folder in reversed(folders):
+        for name in (*NAMES[:2], *_NESTED, *NAMES[2:]):
+            _take(os.path.join(folder, name), found, allowed=(folder,))
+    return found
+
+
+class Nested:
+    """Gives the instruction files of a folder below the project's when a file in it is first read."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._entered: set[str] = set()
+
+    def entering(self, path: str) -> str:
+        """The text of instruction files between the project's folder and `path` not given before; or empty."""
+        folder = os.path.dirname(path)
+        new: list[str] = []
+        while folder != self._root and folder.startswith(self._root.rstrip("/") + "/"):
+            if folder not in self._entered:
+                self._entered.add(folder)
+                new.append(folder)
+            folder = os.path.dirname(folder)
+        found: list[Instruction] = []
+        for folder in reversed(new):
+            for name in NAMES[:2]:
+                _take(os.path.join(folder, name), found, allowed=(folder,))
+        return render(found)
+
+
+def render(instructions: list[Instruction]) -> str:
+    return "\n\n".join(f"Instructions from {each.path}:\n\n{each.text}" for each in instructions)
+
+
+def _take(path: str, found: list[Instruction], *, allowed: tuple[str, ...]) -> None:
+    text = _read(path)
+    if text is None or any(text == other.text for other in found):
+        return
+    found.append(Instruction(path, text))
+    _follow_imports(path, text, found, allowed, depth=1, seen={os.path.realpath(path)})
+
+
+def _follow_imports(
+    path: str, text: str, found: list[Instruction], allowed: tuple[str, ...], *, depth: int, seen: set[str]
+) -> None:
+    """Add the files that `@file` names, once each. Only files below the folder that the walk started in are read."""
+    if depth > DEEPEST:
+        return
+    for name in _IMPORT.findall(_without_code(text)):
+        if name.startswith("~"):
+            continue
+        target = os.path.realpath(os.path.join(os.path.dirname(path), name))
+        inside = any(target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in allowed)
+        if target in seen or not inside:
+            continue
+        seen.add(target)
+        imported = _read(target)
+        if imported is not None:
+            found.append(Instruction(target, imported))
+            _follow_imports(target, imported, found, allowed, depth=depth + 1, seen=seen)
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"```.*?(```|\Z)", "", text, flags=re.DOTALL))
+
+
+def _read(path: str) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        try:
+            raw = file.read(LONGEST + 1)
+        except OSError:
+            return None
+    text = raw[:LONGEST].decode(errors="replace").strip()
+    if not text:
+        return None
+    return text + (f"\n(cut at {LONGEST // 1024} KiB)" if len(raw) > LONGEST else "")
