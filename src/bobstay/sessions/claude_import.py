@@ -1,0 +1,220 @@
+"""Reads a transcript of Claude Code as events of ours, so that a session begun there can go on here."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.api_shape import blocks_from_json, stop_from_json, usage_from_json
+from bobstay.model.event import (
+    BlockDone,
+    Decided,
+    Durable,
+    MessageDone,
+    Prompted,
+    RunDone,
+    SessionStarted,
+    ToolDone,
+    TurnStarted,
+)
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Stop, Text, ToolCall, ToolReply
+from bobstay.sessions.claude_lines import Line, chain, read_lines
+from bobstay.sessions.claude_paths import NAME_LENGTH, directory_name
+from bobstay.sessions.jsonl_log import JsonlLog
+from bobstay.sessions.store import Store
+from bobstay.version import __version__
+
+
+class Imported(Struct, frozen=True):
+    """An event and what the transcript called it and dated it."""
+
+    id: str
+    at: float
+    event: Durable
+
+
+def find(config_directory: str, cwd: str, session_id: str) -> Path | None:
+    """Return the transcript of a session: first among those of `cwd`, then among all."""
+    if os.path.basename(session_id) != session_id or session_id.startswith("."):
+        return None
+    projects = os.path.join(config_directory, "projects")
+    own = directory_name(cwd)
+    try:
+        names = sorted(os.listdir(projects), key=lambda name: (name != own, name[:NAME_LENGTH] != own[:NAME_LENGTH]))
+    except OSError:
+        return None
+    for name in names:
+        path = Path(projects, name, f"{session_id}.jsonl")
+        if path.is_file():
+            return path
+    return None
+
+
+def read(path: str | Path) -> Iterator[Durable]:
+    """Yield the session in the transcript at `path` as events, beginning with `SessionStarted`.
+
+    Bad lines, unknown ones and side talk of sub-agents are left out; a file that cannot be read gives no events.
+    """
+    return (imported.event for imported in entries(path))
+
+
+def adopt(store: Store, session_id: str, path: str | Path) -> JsonlLog:
+    """Make a session of ours from the transcript at `path`. Its lines' ids become the ids of the entries."""
+    imported = entries(path)
+    first = next(imported, None)
+    started = first.event if first is not None and isinstance(first.event, SessionStarted) else None
+    log = store.create(session_id, started or SessionStarted("", __version__, imported_from=str(path)))
+    used = set()
+    for entry in imported:
+        entry_id = new_id() if entry.id in used else entry.id
+        used.add(entry_id)
+        log.append(entry.event, id=entry_id, at=entry.at)
+    log.sync()
+    return log
+
+
+def entries(path: str | Path) -> Iterator[Imported]:
+    """Like `read`, with the ids and dates of the transcript."""
+    lines = chain(read_lines(path))
+    if not lines:
+        return
+    reader = _Reader(lines)
+    yield Imported(new_id(), lines[0].at, reader.started(str(path)))
+    for place, line in enumerate(lines):
+        yield from reader.events(place, line)
+    yield from reader.end(lines[-1])
+
+
+class _Reader:
+    """Walks the lines of one branch and knows which turn and which calls it is in."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self._lines = lines
+        self._last_of_message = {line.message_id: place for place, line in enumerate(lines) if line.message_id}
+        self._blocks_of_message: dict[str, int] = {}
+        self._calls: dict[str, ToolCall] = {}
+        self._turn = 0
+        self._in_turn = False
+        self._stop: Stop | None = None
+        self._answer = ""
+        self._model = next((model for line in lines if (model := line.model)), "")
+
+    def started(self, path: str) -> SessionStarted:
+        cwd = next((line.cwd for line in self._lines if line.cwd), "")
+        return SessionStarted(cwd, __version__, self._model, imported_from=path)
+
+    def events(self, place: int, line: Line) -> Iterator[Imported]:
+        if line.kind == "assistant":
+            yield from self._assistant(place, line)
+        elif line.kind == "user":
+            yield from self._user(line)
+        elif line.kind == "attachment" and (queued := _queued(line)):
+            yield from self._prompt(line, queued)
+
+    def end(self, line: Line) -> Iterator[Imported]:
+        """Close the turn that is open: the last thing said decides whether it was finished."""
+        if self._in_turn:
+            self._in_turn = False
+            finished = self._stop is not None and self._stop != "tool_use"
+            ending = RunDone("completed" if finished else "interrupted_streaming", self._answer, self._stop or "")
+            yield Imported(new_id(), line.at, ending)
+
+    def _assistant(self, place: int, line: Line) -> Iterator[Imported]:
+        message_id = line.message_id or line.uuid
+        usage = usage_from_json(line.message.get("usage"))
+        index = self._blocks_of_message.get(message_id, 0)
+        ids = line.ids()
+        for block in blocks_from_json(line.message.get("content")):
+            if isinstance(block, ToolReply):
+                continue
+            if isinstance(block, ToolCall):
+                self._calls[block.id] = block
+            if isinstance(block, Text):
+                self._answer = block.text
+            yield Imported(next(ids), line.at, BlockDone(message_id, index, block, line.model, usage))
+            index += 1
+        self._blocks_of_message[message_id] = index
+        if self._last_of_message.get(message_id, place) == place and index:
+            self._stop = stop_from_json(line.message.get("stop_reason"))
+            if self._stop is not None:
+                request = line.data.get("requestId")
+                done = MessageDone(message_id, line.model, self._stop, usage)
+                if isinstance(request, str):
+                    done = msgspec.structs.replace(done, request_id=request)
+                yield Imported(new_id(), line.at, done)
+
+    def _user(self, line: Line) -> Iterator[Imported]:
+        content = line.message.get("content")
+        blocks = blocks_from_json(content)
+        replies = [block for block in blocks if isinstance(block, ToolReply)]
+        ids = line.ids()
+        for reply in replies:
+            yield Imported(next(ids), line.at, self._tool_done(line, reply, alone=len(replies) == 1))
+        words = tuple(block for block in blocks if not isinstance(block, ToolReply | ToolCall))
+        if words:
+            yield from self._prompt(line, words, next(ids))
+
+    def _prompt(self, line: Line, blocks: tuple[Block, ...], entry_id: str = "") -> Iterator[Imported]:
+        why = _why(line, blocks)
+        entry_id = entry_id or line.uuid
+        if why:
+            yield Imported(entry_id, line.at, Prompted(line.uuid, blocks, "harness", why=why))
+            return
+        if line.kind == "user":
+            yield from self.end(line)
+        yield Imported(entry_id, line.at, Prompted(line.uuid, blocks))
+        if not self._in_turn:
+            self._turn += 1
+            self._in_turn, self._stop, self._answer = True, None, ""
+            mode = line.data.get("permissionMode")
+            started = TurnStarted(self._turn, self._model, mode if isinstance(mode, str) else "default")
+            yield Imported(new_id(), line.at, started)
+
+    def _tool_done(self, line: Line, reply: ToolReply, *, alone: bool) -> ToolDone:
+        call = self._calls.get(reply.call_id)
+        display = line.data.get("toolUseResult") if alone else None
+        decided = _decided(line.data.get("permissionDecision"))
+        return ToolDone(
+            reply,
+            call.name if call else "",
+            display,
+            decided=decided,
+            denied=decided is not None and decided.verdict == "reject",
+            interrupted=isinstance(display, dict) and display.get("interrupted") is True,
+        )
+
+
+def _queued(line: Line) -> tuple[Block, ...]:
+    """Words a person sent while the model was busy; they stand in an attachment."""
+    attachment = line.data.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return ()
+    blocks = blocks_from_json(attachment.get("prompt"))
+    return tuple(block for block in blocks if not isinstance(block, ToolReply | ToolCall))
+
+
+def _why(line: Line, blocks: tuple[Block, ...]) -> str:
+    """Say what made a user's line that no user wrote, or nothing where one did."""
+    if line.data.get("isCompactSummary") is True:
+        return "compact_summary"
+    if line.data.get("isMeta") is True:
+        return "imported"
+    first = blocks[0]
+    if isinstance(first, Text) and first.text.startswith("[Request interrupted by user"):
+        return "interrupted"
+    return ""
+
+
+def _decided(data: Any) -> Decided | None:
+    if not isinstance(data, dict) or data.get("decision") not in ("accept", "reject"):
+        return None
+    source, reason = data.get("source"), data.get("reasonType")
+    return Decided(
+        data["decision"],
+        source if isinstance(source, str) else "",
+        reason if isinstance(reason, str) else "",
+    )

@@ -1,0 +1,290 @@
+"""Writes what happens in a session as a Claude Code transcript too, for hosts whose own readers expect one.
+
+This is a copy and never the truth: it is written after the log, may lack the last lines after a crash (they are
+caught up when the session is taken up again), and a failure to write it stops nothing.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.api_shape import block_json, message_json
+from bobstay.model.event import (
+    BlockDone,
+    Envelope,
+    MessageDone,
+    ModeChanged,
+    Prompted,
+    RunDone,
+    ToolDone,
+    TurnStarted,
+)
+from bobstay.model.ids import is_uuid, timestamp
+from bobstay.model.message import Block, Text, ToolCall, text_of
+from bobstay.sessions.claude_paths import project_directory
+from bobstay.sessions.codec import Unstorable, to_json
+
+TAIL_SIZE = 256 * 1024
+
+
+class Origin(Struct, frozen=True):
+    """What every line says of where it comes from."""
+
+    session_id: str
+    cwd: str
+    version: str
+    entrypoint: str = "sdk-py"
+    branch: str = ""
+
+
+class _Draft(Struct):
+    """A finished block whose message is not: how that stopped and what it used stand on the block's line too."""
+
+    at: float
+    uuid: str
+    parent: str
+    event: BlockDone
+
+
+class Projection:
+    """Feed it every envelope, in order. With `mirror` the lines written are kept for `take`."""
+
+    def __init__(self, config_directory: str, origin: Origin, *, mirror: bool = False) -> None:
+        self.path = os.path.join(project_directory(config_directory, origin.cwd), f"{origin.session_id}.jsonl")
+        self.failure = ""
+        """Why nothing more is written, if so."""
+        self._origin = origin
+        self._mirror = mirror
+        self._fd = -1
+        self._written: list[dict[str, Any]] = []
+        self._line_of: dict[str, str] = {}
+        """By id of an envelope: its line, or the nearest before it on its branch."""
+        self._line_of_call: dict[str, str] = {}
+        self._prompts: set[str] = set()
+        self._drafts: list[_Draft] = []
+        self._replies: list[dict[str, Any]] = []
+        self._there: set[str] = set()
+        """Lines the file has already, while a session is being taken up."""
+        self._mode = "default"
+        self._prompt = self._prompt_id = ""
+
+    def resume(self, history: Iterable[Envelope]) -> None:
+        """Take up a session: write what the file lacks of `history`, all of it where there is no file yet."""
+        envelopes = list(history)
+        known = _uuids(self.path, {_uuid(envelope) for envelope in envelopes})
+        done = max((place for place, envelope in enumerate(envelopes) if _uuid(envelope) in known), default=-1)
+        self._there = {_uuid(envelope) for envelope in envelopes[: done + 1]}
+        for envelope in envelopes:
+            self.write(envelope)
+        self._flush()
+        self._there = set()
+
+    def write(self, envelope: Envelope) -> None:
+        """Project one envelope. What sub-agents do is no part of the talk."""
+        parent = self._line_of.get(envelope.parent, "")
+        self._line_of[envelope.id] = parent
+        event = envelope.event
+        if envelope.agent:
+            return
+        if isinstance(event, BlockDone):
+            self._block(envelope, event, parent)
+        elif isinstance(event, MessageDone):
+            self._flush(event)
+        elif isinstance(event, ToolDone):
+            self._reply(envelope, event, parent)
+        elif isinstance(event, Prompted):
+            self._flush()
+            self._prompted(envelope, event, parent)
+        elif isinstance(event, RunDone):
+            self._flush()
+            self._run_done(parent)
+        elif isinstance(event, TurnStarted | ModeChanged):
+            self._mode = event.mode
+
+    def take(self) -> list[dict[str, Any]]:
+        """Return the lines written since the last call."""
+        taken, self._written = self._written, []
+        return taken
+
+    def close(self) -> None:
+        self._flush()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _block(self, envelope: Envelope, event: BlockDone, parent: str) -> None:
+        if self._drafts:
+            if self._drafts[0].event.message_id == event.message_id:
+                parent = self._drafts[-1].uuid
+            else:
+                self._flush()
+        if isinstance(event.block, ToolCall):
+            self._line_of_call[event.block.id] = envelope.id
+        self._drafts.append(_Draft(envelope.at, envelope.id, parent, event))
+        self._line_of[envelope.id] = envelope.id
+
+    def _reply(self, envelope: Envelope, event: ToolDone, parent: str) -> None:
+        call = self._line_of_call.get(event.reply.call_id, "")
+        line = self._user_line(envelope.id, call or parent, envelope.at, [block_json(event.reply)])
+        text = event.reply.text
+        line["toolUseResult"] = event.display or (f"Error: {text}" if event.reply.is_error else text)
+        if call:
+            line["sourceToolAssistantUUID"] = call
+        if event.decided is not None:
+            line["permissionDecision"] = {
+                "decision": event.decided.verdict,
+                "source": event.decided.source,
+                "reasonType": event.decided.reason_type,
+            }
+        self._replies.append(line)
+        self._line_of[envelope.id] = envelope.id
+        if not self._drafts:
+            self._flush()
+
+    def _prompted(self, envelope: Envelope, event: Prompted, parent: str) -> None:
+        uuid = _uuid(envelope)
+        if uuid in self._prompts:
+            uuid = envelope.id
+        self._prompts.add(uuid)
+        self._prompt_id = event.id
+        line = self._user_line(uuid, parent, envelope.at, _content(event.blocks))
+        if event.origin == "human":
+            self._prompt = text_of(event.blocks)
+            line["permissionMode"] = self._mode
+            line["promptSource"] = "sdk"
+        elif event.why == "compact_summary":
+            line["isCompactSummary"] = True
+        elif event.why != "interrupted":
+            line["isMeta"] = True
+        self._line_of[envelope.id] = uuid
+        self._emit([line])
+
+    def _run_done(self, leaf: str) -> None:
+        """Tell readers what was asked last; they show it in lists."""
+        if leaf and leaf not in self._there:
+            session_id = self._origin.session_id
+            last = {"type": "last-prompt", "lastPrompt": self._prompt, "leafUuid": leaf, "sessionId": session_id}
+            self._emit([last])
+
+    def _flush(self, done: MessageDone | None = None) -> None:
+        """Write the blocks that waited for the end of their message, then the replies that waited for them."""
+        lines = [self._assistant_line(draft, done) for draft in self._drafts] + self._replies
+        self._drafts, self._replies = [], []
+        if lines:
+            self._emit(lines)
+
+    def _assistant_line(self, draft: _Draft, done: MessageDone | None) -> dict[str, Any]:
+        event = draft.event
+        own = done if done is not None and done.message_id == event.message_id else None
+        message = message_json(
+            "assistant",
+            (event.block,),
+            id=event.message_id,
+            model=own.model if own else event.model,
+            stop=own.stop if own else None,
+            usage=own.usage if own else event.usage,
+        )
+        line = self._line("assistant", draft.uuid, draft.parent, draft.at, message)
+        if own is not None and own.request_id:
+            line["requestId"] = own.request_id
+        return line
+
+    def _user_line(self, uuid: str, parent: str, at: float, content: Any) -> dict[str, Any]:
+        line = self._line("user", uuid, parent, at, {"role": "user", "content": content})
+        line["promptId"] = self._prompt_id
+        return line
+
+    def _line(self, kind: str, uuid: str, parent: str, at: float, message: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "parentUuid": parent or None,
+            "isSidechain": False,
+            "type": kind,
+            "message": message,
+            "uuid": uuid,
+            "timestamp": timestamp(at),
+            "userType": "external",
+            "entrypoint": self._origin.entrypoint,
+            "cwd": self._origin.cwd,
+            "sessionId": self._origin.session_id,
+            "version": self._origin.version,
+            "gitBranch": self._origin.branch,
+        }
+
+    def _emit(self, lines: list[dict[str, Any]]) -> None:
+        lines = [line for line in lines if line.get("uuid") not in self._there]
+        if not lines or self.failure:
+            return
+        try:
+            if self._fd < 0:
+                self._fd = _open(self.path)
+            _write(self._fd, b"".join(to_json(line) + b"\n" for line in lines))
+        except (OSError, Unstorable) as error:
+            self.failure = f"the transcript {self.path} is no longer written: {error}"
+            return
+        if self._mirror:
+            self._written += lines
+
+
+def _uuid(envelope: Envelope) -> str:
+    """Return what the line of `envelope` is called: as the host called the message, if it did."""
+    event = envelope.event
+    if isinstance(event, Prompted) and is_uuid(event.client_id):
+        return event.client_id
+    return envelope.id
+
+
+def _content(blocks: tuple[Block, ...]) -> str | list[dict[str, Any]]:
+    if len(blocks) == 1 and isinstance(blocks[0], Text):
+        return blocks[0].text
+    return [block_json(block) for block in blocks]
+
+
+def _open(path: str) -> int:
+    """Open a transcript to add to it; a line a crash left unfinished is ended first, and readers skip it."""
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    size = os.fstat(fd).st_size
+    if size and os.pread(fd, 1, size - 1) != b"\n":
+        os.write(fd, b"\n")
+    return fd
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+class _Named(Struct):
+    uuid: str = ""
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+def _uuids(path: str, wanted: set[str]) -> set[str]:
+    """Return which of `wanted` the transcript has, looking only at its end if that holds any."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > TAIL_SIZE:
+                file.seek(size - TAIL_SIZE)
+                if found := _names(file) & wanted:
+                    return found
+                file.seek(0)
+            return _names(file) & wanted
+    except OSError:
+        return set()
+
+
+def _names(file: Iterable[bytes]) -> set[str]:
+    names = set()
+    for line in file:
+        try:
+            names.add(_named.decode(line).uuid)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            continue
+    return names

@@ -1,0 +1,194 @@
+"""A session's log as one file of JSON lines, safe against crashes, full disks and a second writer."""
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+
+from bobstay.model.event import Durable, Envelope
+from bobstay.model.ids import new_id
+from bobstay.sessions.codec import Unstorable, encode
+from bobstay.sessions.lease import Lease
+from bobstay.sessions.log import LogError, LogFull, SessionExists, SessionMissing
+from bobstay.sessions.scan import BUFFER, Scan
+from bobstay.sessions.tree import Tree
+
+SUFFIX = ".jsonl"
+NOTE_SUFFIX = ".lease"
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class JsonlLog:
+    """A `Log`. Made by `create` or `reopen`, for use by one thread; `sync` alone may run in another."""
+
+    def __init__(self, path: str, fd: int, lease: Lease, *, epoch: int = 0) -> None:
+        self.path = path
+        self.session_id = os.path.basename(path).removesuffix(SUFFIX)
+        self.head = ""
+        self.seq = 0
+        self._fd = fd
+        self._lease = lease
+        self._epoch = epoch
+        self._end = 0
+        self._torn = False
+
+    @classmethod
+    def create(cls, path: str, *, epoch: int = 0) -> "JsonlLog":
+        """Make a new, empty log.
+
+        Raises:
+            SessionExists: there is a file of this name.
+        """
+        session_id = os.path.basename(path).removesuffix(SUFFIX)
+        try:
+            fd = os.open(path, _APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise SessionExists(f"Session ID {session_id} is already in use.", errno.EEXIST) from None
+        except OSError as error:
+            raise LogError(f"cannot make the session file {path}: {error.strerror}", error.errno) from None
+        return cls(path, fd, _lease_or_close(fd, path), epoch=epoch)
+
+    @classmethod
+    def reopen(cls, path: str, *, epoch: int = 0) -> tuple["JsonlLog", Tree]:
+        """Take up an existing log: mend its end, read it all, and stand at its last entry.
+
+        Raises:
+            SessionMissing: there is no such file.
+            SessionBusy: another process writes it.
+        """
+        session_id = os.path.basename(path).removesuffix(SUFFIX)
+        try:
+            fd = os.open(path, _APPEND)
+        except FileNotFoundError:
+            message = f"No conversation found with session ID: {session_id}"
+            raise SessionMissing(message, errno.ENOENT) from None
+        except OSError as error:
+            raise LogError(f"cannot open the session file {path}: {error.strerror}", error.errno) from None
+        log = cls(path, fd, _lease_or_close(fd, path), epoch=epoch)
+        try:
+            return log, log._load()
+        except OSError:
+            log.close()
+            raise
+
+    def append(
+        self,
+        event: Durable,
+        *,
+        sync: bool = False,
+        parent: str | None = None,
+        id: str | None = None,
+        agent: str = "",
+        parent_call: str = "",
+        at: float | None = None,
+    ) -> Envelope:
+        """See `Log.append`. `at` is for events that happened elsewhere before, as an import brings them."""
+        envelope = Envelope(
+            self.seq + 1,
+            new_id() if id is None else id,
+            self.head if parent is None else parent,
+            time.time() if at is None else at,
+            event,
+            agent,
+            parent_call,
+            self._epoch,
+        )
+        try:
+            line = encode(envelope)
+        except Unstorable as error:
+            reason = f"an event of kind {type(event).__name__} cannot be stored in {self.path}: {error}"
+            raise LogError(reason) from None
+        self._write(line)
+        self.seq = envelope.seq
+        self.head = envelope.id
+        if sync:
+            self.sync()
+        return envelope
+
+    def rewind(self, entry: str) -> None:
+        """Stand at an earlier entry: the next one appended follows that, and begins a new branch."""
+        self.head = entry
+
+    def read(self, after: int = 0) -> Iterator[Envelope]:
+        with open(self.path, "rb", buffering=BUFFER) as file:
+            for envelope in Scan(file):
+                if envelope.seq > after:
+                    yield envelope
+
+    def sync(self) -> None:
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._lease.release()
+            os.close(self._fd)
+            self._fd = -1
+
+    def _write(self, data: bytes) -> None:
+        if self._fd < 0:
+            raise LogError(f"session {self.session_id} was closed", errno.EBADF)
+        if self._torn:
+            self._cut()
+        length = len(data)
+        try:
+            written = os.write(self._fd, data)
+            while written < length:
+                written += os.write(self._fd, memoryview(data)[written:])
+        except OSError as error:
+            self._cut()
+            raise self._failure(error) from None
+        self._end += length
+
+    def _cut(self) -> None:
+        """Take back what was written of an entry, so that the file holds whole lines only."""
+        self._torn = True
+        try:
+            os.ftruncate(self._fd, self._end)
+        except OSError as error:
+            raise self._failure(error) from None
+        self._torn = False
+
+    def _failure(self, error: OSError) -> LogError:
+        if error.errno in _NO_ROOM:
+            reason = f"no room to store the session in {self.path}: {error.strerror}. Free some space and resume it."
+            return LogFull(f"{reason} All that happened before is kept.", error.errno)
+        return LogError(f"cannot store the session in {self.path}: {error.strerror}", error.errno)
+
+    def _load(self) -> Tree:
+        tree = Tree()
+        with open(self.path, "rb", buffering=BUFFER) as file:
+            scan = Scan(file, tree.warnings)
+            for envelope in scan:
+                tree.add(envelope)
+        self._end = scan.end
+        self._mend(scan)
+        self.seq = scan.highest
+        self.head = tree.leaf
+        return tree
+
+    def _mend(self, scan: Scan) -> None:
+        """Let the file end with a whole line, whatever a crash left there."""
+        if not scan.tail:
+            return
+        if not scan.tail_is_entry:
+            if scan.tail_is_torn:
+                self._cut()
+                lost = len(scan.tail)
+                scan.warnings.add(f"line {scan.lines} was never finished: its {lost} bytes were cut off")
+                return
+            scan.warnings.add(f"line {scan.lines} was skipped: it is no entry of a log")
+        self._end += len(scan.tail)
+        self._write(b"\n")
+
+
+def _lease_or_close(fd: int, path: str) -> Lease:
+    session_id = os.path.basename(path).removesuffix(SUFFIX)
+    try:
+        return Lease.take(fd, session_id, path.removesuffix(SUFFIX) + NOTE_SUFFIX)
+    except OSError:
+        os.close(fd)
+        raise
