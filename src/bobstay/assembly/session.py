@@ -1,0 +1,186 @@
+"""A session as faces and embedding programs see it: give it prompts, watch its events, stop it, ask how it stands."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bobstay.assembly.usage import context_usage
+from bobstay.engine.driver import Driver
+from bobstay.engine.ports import Models
+from bobstay.engine.state import State
+from bobstay.model.event import Event, InputQueued, ModeChanged
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Text, Usage
+
+MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+
+
+class UnknownMode(ValueError):  # noqa: N818 - reads as what happened
+    """No permission mode has that name."""
+
+
+class BypassNotLaunched(ValueError):  # noqa: N818 - reads as what happened
+    """Bypassing permissions must be allowed when the program is started."""
+
+
+class ModelTotals(Struct, frozen=True):
+    usage: Usage
+    cost: float
+    window: int
+    max_output: int
+
+
+class Totals(Struct, frozen=True):
+    """What the session took in its whole life, resumed parts included."""
+
+    cost_usd: float
+    api_ms: int
+    models: dict[str, ModelTotals]
+    lines_added: int = 0
+    lines_removed: int = 0
+
+
+class Session:
+    """Made by `assembly.build.open_session`. One turn at a time; what comes meanwhile is steered in or queued."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        models: Models,
+        *,
+        cwd: Path,
+        can_bypass: bool,
+        warnings: list[str],
+        account: dict[str, Any],
+        closers: tuple[Callable[[], Awaitable[None]], ...] = (),
+    ) -> None:
+        self._driver = driver
+        self._models = models
+        self.cwd = cwd
+        self.can_bypass = can_bypass
+        self.warnings = warnings
+        self.account = account
+        self._closers = closers
+
+    @property
+    def id(self) -> str:
+        return self._driver.log.session_id
+
+    @property
+    def state(self) -> State:
+        return self._driver.state
+
+    @property
+    def model(self) -> str:
+        """The model's name as hosts are told it."""
+        return self._models.route(self.state.model or self._driver.agent.model).name
+
+    @property
+    def mode(self) -> str:
+        return self.state.mode
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return self._driver.agent.toolbox.shelf.names
+
+    @property
+    def busy(self) -> bool:
+        return self._driver.busy
+
+    @property
+    def api_key_source(self) -> str:
+        return str(self.account.get("apiKeySource", "none"))
+
+    def run(self, blocks: tuple[Block, ...] | str, *, client_id: str = "") -> AsyncGenerator[Event, None]:
+        """Work on a prompt. Yields every event, durable ones once they are stored, and ends after `RunDone`."""
+        given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
+        return self._driver.turn(given, client_id=client_id)
+
+    def steer(
+        self, blocks: tuple[Block, ...] | str, *, client_id: str = "", how: Literal["steer", "queue"] = "steer"
+    ) -> str:
+        """Give a message to a busy session: folded in after the running tool, or kept for the next turn."""
+        given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
+        queued = InputQueued(new_id(), given, how, client_id)
+        self._driver.queue(queued)
+        return queued.id
+
+    def next_queued(self) -> InputQueued | None:
+        """The oldest message nobody has taken up."""
+        return self.state.queued[0] if self.state.queued else None
+
+    def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
+        return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
+
+    async def interrupt(self) -> tuple[str, ...]:
+        """End the running turn, if any; its calls are stopped and answered. Returns the ids still queued."""
+        self._driver.interrupt()
+        return tuple(queued.id for queued in self.state.queued)
+
+    async def set_mode(self, mode: str) -> ModeChanged:
+        """Change the permission mode, also in the middle of a turn.
+
+        Raises:
+            UnknownMode, BypassNotLaunched
+        """
+        if mode not in MODES:
+            raise UnknownMode(f"Unknown permission mode: {mode}. It is one of {', '.join(MODES)}.")
+        if mode == "bypassPermissions" and not self.can_bypass:
+            raise BypassNotLaunched(
+                "Cannot set permission mode to bypassPermissions: the session was not started with "
+                "--dangerously-skip-permissions or --allow-dangerously-skip-permissions."
+            )
+        return self._driver.set_mode(mode)
+
+    async def set_model(self, model: str | None) -> str:
+        """Use another model from the next model call on; None goes back to the one the session began with.
+
+        Raises:
+            ValueError: it cannot be reached; the text says what is missing.
+        """
+        name = model or self._driver.agent.model
+        route = self._models.route(name)
+        self._driver.set_model(name)
+        return route.name
+
+    def totals(self) -> Totals:
+        state = self.state
+        models = {}
+        for name, each in state.by_model.items():
+            route = self._models.route(name)
+            models[name] = ModelTotals(each.usage, each.cost, route.window, route.max_output)
+        return Totals(state.cost, state.api_ms, models, state.lines_added, state.lines_removed)
+
+    def context_usage(self) -> dict[str, Any]:
+        """What fills the model's window, in the shape of the wire."""
+        agent = self._driver.agent
+        return context_usage(self.state, agent, self._models.route(self.state.model or agent.model))
+
+    def info(self) -> dict[str, Any]:
+        """What a host may want to know before the first prompt."""
+        return {"commands": [], "agents": [], "models": self.account.get("models", []), "account": self.account}
+
+    def mirror(self) -> tuple[str, list[dict[str, Any]]]:
+        """Path of the transcript in the SDK's own format, and its lines since the last call."""
+        return self._mirror() if self._mirror is not None else ("", [])
+
+    _mirror: Callable[[], tuple[str, list[dict[str, Any]]]] | None = None
+
+    def mirrored_by(self, mirror: Callable[[], tuple[str, list[dict[str, Any]]]]) -> None:
+        self._mirror = mirror
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for what still runs in the background, at most so long."""
+        shells = self._driver.agent.toolbox.surroundings.parts.get("shells")
+        if shells is not None:
+            await shells.drain(seconds)
+
+    async def close(self) -> None:
+        """Stop what runs, let go of the log. Closing twice does nothing."""
+        self._driver.interrupt()
+        for closer in self._closers:
+            await closer()
+        self._closers = ()
+        self._driver.log.close()
