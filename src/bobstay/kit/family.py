@@ -1,0 +1,232 @@
+"""Finds and ends every process that came from one we started, however it tried to leave.
+
+A process belongs to a family when it descends from the leader, stands in the leader's session, writes to one of its
+pipes, or carries the family's mark in its environment. On Linux this process makes itself the reaper of its
+descendants, so whatever loses its parent (`setsid`, a double fork) becomes our child and is found again among our
+children. Children that do not belong, such as those of a program we are embedded in, are never touched nor reaped.
+Without /proc only the leader's process group is known.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+from msgspec import Struct
+
+MARK = "BOBSTAY_CALL"
+"""The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
+_reaps = False
+
+
+class Family:
+    """The process `leader` and all that came from it."""
+
+    def __init__(self, leader: int, mark: str, pipes: frozenset[str] = frozenset()) -> None:
+        self.leader = leader
+        self.mark = mark
+        self._pipes = pipes
+        self._known: dict[int, int] = {}
+
+    def orphans(self) -> list[int]:
+        """Those that outlived their parent, the leader included or not: our children now. Reaps the dead among them."""
+        children = _children_of_this_process()
+        if children is None:
+            return [self.leader] if _group_lives(self.leader) else []
+        found = []
+        for pid in children:
+            process = _process(pid)
+            if process is None or pid == self.leader or not self._owns(process):
+                continue
+            self._known[pid] = process.started
+            if process.state == "Z":
+                reap(pid)
+            else:
+                found.append(pid)
+        return found
+
+    def members(self) -> list[int]:
+        """All of the family that live, the leader first."""
+        processes = {process.pid: process for process in _all_processes()}
+        below: dict[int, list[Process]] = {}
+        for process in processes.values():
+            below.setdefault(process.parent, []).append(process)
+        queue = [process for process in below.get(os.getpid(), ()) if self._owns(process)]
+        queue.sort(key=lambda process: process.pid != self.leader)
+        living = []
+        for process in queue:
+            self._known[process.pid] = process.started
+            if process.state != "Z":
+                living.append(process.pid)
+            elif process.pid != self.leader and process.parent == os.getpid():
+                reap(process.pid)
+            queue.extend(below.get(process.pid, ()))
+        return living
+
+    def signal(self, number: int) -> int:
+        """Send a signal to all members. Returns how many there were."""
+        if not _has_proc():
+            return int(_signal_group(self.leader, number))
+        members = self.members()
+        for pid in members:
+            send(pid, number, self._known[pid])
+        return len(members)
+
+    def kill(self, rounds: int = 20) -> int:
+        """Kill all members and those born meanwhile, without waiting. Returns how many were left in the last round."""
+        count = 0
+        for _ in range(rounds):
+            count = self.signal(signal.SIGKILL)
+            if not count:
+                break
+        return count
+
+    def _owns(self, process: "Process") -> bool:
+        if process.pid == os.getpid():
+            return False
+        if self.leader in (process.pid, process.session):
+            return True
+        if self._known.get(process.pid) == process.started:
+            return True
+        return carries(process.pid, self.mark) or self._writes_to_us(process.pid)
+
+    def _writes_to_us(self, pid: int) -> bool:
+        return any(_link(f"/proc/{pid}/fd/{number}") in self._pipes for number in (1, 2))
+
+
+class Process(Struct, frozen=True):
+    """A line of the process table."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    started: int
+
+
+def become_reaper() -> None:
+    """Make orphaned descendants our children instead of those of process 1. Once; does nothing but on Linux."""
+    global _reaps  # noqa: PLW0603 - the setting belongs to the whole process, so does its memory
+    if _reaps or not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+    _reaps = True
+
+
+def carries(pid: int, mark: str) -> bool:
+    """Tell whether a process has `mark` among the marks in its environment."""
+    return mark.encode() in marks_of(pid).split(b"/")
+
+
+def marks_of(pid: int) -> bytes:
+    for entry in _bytes(f"/proc/{pid}/environ").split(b"\0"):
+        if entry.startswith(MARK.encode() + b"="):
+            return entry.partition(b"=")[2]
+    return b""
+
+
+def sweep(part: str) -> int:
+    """Kill every process whose mark contains `part`: what a run that crashed left behind. Returns how many."""
+    if len(part) < 8:
+        raise ValueError("too short to be sure whom it names")
+    found = [process for process in _all_processes() if part.encode() in marks_of(process.pid)]
+    for process in found:
+        send(process.pid, signal.SIGKILL, process.started)
+    return len(found)
+
+
+def send(pid: int, number: int, started: int) -> None:
+    """Send a signal to the process `pid` that began at `started`, and to no later one of the same number."""
+    if pid in (os.getpid(), 0, 1):
+        return
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        process = _process(pid)
+        if process is not None and process.started == started:
+            signal.pidfd_send_signal(handle, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # it is gone, or belongs to somebody else now (sudo)
+    finally:
+        os.close(handle)
+
+
+def reap(pid: int) -> None:
+    """Take a dead child out of the process table."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _has_proc() -> bool:
+    return sys.platform.startswith("linux") and os.path.exists("/proc/self/stat")
+
+
+def _group_lives(group: int) -> bool:
+    return _signal_group(group, 0)
+
+
+def _signal_group(group: int, number: int) -> bool:
+    if group <= 1 or group == os.getpgrp():
+        return False
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _children_of_this_process() -> list[int] | None:
+    """Our children by process id, or None where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return None
+    found: list[int] = []
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children", "rb", buffering=0) as file:
+                found.extend(map(int, file.read(1 << 20).split()))
+    except OSError:
+        return [process.pid for process in _all_processes() if process.parent == os.getpid()]
+    return found
+
+
+def _all_processes() -> Iterator[Process]:
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit() and (process := _process(int(name))) is not None:
+            yield process
+
+
+def _process(pid: int) -> Process | None:
+    fields = _bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    if len(fields) < 20:
+        return None
+    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, 1 << 18)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

@@ -1,0 +1,152 @@
+"""Holds the beginning and the end of a long stream of bytes in bounded memory, and the whole of it in a file."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings: window titles, links
+    r"|[ -/]*[0-~])"
+)
+_CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0: "␀", 127: None}
+
+
+class Ends:
+    """The first `head` and the last `tail` bytes of all that was added."""
+
+    def __init__(self, head: int, tail: int) -> None:
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.total = 0
+        self._head_room = head
+        self._tail_room = tail
+
+    @property
+    def lost(self) -> int:
+        """How many bytes between head and tail are no longer here."""
+        return self.total - len(self.head) - len(self.tail)
+
+    def add(self, data: bytes) -> None:
+        self.total += len(data)
+        room = self._head_room - len(self.head)
+        if room > 0:
+            self.head += data[:room]
+            if len(data) <= room:
+                return
+            data = data[room:]
+        if len(data) >= self._tail_room:
+            self.tail[:] = data[-self._tail_room :]
+            return
+        self.tail += data
+        if len(self.tail) > 2 * self._tail_room:
+            del self.tail[: -self._tail_room]
+
+    def text(self, limit: int, where: Callable[[], str] = str) -> str:
+        """Readable text of at most `limit` characters. Where it is cut, `where` is asked for words about the whole."""
+        if not self.lost:
+            text = readable(bytes(self.head + self.tail))
+            if len(text) <= limit:
+                return text
+            return join_ends(text, text, limit, f"{len(text) - limit:,} characters", where())
+        first, last = readable(bytes(self.head)), readable(bytes(self.tail))
+        return join_ends(first, last, limit, "much", where())
+
+
+class Capture(Ends):
+    """Two ends in memory, and a file with everything once there is more than memory keeps."""
+
+    def __init__(self, path: Path, *, head: int = 65_536, tail: int = 65_536, most: int = 1 << 28) -> None:
+        super().__init__(head, tail)
+        self.path = path
+        self.trouble = ""
+        """Why the file could not be written, if so."""
+        self.saved = 0
+        """Bytes in the file."""
+        self._kept = head + tail
+        self._most = most
+        self._opened = False
+        self._file = -1
+
+    def add(self, data: bytes) -> None:
+        if not self._opened and self.total + len(data) > self._kept:
+            self.save()
+        super().add(data)
+        if self._file >= 0:
+            self._write(data)
+
+    def save(self) -> str:
+        """Write what came so far, and from now on all that comes. Returns the path, or "" if that failed."""
+        if not self._opened:
+            self._opened = True
+            try:
+                os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+                self._file = os.open(
+                    self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+                )
+            except OSError as error:
+                self.trouble = error.strerror or str(error)
+            else:
+                self._write(bytes(self.head + self.tail))
+        return "" if self.trouble and not self.saved else str(self.path)
+
+    def since(self, start: int, limit: int = 65_536) -> tuple[Ends, int]:
+        """What came after the first `start` bytes, bounded to `limit` bytes at both ends, and where that ends."""
+        ends = Ends(limit, limit)
+        if not self.saved:
+            lost = self.lost
+            data = bytes(self.head + self.tail) if not lost else bytes(self.tail)
+            ends.add(data[max(0, start - (lost + len(self.head) if lost else 0)) :])
+            return ends, self.total
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            ends.add(file.read(limit))
+            skipped = max(0, self.saved - start - 2 * limit)
+            file.seek(skipped, os.SEEK_CUR)
+            ends.total += skipped
+            ends.add(file.read(max(0, self.saved - file.tell())))
+        return ends, self.total
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)[: max(0, self._most - self.saved)]
+        if len(view) < len(data) and not self.trouble:
+            self.trouble = f"output went on after {self._most:,} bytes"
+        try:
+            while view:
+                written = os.write(self._file, view)
+                self.saved += written
+                view = view[written:]
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+        if self.trouble:
+            self.close()
+
+
+def readable(data: bytes) -> str:
+    """Text for a reader who has no terminal: bad bytes replaced, escape sequences and control characters gone."""
+    start = 0
+    while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
+        start += 1  # the rest of a character that was cut in two
+    text = data[start:].decode("utf-8", "replace").replace("\r\n", "\n")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.translate(_CONTROLS) if not text.isprintable() else text
+
+
+def join_ends(first: str, last: str, limit: int, gone: str, where: str) -> str:
+    """The beginning of one text and the end of another, with a note of what is missing between them."""
+    note = f"\n\n[... {gone} left out here{'. ' + where if where else ''} ...]\n\n"
+    room = max(limit - len(note), 2)
+    head, tail = first[: room // 2], last[-(room - room // 2) :]
+    head_line, tail_line = head.rfind("\n", len(head) * 4 // 5), tail.find("\n", 0, len(tail) // 5)
+    if head_line > 0:
+        head = head[:head_line]
+    if tail_line >= 0:
+        tail = tail[tail_line + 1 :]
+    return f"{head}{note}{tail}"

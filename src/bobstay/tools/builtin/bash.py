@@ -1,0 +1,211 @@
+"""Bash: run a command in the session's shell."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from bobstay.permissions.access import Access
+from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
+from bobstay.tools.job import Job
+from bobstay.tools.shell_line import exit_words
+from bobstay.tools.shells import Shells
+
+_SHOWN = 30_000
+_DESTRUCTIVE = frozenset(
+    ("rm", "rmdir", "mv", "dd", "shred", "truncate", "unlink", "mkfs", "fdisk", "wipefs", "kill", "pkill", "killall")
+)
+
+
+class BashArgs(Args, frozen=True):
+    command: Annotated[str, Meta(min_length=1, description="The command to run, in the syntax of bash")]
+    description: Annotated[str, Meta(description="What it does, in five to ten words, for the people who watch")] = ""
+    timeout: Annotated[
+        float, Meta(description="Milliseconds after which the command is ended: 120000 unless given, at most 600000")
+    ] = 0
+    run_in_background: Annotated[
+        bool, Meta(description="Return at once and let the command run on; look at its output with BashOutput")
+    ] = False
+
+
+class Bash(Tool[BashArgs]):
+    name = "Bash"
+    hint = "shell, terminal, run a command, execute, process"
+    description = """\
+Run a command with bash and get its output (stdout and stderr together) and exit code.
+
+- The working directory stays from one call to the next; variables, functions and options do not. Prefer absolute \
+paths to changing the directory. Quote paths that hold spaces.
+- Nobody can answer a prompt: there is no terminal and no standard input. Use flags such as --yes, and no editors or \
+pagers.
+- A command that has not ended after its timeout (two minutes unless you say otherwise) is stopped, with all that it \
+started. One that still runs after a minute goes on in the background, and you are told its id.
+- With run_in_background a server, a watcher or a long build runs on while you do other things. Do not add & then. \
+BashOutput shows what it printed since, KillShell ends it.
+- Long output is cut in the middle; you are told which file has all of it.
+- For finding files, searching in them, reading and changing them there are tools that do it better: Glob, Grep, \
+Read, Edit, Write. Use this one for git, builds, tests and programs.
+- Join commands that depend on each other with &&; make several calls for those that do not."""
+    args = BashArgs
+
+    def read_only(self, args: BashArgs) -> bool:
+        try:
+            from bobstay.permissions.shell.simple import is_read_only
+        except ImportError:
+            return False
+        return not args.run_in_background and bool(is_read_only(args.command))
+
+    def destructive(self, args: BashArgs) -> bool:
+        words = args.command.split(None, 2)
+        first = words[1] if words[:1] == ["sudo"] and len(words) > 1 else "".join(words[:1])
+        return os.path.basename(first) in _DESTRUCTIVE
+
+    def access(self, args: BashArgs, context: Context) -> tuple[Access, ...]:
+        return (Access("exec", args.command),)
+
+    def claims(self, args: BashArgs, context: Context) -> tuple[Claim, ...]:
+        return (Claim("shell", shared=True),) if self.read_only(args) else (EVERYTHING,)
+
+    async def check(self, args: BashArgs, context: Context) -> None:
+        if not args.command.strip():
+            raise ToolError("The command is empty. Give a command to run.")
+        if "\0" in args.command:
+            raise ToolError("The command holds a NUL character, which no command can. Write it as \\0 where meant.")
+        try:
+            os.fsencode(args.command)
+        except UnicodeEncodeError:
+            raise ToolError(
+                "The command holds half a character (a lone surrogate). Write the character whole."
+            ) from None
+
+    async def run(self, args: BashArgs, context: Context) -> Outcome:
+        await self.check(args, context)
+        shells = shells_of(context)
+        if args.run_in_background:
+            shells.check_room()
+        start, note = _standing(shells, context)
+        job = shells.start(
+            args.command,
+            cwd=start,
+            environment=context.environment,
+            spill=context.spill,
+            timeout=_seconds(args, shells),
+            description=args.description,
+            report=None if args.run_in_background else context.report,
+        )
+        if args.run_in_background:
+            shells.to_background(job)
+            return Outcome(note + _in_background(job), display=_display(job))
+        try:
+            await asyncio.wait((job.shell_ended,), timeout=shells.background_after)
+        except asyncio.CancelledError:
+            await shells.stop(job)
+            raise
+        return _outcome(job, shells, start, note)
+
+
+def shells_of(context: Context) -> Shells:
+    """The session's shells.
+
+    Raises:
+        ToolError: this session has none.
+    """
+    shells = context.parts.get("shells")
+    if not isinstance(shells, Shells):
+        raise ToolError("This session has no shell to run commands in.")
+    return shells
+
+
+def _seconds(args: BashArgs, shells: Shells) -> float | None:
+    """The time limit. A background command has one only if asked for: a server is meant to stay."""
+    if args.timeout > 0:
+        return min(args.timeout / 1000, shells.longest_timeout)
+    return None if args.run_in_background else shells.default_timeout
+
+
+def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
+    """Where to start, and words about it if that is not where the last command ended."""
+    wanted = shells.cwd or context.cwd
+    for place in (wanted, context.root):
+        if os.path.isdir(place):
+            note = f"(The working directory {wanted} is gone; this ran in {place}.)\n"
+            return place, "" if place == wanted else note
+    raise ToolError(f"The working directory {wanted} is gone, and so is the session's own, {context.root}.")
+
+
+def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
+    moved = not job.shell_ended.done()
+    left = not moved and not job.finished.done()
+    if moved or left:
+        shells.to_background(job)
+    cwd = _new_cwd(job, shells, start, note)
+    text = job.output.text(_SHOWN - 1_000, lambda: _whole(job)).strip("\n")
+    if not job.background:
+        job.output.close()
+    error = job.status in ("timed_out", "killed") or bool(job.code)
+    parts = [note.rstrip("\n"), *_verdict(job), text]
+    if moved:
+        parts += [f"The command still runs after {_spell(shells.background_after)}. " + _in_background(job)]
+        job.read = job.output.total
+    elif left:
+        parts += [_left_behind(job)]
+        job.read = job.output.total
+    content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
+    return Outcome(content, display=_display(job), is_error=error, cwd=cwd)
+
+
+def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
+    """Remember where the shell ended. Returns the place if it is a new one."""
+    if not job.cwd:
+        shells.cwd = start if note else shells.cwd
+        return str(start) if note else ""
+    shells.cwd = Path(job.cwd)
+    return job.cwd if note or job.cwd != os.path.realpath(start) else ""
+
+
+def _verdict(job: Job) -> list[str]:
+    if job.status == "timed_out":
+        return [f"Command timed out after {_spell(job.timeout or job.seconds)} and was stopped, with all it had started."]
+    return [exit_words(job.code)] if job.code else []
+
+
+def _whole(job: Job) -> str:
+    path = job.output.save()
+    if not path:
+        return f"The whole could not be saved ({job.output.trouble}): ask for less at a time."
+    more = f", but for its end: {job.output.trouble}" if job.output.trouble else ""
+    return f"The whole output ({job.output.total:,} bytes{more}) is in {path}: read a part of it or search in it."
+
+
+def _in_background(job: Job) -> str:
+    path = job.output.save()
+    where = f" Output is being written to: {path}." if path else ""
+    how = "Use BashOutput to see new output, KillShell to end it."
+    return f"Command running in background with ID: {job.id}.{where} {how}"
+
+
+def _left_behind(job: Job) -> str:
+    return (
+        f"(What the command started still runs in the background with ID: {job.id}. "
+        "Use BashOutput to see what it prints, KillShell to end it.)"
+    )
+
+
+def _spell(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes)}m {rest:.0f}s" if minutes else f"{rest:.3g}s"
+
+
+def _display(job: Job) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "stdout": job.streams[1].text(_SHOWN),
+        "stderr": job.streams[2].text(_SHOWN),
+        "interrupted": job.status in ("timed_out", "killed"),
+        "isImage": False,
+        "noOutputExpected": False,
+    }
+    if job.background:
+        shown["backgroundTaskId"] = job.id
+    return shown

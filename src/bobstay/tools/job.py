@@ -1,0 +1,189 @@
+"""A command from its start until the last process it left is gone."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from bobstay.kit.proc import Child, watch_orphan
+from bobstay.kit.tail import Capture, Ends
+from bobstay.tools.base import ToolError
+from bobstay.tools.live import Live
+from bobstay.tools.shell_line import last_directory, out_of_the_way, shell_arguments
+
+Status: TypeAlias = Literal["running", "completed", "failed", "killed", "timed_out"]
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Job:
+    """One command: run in the foreground, in the background, or first the one and then the other."""
+
+    def __init__(self, command: str, description: str, output: Capture) -> None:
+        self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
+        self.command = command
+        self.description = description
+        self.output = output
+        """Both streams in the order they came; stdout and stderr alone are kept only for display."""
+        self.streams = {1: Ends(16_384, 16_384), 2: Ends(16_384, 16_384)}
+        self.status: Status = "running"
+        self.code: int | None = None
+        """The shell's exit code, or minus a signal. A job may run on after its shell: what it left behind does."""
+        self.cwd = ""
+        """Where the shell stood when it ended, if it told."""
+        self.background = False
+        self.left_behind = False
+        """Its shell had ended in the foreground, and other processes of it went on."""
+        self.read = 0
+        """How many bytes of output were handed out already."""
+        self.timeout: float | None = None
+        self.began = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self.shell_ended: asyncio.Future[None] = loop.create_future()
+        self.finished: asyncio.Future[None] = loop.create_future()
+        """The shell and all that came from it are gone."""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+class Run:
+    """What keeps a job going: its process, its timers and the pipe by which the shell tells where it stands."""
+
+    def __init__(self, job: Job, live: Live | None, grace: float, gone: Callable[[Job], None]) -> None:
+        self._job = job
+        self._live = live
+        self._grace = grace
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._watched: set[int] = set()
+        self._told = b""
+
+    def start(self, cwd: Path, environment: dict[str, str], mark: str, timeout: float | None) -> None:
+        self._reader, writer = os.pipe()
+        high = out_of_the_way(writer)
+        try:
+            self.child = Child(
+                shell_arguments(self._job.command, environment.get("PATH", ""), high, self._job.output.path),
+                cwd=str(cwd),
+                environment=environment,
+                receive=self._receive,
+                mark=mark,
+                keep=(high,),
+            )
+        except (OSError, ValueError) as error:
+            os.close(self._reader)
+            raise ToolError(f"The command could not be started: {error}") from None
+        except ToolError:
+            os.close(self._reader)
+            raise
+        finally:
+            os.close(high)
+        os.set_blocking(self._reader, False)
+        self._loop.add_reader(self._reader, self._listen)
+        self.child.ended.add_done_callback(self._shell_ended)
+        self._job.timeout = timeout
+        if timeout is not None:
+            self._timer = self._loop.call_later(timeout, self._expire)
+
+    def quiet(self) -> None:
+        """No more live output."""
+        if self._live is not None:
+            self._live.close()
+            self._live = None
+
+    async def stop(self, status: Status) -> None:
+        if self._job.finished.done():
+            return
+        if self._stopping is None:
+            self._stopping = self._loop.create_task(self._end(status))
+        try:
+            await asyncio.shield(self._stopping)
+        except asyncio.CancelledError:
+            self.child.family.kill()
+            raise
+
+    async def _end(self, status: Status) -> None:
+        self._job.status = status
+        await self.child.end(self._grace)
+        self._finish()
+
+    def _expire(self) -> None:
+        if self._stopping is None:
+            self._stopping = self._loop.create_task(self._end("timed_out"))
+
+    def _receive(self, number: int, data: bytes) -> None:
+        self._job.output.add(data)
+        self._job.streams[number].add(data)
+        if self._live is not None:
+            self._live.add(data)
+
+    def _listen(self) -> None:
+        with suppress(BlockingIOError):
+            data = os.read(self._reader, 65_536)
+            if data:
+                self._told = (self._told + data)[-16_384:]
+            else:
+                self._loop.remove_reader(self._reader)
+
+    def _shell_ended(self, ended: asyncio.Future[int]) -> None:
+        job = self._job
+        job.code = ended.result()
+        self._listen()
+        self._loop.remove_reader(self._reader)
+        os.close(self._reader)
+        job.cwd = last_directory(self._told)
+        if self._stopping is not None:
+            return
+        if not job.background and self._timer is not None:
+            self._timer.cancel()
+        if self._check_orphans() and not job.background:
+            self._loop.call_later(0.02, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
+
+    def _leave_behind(self) -> None:
+        if not self._job.shell_ended.done():
+            self.child.drain()
+            self._job.shell_ended.set_result(None)
+
+    def _check_orphans(self) -> bool:
+        """Tell whether processes of the job outlived its shell; watch those, and finish when there are none."""
+        if self._job.finished.done() or self._stopping is not None:
+            return False
+        orphans = self.child.family.orphans()
+        if not orphans:
+            self._finish()
+            return False
+        if self.child.pid in orphans:  # only the group is known: look again by and by
+            self._loop.call_later(0.2, self._check_orphans)
+            return True
+        for pid in orphans:
+            if pid not in self._watched:
+                self._watched.add(pid)
+                watch_orphan(pid, self._orphan_ended)
+        return True
+
+    def _orphan_ended(self) -> None:
+        self._check_orphans()
+
+    def _finish(self) -> None:
+        job = self._job
+        if job.finished.done():
+            return
+        self.child.drain()
+        self.child.close()
+        self.quiet()
+        if self._timer is not None:
+            self._timer.cancel()
+        if job.background:
+            job.output.close()
+        if job.status == "running":
+            job.status = "failed" if job.code else "completed"
+        for future in (job.shell_ended, job.finished):
+            if not future.done():
+                future.set_result(None)
+        self._gone(job)

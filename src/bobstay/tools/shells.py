@@ -1,0 +1,130 @@
+"""The shell of a session: where it stands, what it runs, and what of that goes on in the background."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from bobstay.kit.family import MARK, sweep
+from bobstay.kit.tail import Capture
+from bobstay.kit.watchdog import mark_of_this_process
+from bobstay.tools.base import ToolError
+from bobstay.tools.job import Job, Run, Status
+from bobstay.tools.live import Live
+from bobstay.tools.shell_line import PREPARED, SETTINGS
+
+
+class Shells:
+    """The session-long part of the shell tools."""
+
+    def __init__(self, session_id: str = "") -> None:
+        self.session_id = session_id or os.urandom(8).hex()
+        self.cwd: Path | None = None
+        """Where the last command ended; None before the first."""
+        self.jobs: dict[str, Job] = {}
+        """Those in the background, the finished ones of late included."""
+        self.background_after = 60.0
+        self.default_timeout = 120.0
+        self.longest_timeout = 600.0
+        self.grace = 0.5
+        """Seconds a process gets to end by itself before it is killed."""
+        self.most_jobs = 50
+        self.on_finished: Callable[[Job], None] | None = None
+        """Told of each background job that ends by itself or by its timeout, not of those killed on request."""
+        self._running: dict[Job, Run] = {}
+        self._started = 0
+
+    def start(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        environment: dict[str, str],
+        spill: Path,
+        timeout: float | None,
+        description: str = "",
+        report: Callable[[str], None] | None = None,
+    ) -> Job:
+        """Start `command` in the foreground.
+
+        Raises:
+            ToolError: there is no shell, or it does not start.
+        """
+        job = Job(command, description, Capture(spill / "command.output"))
+        job.output.path = spill / f"{job.id}.output"
+        self._started += 1
+        inherited = environment.get(MARK, "")
+        mark = f"{mark_of_this_process(inherited)}:{self.session_id}:{self._started}"
+        settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
+        settled[MARK] = f"{inherited}/{mark}" if inherited else mark
+        run = Run(job, Live(report) if report else None, self.grace, self._forget)
+        run.start(cwd, settled, mark, timeout)
+        self._running[job] = run
+        return job
+
+    def to_background(self, job: Job) -> None:
+        """Let `job` run on while the session does other things; all its output goes to a file."""
+        job.background = True
+        job.left_behind = job.shell_ended.done()
+        job.output.save()
+        self._running[job].quiet()
+        finished = [known for known in self.jobs.values() if known.finished.done()]
+        for old in finished[: max(0, len(self.jobs) - self.most_jobs + 1)]:
+            del self.jobs[old.id]
+        self.jobs[job.id] = job
+
+    def check_room(self) -> None:
+        """Refuse one more background job when there are too many.
+
+        Raises:
+            ToolError: naming what to do.
+        """
+        running = [job.id for job in self.jobs.values() if not job.finished.done()]
+        if len(running) >= self.most_jobs:
+            raise ToolError(
+                f"{len(running)} commands run in the background already, which is the most there may be. "
+                f"Stop some with KillShell first: {', '.join(running[:10])} ..."
+            )
+
+    def find(self, job_id: str) -> Job:
+        """The background job called `job_id`.
+
+        Raises:
+            ToolError: there is none; the known ones are named.
+        """
+        if job_id in self.jobs:
+            return self.jobs[job_id]
+        known = ", ".join(f"{job.id} ({job.status})" for job in self.jobs.values())
+        raise ToolError(
+            f"No background shell has the id {job_id[:40]!r}. "
+            + (f"There are: {known}." if known else "None was started in this session.")
+        )
+
+    async def stop(self, job: Job, status: Status = "killed") -> None:
+        """End `job` and everything that came from it. Safe to cancel: then it is killed without further ado."""
+        run = self._running.get(job)
+        if run is not None:
+            await run.stop(status)
+
+    async def drain(self, limit: float) -> bool:
+        """Wait for background jobs, at most `limit` seconds; tell whether all are done.
+
+        What a finished foreground command left running is not waited for: a server never ends.
+        """
+        waiting = [job.finished for job in self.jobs.values() if not job.left_behind and not job.finished.done()]
+        if not waiting:
+            return True
+        _, pending = await asyncio.wait(waiting, timeout=limit)
+        return not pending
+
+    async def close(self) -> None:
+        """End everything that was started here. The session is over."""
+        self.on_finished = None
+        await asyncio.gather(*(self.stop(job) for job in list(self._running)))
+        if self._started:
+            sweep(f":{self.session_id}:")
+
+    def _forget(self, job: Job) -> None:
+        self._running.pop(job, None)
+        if job.background and job.status != "killed" and self.on_finished is not None:
+            self.on_finished(job)
