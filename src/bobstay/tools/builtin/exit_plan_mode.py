@@ -33,6 +33,7 @@ questions with the user before, not in the plan. Only for work that changes some
 plain text."""
     args = ExitPlanModeArgs
     interaction = "plan"
+    needs = "person"
 
     def read_only(self, args: ExitPlanModeArgs) -> bool:
         return True
