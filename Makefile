@@ -1,0 +1,31 @@
+# `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
+.PHONY: help setup run test check bench schemas lock clean
+.DEFAULT_GOAL := help
+
+help:  ## show this
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup:  ## everything into .venv; the command is .venv/bin/bobstay
+	@bash scripts/setup.sh
+
+run: setup  ## play the offline demo in a scratch project, with real tools
+	@bash scripts/demo.sh
+
+test: setup  ## all checks and all tests, with the time of each suite
+	@bash scripts/test.sh
+
+check: setup  ## static checks only
+	@bash scripts/check.sh
+
+bench: setup  ## the numbers of the README, beside the peers that are found
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+schemas: setup  ## write the list of built-in tools again
+	@.venv/bin/python scripts/make_schemas.py
+
+lock: setup  ## resolve the dependencies again (no download addresses are recorded)
+	@.venv/bin/uv pip compile -q pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
+
+clean:  ## remove what was built and installed
+	rm -rf .venv scripts/pyright/node_modules .hypothesis .mypy_cache .ruff_cache .pytest_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# All static checks. Runs them all, then fails if any did.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bin=.venv/bin
+failed=()
+
+check() {
+    local name=$1 began=$SECONDS
+    shift
+    if "$@"; then printf 'ok    %-14s %ds\n' "$name" $((SECONDS - began)); else
+        printf 'FAIL  %-14s %ds\n' "$name" $((SECONDS - began))
+        failed+=("$name")
+    fi
+}
+
+pyright() {
+    command -v node >/dev/null || { echo "node is needed for pyright (Debian: nodejs, npm)"; return 1; }
+    [ -d scripts/pyright/node_modules/pyright ] || npm ci --prefix scripts/pyright --silent || return 1
+    node scripts/pyright/node_modules/pyright/index.js --pythonpath .venv/bin/python
+}
+
+check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
+check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
+check length "$bin/python" scripts/check_length.py
+check schemas "$bin/python" scripts/make_schemas.py --check
+check layers "$bin/lint-imports" --no-cache
+check mypy "$bin/mypy" --no-error-summary
+check pyright pyright
+if [ ${#failed[@]} -gt 0 ]; then echo "failed: ${failed[*]}"; exit 1; fi
+echo "all checks passed"

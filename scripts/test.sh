@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# All checks and all suites; prints the time each took and fails if any failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+report=()
+status=0
+
+suite() {
+    local name=$1 began=$SECONDS
+    shift
+    echo "=== $name"
+    if "$@"; then report+=("$(printf 'ok    %-10s %4ds' "$name" $((SECONDS - began)))"); else
+        report+=("$(printf 'FAIL  %-10s %4ds' "$name" $((SECONDS - began)))")
+        status=1
+    fi
+}
+
+run_pytest() { .venv/bin/python -m pytest -q -n "${JOBS:-2}" --dist loadfile "$@"; }
+
+suite checks bash scripts/check.sh
+suite unit run_pytest tests/unit
+suite flow run_pytest tests/flow tests/wire tests/contract
+suite sdk run_pytest tests/sdk
+suite fault run_pytest tests/fault
+printf '%s\n' "" "suites:" "${report[@]}"
+exit $status
