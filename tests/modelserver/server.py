@@ -12,13 +12,16 @@ from typing import Any, Self
 import msgspec
 
 from tests.modelserver.anthropic import AnthropicDialect
+from tests.modelserver.chat import ChatDialect
 from tests.modelserver.dialect import Asked, Dialect, Frame
+from tests.modelserver.gemini import GeminiDialect
+from tests.modelserver.responses import ResponsesDialect
 from tests.modelserver.script import BROKEN, DEADLINE, Say, Scenario, Step, choose
 
 
 def dialects() -> list[Dialect]:
     """All that exist; a vendor's file is one line here."""
-    return [AnthropicDialect()]
+    return [AnthropicDialect(), ResponsesDialect(), ChatDialect(), GeminiDialect()]
 
 
 class ModelServer:

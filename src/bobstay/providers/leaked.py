@@ -202,5 +202,5 @@ def _object(text: str) -> dict[str, Any] | None:
 def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         return None

@@ -1,0 +1,229 @@
+"""Reads the stream of a Chat Completions server, whichever of its small inaccuracies it has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.message import Stop, ToolCall, Usage
+from bobstay.providers.answer import Answer, parse_input
+from bobstay.providers.base import Chunk, ProviderError, Request
+from bobstay.providers.exchange import broken_off, decoded
+
+_HELD_HEAD = 200
+"""Characters by which text that is held back is judged."""
+
+
+class _Function(Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _CallPiece(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(Struct):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_CallPiece] | None = None
+
+
+class _Choice(Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _PromptDetails(Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+    """Where DeepSeek says it."""
+
+
+class _Chunk(Struct):
+    id: str | None = None
+    model: str | None = None
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Chunk)
+
+_STOPS: dict[str, Stop] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+}
+
+
+class Reader:
+    """Takes the chunks of one completion in order."""
+
+    def __init__(self, request: Request, name: str, headers: dict[str, str] | None = None) -> None:
+        self.answer = Answer(request.model, name)
+        self.finished = False
+        """The model has said why it stopped; only numbers can follow."""
+        self.done = False
+        self._request = request
+        self._headers = headers or {}
+        self._stop: Stop = "end_turn"
+        self._index: int | None = None
+        self._vendor_id = ""
+        self._taken: set[str] | None = None
+        self._holds = bool(request.tools)
+        self._held: list[str] = []
+        self._head = ""
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        """Translate one chunk.
+
+        Raises:
+            ProviderError: The chunk tells of a failure, or is none.
+        """
+        if data.strip() == b"[DONE]":
+            # A server that ends like this without a reason has at least ended on purpose.
+            yield from self.end(on_purpose=True)
+            return
+        chunk = decoded(data, _decoder)
+        if chunk.error:
+            from bobstay.providers.errors import classify
+
+            raise classify(None, data, self._headers, self.answer.origin)
+        if not self.answer.message_id:
+            # Not the server's id: small servers number from a small range, and ours must never meet again.
+            yield self.answer.begin("", chunk.model or "")
+        if chunk.usage is not None:
+            self.answer.usage = _usage(chunk.usage)
+        for choice in (chunk.choices or ())[:1]:
+            if choice.delta is not None and not self.finished:
+                yield from self._delta(choice.delta)
+            if choice.finish_reason and not self.finished:
+                self._stop = _STOPS.get(choice.finish_reason, "end_turn")
+                yield from self._finish()
+
+    def end(self, *, on_purpose: bool = False) -> Iterator[Chunk]:
+        """The stream is over.
+
+        Raises:
+            ProviderError: In the middle of the answer.
+        """
+        if not self.finished:
+            answer = self.answer
+            complete = answer.calls and (answer.kind is None or (answer.kind == "tool_call" and _is_whole(answer.text)))
+            if not answer.message_id or not (on_purpose or complete):
+                raise broken_off(answer.origin)
+            yield from self._finish()
+        self.done = True
+        yield from self.answer.end(self._stop, self._headers.get("x-request-id", ""))
+
+    def _delta(self, delta: _Delta) -> Iterator[Chunk]:
+        if thought := delta.reasoning_content or delta.reasoning:
+            yield from self.answer.add("thinking", thought)
+        if delta.content:
+            yield from self._text(delta.content)
+        if delta.refusal:
+            self._stop = "refusal"
+            yield from self.answer.add("text", delta.refusal)
+        for piece in delta.tool_calls or ():
+            yield from self._call(piece)
+
+    def _text(self, piece: str) -> Iterator[Chunk]:
+        """Text that may be a call in disguise is held back until that is known: nobody wants to read it."""
+        if not self._holds:
+            yield from self.answer.add("text", piece)
+            return
+        from bobstay.providers.leaked import may_become_call
+
+        self._held.append(piece)
+        if len(self._head) < _HELD_HEAD:
+            self._head += piece
+        if not may_become_call(self._head):
+            yield from self._release()
+
+    def _release(self) -> Iterator[Chunk]:
+        held = "".join(self._held)
+        self._holds = False
+        self._held = []
+        if held.strip():
+            yield from self.answer.add("text", held)
+
+    def _call(self, piece: _CallPiece) -> Iterator[Chunk]:
+        function = piece.function or _Function()
+        arguments = function.arguments or ""
+        if not isinstance(arguments, str):
+            arguments = msgspec.json.encode(arguments).decode()
+        if self._begins(piece, function):
+            if not function.name and not piece.id:
+                if arguments.strip():
+                    raise ProviderError("The model server sent a piece of a call that had ended.", kind="protocol")
+                return
+            yield from self._release()
+            yield from self.answer.open("tool_call", self._own_id(piece.id or ""), function.name or "")
+            self._index = piece.index
+            self._vendor_id = piece.id or ""
+        yield from self.answer.add("tool_call", arguments)
+
+    def _begins(self, piece: _CallPiece, function: _Function) -> bool:
+        """Tell a new call from more of the open one, also where a server leaves out ids or counts none."""
+        if self.answer.kind != "tool_call":
+            return True
+        if piece.index is not None and self._index is not None and piece.index != self._index:
+            return True
+        if piece.id and self._vendor_id:
+            return piece.id != self._vendor_id
+        return bool(function.name) and bool(function.arguments) and _is_whole(self.answer.text)
+
+    def _own_id(self, call_id: str) -> str:
+        """The server's id, or none if it was used before in this session: some begin anew with each message."""
+        if self._taken is None:
+            blocks = (block for message in self._request.messages for block in message.blocks)
+            self._taken = {block.id for block in blocks if isinstance(block, ToolCall)}
+        if call_id in self._taken:
+            return ""
+        self._taken.add(call_id)
+        return call_id
+
+    def _finish(self) -> Iterator[Chunk]:
+        """Complete the last block. What was meant as calls, but came as text, becomes calls (F35)."""
+        self.finished = True
+        answer = self.answer
+        text = "".join(self._held) if self._holds else answer.text if answer.kind == "text" else ""
+        if self._request.tools and text and not answer.calls:
+            from bobstay.providers.leaked import recover
+
+            found = recover(text, self._request.tools)
+            if found is not None:
+                if self._holds:
+                    yield from answer.add("text", found.prose)
+                yield from answer.close(found.prose)
+                for call in found.calls:
+                    yield from answer.whole_call("", call.name, msgspec.json.encode(call.input).decode())
+                return
+        yield from self._release()
+        yield from answer.close()
+
+
+def _is_whole(text: str) -> bool:
+    return bool(text.strip()) and not parse_input(text)[1]
+
+
+def _usage(usage: _Usage) -> Usage:
+    details = usage.prompt_tokens_details or _PromptDetails()
+    read = details.cached_tokens or usage.prompt_cache_hit_tokens or 0
+    written = details.cache_write_tokens or 0
+    return Usage(max(0, (usage.prompt_tokens or 0) - read - written), usage.completion_tokens or 0, read, written)

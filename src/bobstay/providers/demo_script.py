@@ -1,0 +1,213 @@
+"""What the offline demo model says and does: a fixed walk, written as a generator that is given each step's replies."""
+
+import re
+import shlex
+from collections.abc import Generator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.model.message import ToolReply
+
+INTRODUCTION = (
+    "I am the offline demo model of bobstay: a fixed script without any intelligence. I need no key and no network. "
+    "What you see around me is real: the tools, the permissions and the session log."
+)
+
+_WANTS_WORK = re.compile(r"\b(fix|repair|make|mend|debug|correct|failing|test|tests|bug)\b", re.IGNORECASE)
+_SLIP = re.compile(r"^.*\bnam\b(?!e).*$", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"^\s*\d+(?:\t|→|\| ?|: )", re.MULTILINE)
+_READABLE = (".md", ".txt", ".py", ".toml", ".json", ".js", ".ts", ".go", ".rs", ".c", ".html", ".css", ".yaml", ".yml")
+_TEST = "python3 test_greeting.py"
+
+
+class Do(Struct, frozen=True):
+    """A call the script wants made."""
+
+    tool: str
+    input: dict[str, Any]
+
+
+class Step(Struct, frozen=True):
+    """One message of the model. A step without calls is the last."""
+
+    text: str
+    calls: tuple[Do, ...] = ()
+
+
+Replies: TypeAlias = tuple[ToolReply, ...]
+Walk: TypeAlias = Generator[Step, Replies, None]
+
+
+def walk(prompt: str, tools: frozenset[str], *, first: bool) -> Walk:
+    """Play one turn. `first` is whether nothing was said before; `tools` are the names of those offered."""
+    opening = f"{INTRODUCTION}\n\n" if first else ""
+    if "Glob" not in tools or "Read" not in tools:
+        yield Step(f"{opening}You said: {_short(prompt)}\n\nI was given no tools to look around with, so this is all.")
+        return
+    if re.fullmatch(r"\s*(hello|hi|hey|good (morning|day|evening))\b[\s!.,]*", prompt, re.IGNORECASE):
+        yield Step(f"{opening}Hello! Ask me anything and I will look around here, as far as a script can.")
+        return
+    found = yield Step(f"{opening}I will see which files are here.", (Do("Glob", {"pattern": "**/*"}),))
+    if _failed(found):
+        yield Step(f"I could not list the files ({_why(found)}), so I stop here. Nothing was changed.")
+        return
+    paths = _paths(found[0].text)
+    program = _named(paths, "greeting.py")
+    test = _named(paths, "test_greeting.py")
+    if _WANTS_WORK.search(prompt) and program and test:
+        yield from _repair(program, test, _test_command(test, paths), tools)
+    else:
+        yield from _look_around(prompt, paths, tools)
+
+
+def _look_around(prompt: str, paths: list[str], tools: frozenset[str]) -> Walk:
+    chosen = _most_readable(paths)
+    if chosen is None:
+        yield Step(f"There is no text file here that I could read. You said: {_short(prompt)}\n\n{_ADVICE}")
+        return
+    plan = ("List the files", f"Read {_base(chosen)}", "Say what I saw")
+    read = yield Step(
+        f"There {_count(len(paths))}. I will read `{_base(chosen)}`.",
+        (*_todo(tools, plan, done=1), Do("Read", {"file_path": chosen, "limit": 40})),
+    )
+    if _failed(read[-1:]):
+        yield Step(f"I could not read `{_base(chosen)}`: {_why(read[-1:])}. Nothing was changed.\n\n{_ADVICE}")
+        return
+    todo = _todo(tools, plan, done=3)
+    if todo:
+        yield Step("", todo)
+    lines = [line for line in _plain(read[-1].text).splitlines() if line.strip()]
+    begins = f" It begins: `{lines[0].strip()[:80]}`." if lines else ""
+    yield Step(f"I read `{_base(chosen)}`.{begins} You said: {_short(prompt)}\n\n{_ADVICE}")
+
+
+def _repair(program: str, test: str, command: str, tools: frozenset[str]) -> Walk:
+    plan = ("Read the test and the program", "See the test fail", "Correct the program", "See the test pass")
+    read = yield Step(
+        "I will read the test and the program it tests.",
+        (*_todo(tools, plan, done=0), Do("Read", {"file_path": test}), Do("Read", {"file_path": program})),
+    )
+    if _failed(read[-2:]):
+        yield Step(f"I could not read them: {_why(read[-2:])}. Nothing was changed.")
+        return
+    ran = "Bash" in tools
+    if ran:
+        before = yield Step("Now the test, to see it fail.", (_run(command, "Run the test before the change"),))
+        ran = not _refused(before)
+    slip = _SLIP.search(_plain(read[-1].text))
+    if slip is None or "Edit" not in tools:
+        yield Step("The program does not have the mistake my script knows how to correct, so I leave it as it is.")
+        return
+    wrong = slip[0]
+    edited = yield Step(
+        "`greet` uses `nam`, a name that does not exist; its argument is called `name`. I will correct that.",
+        (
+            *_todo(tools, plan, done=2),
+            Do("Edit", {"file_path": program, "old_string": wrong, "new_string": re.sub(r"\bnam\b", "name", wrong)}),
+        ),
+    )
+    if _failed(edited[-1:]):
+        yield Step(f"The change was not made: {_why(edited[-1:])}. `{_base(program)}` is as it was.")
+        return
+    if not ran:
+        yield Step(
+            f"I corrected `{_base(program)}`. I was not allowed to run the test, so nobody has seen it pass: "
+            f"run `{_TEST}` yourself."
+        )
+        return
+    after = yield Step("And the test again.", (_run(command, "Run the test after the change"),))
+    passed = not _failed(after)
+    if passed and (todo := _todo(tools, plan, done=4)):
+        yield Step("", todo)
+    yield Step(
+        f"Done. `{_base(program)}` used `nam` where it meant `name`; I corrected that word, and `{_TEST}` passes now."
+        if passed
+        else f"I corrected the name in `{_base(program)}`, but the test does not pass: {_why(after)}"
+    )
+
+
+_ADVICE = (
+    "That is all a script can do. For real work give bobstay a model: set a key such as ANTHROPIC_API_KEY, or point it "
+    "at a local server."
+)
+
+
+def _test_command(test: str, paths: list[str]) -> str:
+    folder = test.rpartition("/")[0]
+    if all(path.startswith(folder) for path in paths):
+        return _TEST
+    return f"cd {shlex.quote(folder)} && {_TEST}"
+
+
+def _run(command: str, description: str) -> Do:
+    return Do("Bash", {"command": command, "description": description})
+
+
+def _todo(tools: frozenset[str], plan: tuple[str, ...], *, done: int) -> tuple[Do, ...]:
+    if "TodoWrite" not in tools:
+        return ()
+    rows = [
+        {
+            "content": content,
+            "status": "completed" if place < done else "in_progress" if place == done else "pending",
+            "activeForm": content,
+        }
+        for place, content in enumerate(plan)
+    ]
+    return (Do("TodoWrite", {"todos": rows}),)
+
+
+def _failed(replies: Replies) -> bool:
+    return not replies or any(reply.is_error for reply in replies)
+
+
+def _refused(replies: Replies) -> bool:
+    """Not run at all, as opposed to run and failed: the words of a failing test name its file."""
+    return _failed(replies) and "greet" not in "".join(reply.text for reply in replies)
+
+
+def _why(replies: Replies) -> str:
+    text = next((reply.text for reply in replies if reply.is_error), "there was no answer")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:200].rstrip(".") if lines else "no reason was given"
+
+
+def _paths(listing: str) -> list[str]:
+    """The lines of a file listing that are paths; notes about it are not."""
+    lines = (line.strip() for line in listing.splitlines())
+    return [
+        line for line in lines if line and not line.startswith(("(", "[", "No ")) and "." in line.rsplit("/", 1)[-1]
+    ]
+
+
+def _named(paths: list[str], name: str) -> str | None:
+    """The path of the file called `name` that lies least deep."""
+    return min((path for path in paths if _base(path) == name), key=len, default=None)
+
+
+def _most_readable(paths: list[str]) -> str | None:
+    ranked = [
+        (not _base(path).lower().startswith("readme"), _READABLE.index(ending), path.count("/"), path)
+        for path in paths
+        if (ending := "." + path.rpartition(".")[2].lower()) in _READABLE
+    ]
+    return min(ranked)[-1] if ranked else None
+
+
+def _plain(text: str) -> str:
+    """The content of a file as it was read, without line numbers."""
+    return _LINE_NUMBER.sub("", text)
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _count(number: int) -> str:
+    return "is one file here" if number == 1 else f"are {number} files here"
+
+
+def _short(prompt: str) -> str:
+    words = " ".join(prompt.split())
+    return f"“{words[:120]}{'…' if len(words) > 120 else ''}”"

@@ -1,0 +1,193 @@
+"""Speaks the Gemini API: contents and parts out, pieces of an answer in."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply
+from bobstay.providers.answer import MADE
+from bobstay.providers.base import Chunk, Request
+from bobstay.providers.encoding import EncodedMessages, to_json
+from bobstay.providers.exchange import accept, agent, broken_off
+from bobstay.providers.gemini_stream import ORIGIN, Reader
+from bobstay.providers.http import HttpClient, Reply
+
+_ERROR_LIMIT = 256 * 1024
+_UNSIGNED = "skip_thought_signature_validator"
+"""What Google says to send in place of the proof for a call that its model did not make."""
+
+
+class Gemini:
+    name = ORIGIN
+
+    def __init__(self, http: HttpClient, *, base_url: str, api_key: str) -> None:
+        self._http = http
+        base = base_url.rstrip("/")
+        self._base = base if base.endswith(("/v1beta", "/v1", "/v1alpha")) else base + "/v1beta"
+        self._headers = {"content-type": "application/json", "user-agent": agent(), "x-goog-api-key": api_key}
+        self._names: dict[str, str] = {}
+        """Which tool each call was of: a result must say so again."""
+        self._contents = EncodedMessages(lambda message: self._content(message, signs=False))
+        self._signed_contents = EncodedMessages(lambda message: self._content(message, signs=True))
+        self._json_schema = True
+        """Until a server says it knows only the older way to describe tools."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        reply = await self._ask(request)
+        try:
+            await accept(reply, self.name)
+            reader = Reader(request, reply.headers)
+            async for _, data in reply.events():
+                for chunk in reader.feed(data):
+                    yield chunk
+            # No event says "this was the last": numbers may follow the reason why the model stopped.
+            if not reader.finished:
+                raise broken_off(self.name)
+            for chunk in reader.end():
+                yield chunk
+        finally:
+            reply.close()
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _ask(self, request: Request) -> Reply:
+        model = request.model.removeprefix("models/")
+        url = f"{self._base}/models/{model}:streamGenerateContent?alt=sse"
+        reply = await self._http.post(url, self._headers, self.body(request))
+        if reply.status != 400 or not self._json_schema or not request.tools:
+            return reply
+        refusal = await reply.read(_ERROR_LIMIT)
+        if b"parametersJsonSchema" in refusal or b"parameters_json_schema" in refusal:
+            self._json_schema = False
+            return await self._http.post(url, self._headers, self.body(request))
+        from bobstay.providers.errors import classify
+
+        raise classify(reply.status, refusal, reply.headers, self.name)
+
+    def body(self, request: Request) -> bytes:
+        """The request as it is sent. What changes from step to step stands behind what does not."""
+        settings = to_json(settings_of(request, json_schema=self._json_schema))
+        signs = request.model.removeprefix("models/").startswith("gemini-3")
+        contents = (self._signed_contents if signs else self._contents).all(request.messages)
+        return b'%b,"contents":[%b]}' % (settings[:-1], b",".join(filter(None, contents)))
+
+    def _content(self, message: Message, *, signs: bool) -> bytes:
+        for block in message.blocks:
+            if isinstance(block, ToolCall):
+                self._names[block.id] = block.name
+        content = content_of(message, self._names, signs=signs)
+        return to_json(content) if content is not None else b""
+
+
+def settings_of(request: Request, *, json_schema: bool = True) -> dict[str, Any]:
+    """All of the request's body but its `contents`."""
+    settings: dict[str, Any] = {}
+    parts = [{"text": section} for section in request.system if section]
+    if parts:
+        settings["systemInstruction"] = {"parts": parts}
+    if request.tools:
+        settings["tools"] = [{"functionDeclarations": _declarations(request, json_schema=json_schema)}]
+    elif request.hosted_search:
+        # Search of the vendor's own and functions of ours exclude each other.
+        settings["tools"] = [{"googleSearch": {}}]
+    generation: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
+    thinking = _thinking_config(request)
+    if thinking:
+        generation["thinkingConfig"] = thinking
+    settings["generationConfig"] = generation
+    return settings
+
+
+def _declarations(request: Request, *, json_schema: bool) -> list[dict[str, Any]]:
+    if json_schema:
+        return [
+            {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema}
+            for tool in request.tools
+        ]
+    from bobstay.providers.gemini_schema import older_schema
+
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": older_schema(tool.schema)}
+        for tool in request.tools
+    ]
+
+
+def _thinking_config(request: Request) -> dict[str, Any]:
+    model = request.model.removeprefix("models/")
+    shown = {"includeThoughts": True} if request.thinking != "off" else {}
+    if model.startswith("gemini-3"):
+        if request.effort is None:
+            return {"thinkingLevel": "LOW"} if request.thinking == "off" else dict(shown)
+        level = {"low": "LOW", "medium": "MEDIUM"}.get(request.effort, "HIGH")
+        if level == "MEDIUM" and model.startswith("gemini-3-pro"):
+            level = "HIGH"
+        return {**shown, "thinkingLevel": level}
+    if not model.startswith("gemini-2.5"):
+        return {}
+    if request.thinking == "off":
+        return {"thinkingBudget": 128 if "pro" in model else 0}
+    return {**shown, "thinkingBudget": request.thinking if isinstance(request.thinking, int) else -1}
+
+
+def content_of(message: Message, names: dict[str, str], *, signs: bool) -> dict[str, Any] | None:
+    """A message in this format. `names` tells the tool of each call; `signs` is whether unsigned calls are refused."""
+    parts: list[dict[str, Any]] = []
+    pictures: list[dict[str, Any]] = []
+    called = False
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                parts.append({"text": text})
+            case Image():
+                parts.append(_image(block))
+            case Thinking():
+                parts += _thought(block)
+            case ToolCall():
+                part = _call(block)
+                if signs and not called and not block.signature:
+                    part["thoughtSignature"] = _UNSIGNED
+                called = True
+                parts.append(part)
+            case ToolReply():
+                parts.append(_response(block, names))
+                pictures += [_image(part) for part in block.content if isinstance(part, Image)]
+    if pictures:
+        # Results stand together, as the calls did; what they show follows them.
+        last = max(place for place, part in enumerate(parts) if "functionResponse" in part)
+        parts[last + 1 : last + 1] = pictures
+    if not parts:
+        return None
+    return {"role": "user" if message.role == "user" else "model", "parts": parts}
+
+
+def _thought(thinking: Thinking) -> list[dict[str, Any]]:
+    if thinking.origin != ORIGIN or not thinking.signature:
+        return []
+    part: dict[str, Any] = {"text": thinking.text, "thoughtSignature": thinking.signature}
+    if thinking.text:
+        part["thought"] = True
+    return [part]
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": call.name, "args": call.input}
+    if not call.id.startswith(MADE):
+        function["id"] = call.id
+    part: dict[str, Any] = {"functionCall": function}
+    if call.signature:
+        part["thoughtSignature"] = call.signature
+    return part
+
+
+def _response(reply: ToolReply, names: dict[str, str]) -> dict[str, Any]:
+    response: dict[str, Any] = {
+        "name": names.get(reply.call_id, "unknown"),
+        "response": {"error" if reply.is_error else "output": reply.text},
+    }
+    if not reply.call_id.startswith(MADE):
+        response["id"] = reply.call_id
+    return {"functionResponse": response}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": image.media_type, "data": image.data}}

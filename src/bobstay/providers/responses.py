@@ -1,0 +1,163 @@
+"""Speaks OpenAI's Responses API: input items out, typed stream events in."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
+from bobstay.providers.base import Chunk, Request
+from bobstay.providers.encoding import EncodedMessages, to_json
+from bobstay.providers.exchange import accept, agent, broken_off
+from bobstay.providers.http import HttpClient
+from bobstay.providers.responses_stream import ORIGIN, Reader
+
+_WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
+"""How the names of models begin that refuse to be asked about reasoning."""
+
+
+class Responses:
+    name = ORIGIN
+
+    def __init__(self, http: HttpClient, *, base_url: str, api_key: str, headers: dict[str, str] | None = None) -> None:
+        self._http = http
+        self._url = base_url.rstrip("/") + "/responses"
+        self._headers = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": agent()}
+        if api_key:
+            self._headers["authorization"] = f"Bearer {api_key}"
+        self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
+        self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message))))
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        reply = await self._http.post(self._url, self._headers, self.body(request))
+        try:
+            await accept(reply, self.name)
+            reader = Reader(request.model, reply.headers)
+            async for _, data in reply.events():
+                for chunk in reader.feed(data):
+                    yield chunk
+                if reader.done:
+                    reply.release()
+                    return
+            raise broken_off(self.name)
+        finally:
+            reply.close()
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    def body(self, request: Request) -> bytes:
+        """The request as it is sent. What changes from step to step stands behind what does not."""
+        items = b",".join(item for item in self._items.all(request.messages) if item)
+        return b'%b,"input":[%b]}' % (to_json(settings_of(request))[:-1], items)
+
+
+def settings_of(request: Request) -> dict[str, Any]:
+    """All of the request's body but its `input`."""
+    settings: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
+        "store": False,
+        "instructions": "\n\n".join(section for section in request.system if section),
+        "max_output_tokens": request.max_tokens,
+    }
+    if request.session_id:
+        settings["prompt_cache_key"] = request.session_id
+    tools: list[dict[str, Any]] = [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.schema,
+            "strict": False,
+        }
+        for tool in request.tools
+    ]
+    if request.hosted_search:
+        tools.append({"type": "web_search"})
+    if tools:
+        settings["tools"] = tools
+        settings["parallel_tool_calls"] = True
+    if not request.model.startswith(_WITHOUT_REASONING):
+        settings["include"] = ["reasoning.encrypted_content"]
+        reasoning = _reasoning(request)
+        if reasoning:
+            settings["reasoning"] = reasoning
+    return settings
+
+
+def _reasoning(request: Request) -> dict[str, str]:
+    reasoning: dict[str, str] = {}
+    if request.effort is not None:
+        reasoning["effort"] = request.effort
+    elif isinstance(request.thinking, int):
+        reasoning["effort"] = "low" if request.thinking <= 4_096 else "medium" if request.thinking <= 16_384 else "high"
+    if request.thinking != "off":
+        reasoning["summary"] = "auto"
+    return reasoning
+
+
+def items_of(message: Message) -> list[dict[str, Any]]:
+    """A message as input items. Neighbouring words and pictures share an item; calls and results have their own."""
+    items: list[dict[str, Any]] = []
+    said: list[dict[str, Any]] = []
+    for block in message.blocks:
+        if isinstance(block, Text):
+            said.append({"type": "input_text" if message.role == "user" else "output_text", "text": block.text})
+            continue
+        if isinstance(block, Image):
+            if message.role == "user":
+                said.append(_image(block))
+            continue
+        item = _item(block)
+        if item is None:
+            continue
+        _flush(said, message.role, items)
+        items.append(item)
+    _flush(said, message.role, items)
+    # Reasoning cut off before anything came of it is refused.
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()
+    return items
+
+
+def _flush(said: list[dict[str, Any]], role: str, items: list[dict[str, Any]]) -> None:
+    if said:
+        items.append({"type": "message", "role": role, "content": list(said)})
+        said.clear()
+
+
+def _item(block: Thinking | ToolCall | ToolReply) -> dict[str, Any] | None:
+    match block:
+        case Thinking():
+            return _reasoning_item(block)
+        case ToolCall():
+            arguments = block.malformed or to_json(block.input).decode()
+            return {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments}
+        case ToolReply():
+            return {"type": "function_call_output", "call_id": block.call_id, "output": _output(block)}
+
+
+def _reasoning_item(thinking: Thinking) -> dict[str, Any] | None:
+    """The item as it came, which is what `signature` keeps; other vendors' thinking is not sent."""
+    if thinking.origin != ORIGIN or not thinking.signature:
+        return None
+    try:
+        item: dict[str, Any] = msgspec.json.decode(thinking.signature, type=dict)
+    except msgspec.DecodeError:
+        return None
+    return {**item, "type": "reasoning"}
+
+
+def _output(reply: ToolReply) -> str | list[dict[str, Any]]:
+    if not any(isinstance(part, Image) for part in reply.content):
+        return f"Error: {reply.text}" if reply.is_error else reply.text
+    return [_output_part(part) for part in reply.content]
+
+
+def _output_part(part: ReplyPart) -> dict[str, Any]:
+    return {"type": "input_text", "text": part.text} if isinstance(part, Text) else _image(part)
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": f"data:{image.media_type};base64,{image.data}", "detail": "auto"}
