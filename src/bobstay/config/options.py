@@ -95,3 +95,5 @@ class Options(Struct, frozen=True, kw_only=True):
     """Which program drives us, as it said in the environment: `sdk-py`, `sdk-ts`, ..."""
     session_state_frames: Literal["", "host_only", "all"] = ""
     """Whether the host asked, in the environment, to be told of running, requires_action and idle."""
+    background_wait: float = 600.0
+    """Seconds print mode waits, after its answer, for commands that still run in the background."""

@@ -39,17 +39,16 @@ from bobstay.model.message import Block, Text, ToolCall
 from bobstay.wire import frames
 from bobstay.wire.frames import Facts, Frame
 from bobstay.wire.partial import Partials
-from bobstay.wire.results import ERROR_WORDS, STATUS_WORDS, VERDICTS, Tally, Totals, error_word, result_frame
+from bobstay.wire.results import STATUS_WORDS, VERDICTS, Tally, Totals, error_word, result_frame
 
 INTERRUPTED = {
     "interrupted_streaming": "[Request interrupted by user]",
     "interrupted_tools": "[Request interrupted by user for tool use]",
 }
 
-QUIET_REASONS = frozenset({"context", "reminder", "instructions", "prompt_hook"})
-"""Words the harness adds for the model alone: hosts are not shown them."""
+TOLD_REASONS = frozenset({"stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"})
+"""Which words of the harness hosts are shown; the others are notes to the model beside something they see anyway."""
 
-_PEOPLE = frozenset({"person", "host", "user"})
 _PIECES = (TextDelta, ThinkingDelta, InputDelta, BlockBegan, ToolProgress)
 
 
@@ -73,7 +72,7 @@ class Encoder:
         self._mode = ""
         self._turn_open = False
         self._waiting: list[Frame] = []
-        """Echoes of prompts that came before their turn was announced."""
+        """What came before its turn was announced, and is told right after that."""
         self._calls: dict[str, ToolCall] = {}
         self._folded: list[str] = []
         self._interruption_told = False
@@ -107,7 +106,7 @@ class Encoder:
             case ModelChanged():
                 return self._model_changed(event)
             case Noted():
-                return [frames.system(self._id, "informational", content=event.text, level=event.level)]
+                return self._noted(event)
             case (
                 ToolProgress()
                 | ToolStarted()
@@ -198,11 +197,11 @@ class Encoder:
 
     def _prompted(self, event: Prompted) -> list[Frame]:
         if event.origin != "human":
-            if event.why in QUIET_REASONS:
+            if event.why not in TOLD_REASONS:
                 return []
             self._tally.user_frames += 1
             content = [block_json(block) for block in event.blocks]
-            if event.why == "interrupted":
+            if event.why == "interrupt":
                 self._interruption_told = True
                 return [frames.user(self._id, content)]
             return [frames.user(self._id, content, isSynthetic=True)]
@@ -220,6 +219,13 @@ class Encoder:
         if self._turn_open:
             return told
         self._waiting.extend(told)
+        return []
+
+    def _noted(self, event: Noted) -> list[Frame]:
+        note = frames.system(self._id, "informational", content=event.text, level=event.level)
+        if self._turn_open:
+            return [note]
+        self._waiting.append(note)
         return []
 
     def _turn_started(self) -> list[Frame]:
@@ -263,7 +269,6 @@ class Encoder:
 
     def _retrying(self, event: Retrying) -> list[Frame]:
         told = self._partials.close() if self._partials else []
-        word = "overloaded" if event.error == "overloaded" else ERROR_WORDS.get(event.error, event.error)
         retry = frames.system(
             self._id,
             "api_retry",
@@ -271,7 +276,7 @@ class Encoder:
             max_retries=event.attempts,
             retry_delay_ms=round(event.delay * 1000),
             error_status=event.status,
-            error=word,
+            error="overloaded" if event.status == 529 else event.error,
         )
         return [*told, retry]
 
@@ -324,8 +329,8 @@ def _meta(event: ToolDone) -> Frame:
 
 
 def _source(decided: Decided) -> str:
-    if decided.source in _PEOPLE:
-        return "user_temporary" if decided.verdict == "accept" else "user_reject"
+    if decided.source.startswith("user_"):
+        return decided.source if decided.verdict == "accept" else "user_reject"
     return "hook" if decided.source == "hook" or decided.reason_type == "hook" else "config"
 
 

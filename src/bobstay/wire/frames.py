@@ -1,7 +1,9 @@
 """The frames of the stream-json wire, one function a kind: what goes into each and in which spelling."""
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from bobstay.model.ids import new_id, timestamp
@@ -11,6 +13,10 @@ Frame: TypeAlias = dict[str, Any]
 
 CAPABILITIES = ("interrupt_receipt_v1", "msg_lifecycle_v1")
 """What a host may rely on: an interrupt tells what is still queued; prompts with a uuid report their lifecycle."""
+
+
+_MIRROR_SIZE = 512 * 1024
+_encoder = msgspec.json.Encoder()
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -84,6 +90,21 @@ def lifecycle(session_id: str, command_uuid: str, state: str) -> Frame:
         "session_id": session_id,
         "uuid": new_id(),
     }
+
+
+def mirror(path: str, entries: list[Frame]) -> Iterator[Frame]:
+    """Lines of a transcript for a host that keeps its own copy, in as many frames as their size needs."""
+    part: list[Frame] = []
+    size = 0
+    for entry in entries:
+        length = len(_encoder.encode(entry))
+        if part and size + length > _MIRROR_SIZE:
+            yield {"type": "transcript_mirror", "filePath": path, "entries": part}
+            part, size = [], 0
+        part.append(entry)
+        size += length + 1
+    if part:
+        yield {"type": "transcript_mirror", "filePath": path, "entries": part}
 
 
 def synthetic(text: str, stop: str) -> Frame:

@@ -83,25 +83,6 @@ VERDICTS: dict[Ending, Verdict] = {
     "failed": Verdict("error_during_execution", True, "failed", "The run failed"),
 }
 
-ERROR_WORDS = {
-    "authentication": "authentication_failed",
-    "permission": "authentication_failed",
-    "invalid_request": "unknown",
-    "image_too_large": "invalid_request",
-    "not_found": "invalid_request",
-    "prompt_too_long": "invalid_request",
-    "refused": "invalid_request",
-    "rate_limit": "rate_limit",
-    "quota": "billing_error",
-    "overloaded": "server_error",
-    "server": "server_error",
-    "timeout": "server_error",
-    "stalled": "server_error",
-    "connection": "server_error",
-    "protocol": "server_error",
-}
-"""Our kinds of provider errors in the wire's words. A plain bad request is `unknown` there."""
-
 STATUS_WORDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -128,7 +109,7 @@ class Tally(Struct):
 
 def error_word(done: RunDone) -> str:
     """The `error` of the synthetic message for an ending that has one."""
-    return ERROR_WORDS.get(done.error, VERDICTS[done.ending].synthetic)
+    return done.error or VERDICTS[done.ending].synthetic
 
 
 def failure_text(done: RunDone) -> str:

@@ -15,11 +15,11 @@ from bobstay.wire.frames import Frame
 _PIECE = 1 << 20
 
 
-class HostGone(Exception):
+class HostGoneError(Exception):
     """Nobody reads what we write any more."""
 
 
-class BadLine(Exception):
+class BadLineError(Exception):
     """What came in is no JSON object. Its text tells a person what was wrong."""
 
 
@@ -30,7 +30,7 @@ class Output:
         self._descriptor = descriptor
 
     def send(self, frame: Frame) -> None:
-        """Raises HostGone if the other end is closed."""
+        """Raises HostGoneError if the other end is closed."""
         self.write(encode_line(frame) + b"\n")
 
     def write(self, data: bytes) -> None:
@@ -43,7 +43,7 @@ class Output:
                 # Somebody made the shared file description non-blocking: wait as if it were not.
                 select.select([], [self._descriptor], [])
             except (BrokenPipeError, ConnectionResetError) as error:
-                raise HostGone from error
+                raise HostGoneError from error
 
 
 class Input:
@@ -100,12 +100,12 @@ def parse_line(line: bytes) -> dict[str, Any]:
     """Return the object a line holds.
 
     Raises:
-        BadLine: it holds none.
+        BadLineError: it holds none.
     """
     try:
         frame = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadLine(f"Error parsing streaming input line ({len(line)} bytes): {error}") from error
+        raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): {error}") from error
     if not isinstance(frame, dict):
-        raise BadLine(f"Error parsing streaming input line ({len(line)} bytes): expected a JSON object")
+        raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): expected a JSON object")
     return frame

@@ -1,0 +1,5 @@
+"""`python -m bobstay` is `bobstay`."""
+
+from bobstay.cli.main import main
+
+main()

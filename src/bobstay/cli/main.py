@@ -1,0 +1,35 @@
+"""The command `bobstay`: the first look at the arguments, before anything costly is imported."""
+
+import sys
+
+from bobstay.version import __version__
+
+COMMANDS = {
+    "sessions": "list the sessions kept on this machine",
+    "help": "show this help",
+}
+"""Sub-commands, each in the module of its name, imported only when it is called."""
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Do what `arguments` ask for; return the exit code."""
+    first = arguments[0] if arguments else ""
+    if first in ("--version", "-v"):
+        sys.stdout.write(f"{__version__} (bobstay)\n")
+        return 0
+    if first in ("--help", "-h", "help"):
+        from bobstay.cli.usage import usage
+
+        sys.stdout.write(usage(COMMANDS))
+        return 0
+    if first == "sessions":
+        from bobstay.cli.sessions import run as sessions
+
+        return sessions(arguments[1:])
+    from bobstay.cli.print import run as print_mode
+
+    return print_mode(arguments)

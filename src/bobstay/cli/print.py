@@ -1,0 +1,36 @@
+"""`bobstay -p`: answer a prompt, or serve a host program, and exit."""
+
+import os
+import sys
+
+from bobstay.cli.options import read_options
+from bobstay.cli.parse import UsageError
+from bobstay.cli.piped import prompt_from
+from bobstay.config.options import Options
+
+
+def run(arguments: list[str]) -> int:
+    try:
+        terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        options = read_options(arguments, os.environ, terminal=terminal)
+        prompt = _prompt(options)
+    except UsageError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return _run(options, prompt)
+
+
+def _prompt(options: Options) -> str:
+    if not options.print:
+        raise UsageError('Error: this version has no terminal UI yet. Use: bobstay -p "what to do"')
+    return "" if options.input_format == "stream-json" else prompt_from(options.prompt)
+
+
+def _run(options: Options, prompt: str) -> int:
+    import asyncio
+
+    from bobstay.printer.run import run as printed
+
+    if options.mcp_config:
+        sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
+    return asyncio.run(printed(options, prompt))

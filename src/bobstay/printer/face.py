@@ -1,0 +1,82 @@
+"""What all ways of printing share: a session as they see it, and one prompt taken to its end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from bobstay.assembly.session import Session
+from bobstay.model.event import Event, RunDone
+from bobstay.model.message import Block
+from bobstay.printer.stop import Stop
+from bobstay.wire.encode import Encoder
+from bobstay.wire.frames import Facts
+from bobstay.wire.results import VERDICTS
+
+T = TypeVar("T")
+
+PATIENCE = 5.0
+"""Seconds an interrupted turn is given to end."""
+
+
+class Face(Protocol):
+    """Shows the events of a session in its own way."""
+
+    def show(self, event: Event) -> None: ...
+
+    def finish(self) -> None:
+        """All turns are over: write what was held back."""
+        ...
+
+
+def facts_of(session: Session) -> Facts:
+    return Facts(
+        cwd=str(session.cwd),
+        tools=tuple(session.tools),
+        model=session.model,
+        mode=session.mode,
+        api_key_source=session.api_key_source,
+        commands=tuple(command["name"] for command in session.info().get("commands", ())),
+    )
+
+
+def encoder_for(session: Session, *, partial: bool = False, replay: bool = False) -> Encoder:
+    return Encoder(session.id, lambda: facts_of(session), session.totals, partial=partial, replay=replay)
+
+
+async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop) -> int:
+    """Work on one prompt and all it queues; return the exit code of the last turn."""
+    done = await stoppable(_turns(session, blocks, face.show), session, stop)
+    face.finish()
+    return 1 if done is None or VERDICTS[done.ending].is_error else 0
+
+
+async def stoppable(work: Coroutine[Any, Any, T], session: Session, stop: Stop) -> T:
+    """Do `work`; when a signal asks to stop, interrupt the session and let the work come to its end, if it does."""
+    running = asyncio.ensure_future(work)
+    asked = asyncio.ensure_future(stop.asked())
+    try:
+        await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            await session.interrupt()
+            return await asyncio.wait_for(running, PATIENCE)
+        return running.result()
+    finally:
+        asked.cancel()
+        running.cancel()
+
+
+async def _turns(session: Session, blocks: tuple[Block, ...], show: Callable[[Event], None]) -> RunDone | None:
+    done = await shown(session.run(blocks), show)
+    while (queued := session.next_queued()) is not None:
+        done = await shown(session.run_queued(queued), show)
+    return done
+
+
+async def shown(events: AsyncIterator[Event], show: Callable[[Event], None]) -> RunDone | None:
+    """Show every event of a turn; return the last one."""
+    done = None
+    async for event in events:
+        show(event)
+        if isinstance(event, RunDone):
+            done = event
+    return done

@@ -1,0 +1,110 @@
+"""Hooks a host registered with `initialize`: called over the wire, all of a moment at once."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
+from bobstay.model.ids import new_id
+from bobstay.printer.hook_answer import failed, merged, outcome_of
+from bobstay.wire.control import Channel, ControlError
+from bobstay.wire.frames import Frame
+
+DEFAULT_TIMEOUT = 60.0
+_NAMES: frozenset[str] = frozenset(get_args(HookName))
+_PLAIN = re.compile(r"[\w|-]+")
+
+
+class BadMatcherError(ValueError):
+    """A matcher is no pattern. Better refused when it is registered than silently never called."""
+
+
+class Matcher(Struct, frozen=True):
+    pattern: str
+    """ "" matches everything."""
+    callbacks: tuple[str, ...]
+    timeout: float
+    block: bool
+    """Whether a callback that fails counts as a no."""
+
+    def matches(self, subject: str) -> bool:
+        """Plain names, also several with `|` between, match whole; anything else is searched for as a pattern."""
+        if not self.pattern or not subject:
+            return True
+        if _PLAIN.fullmatch(self.pattern):
+            return subject in self.pattern.split("|")
+        return re.search(self.pattern, subject) is not None
+
+
+class HostHooks:
+    """Empty until a host registers something."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._matchers: dict[str, tuple[Matcher, ...]] = {}
+        self.common: Callable[[], Frame] = dict
+        """The fields every callback is given, once the session is open."""
+
+    def register(self, hooks: object) -> None:
+        """Take what `initialize` brought; it replaces what was registered before.
+
+        Raises:
+            BadMatcherError: a matcher cannot be read.
+        """
+        if isinstance(hooks, dict):
+            self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in _NAMES}
+
+    def wants(self, name: HookName, subject: str = "") -> bool:
+        return any(matcher.matches(subject) for matcher in self._matchers.get(name, ()))
+
+    async def run(self, call: HookCall) -> HookOutcome:
+        matching = [matcher for matcher in self._matchers.get(call.name, ()) if matcher.matches(call.subject)]
+        calls = [(matcher, callback) for matcher in matching for callback in matcher.callbacks]
+        if not calls:
+            return NO_OPINION
+        fields = {**self.common(), "hook_event_name": call.name, **call.fields}
+        outcomes = await asyncio.gather(*(self._call(call, fields, matcher, callback) for matcher, callback in calls))
+        return merged(outcomes)
+
+    async def _call(self, call: HookCall, fields: Frame, matcher: Matcher, callback: str) -> HookOutcome:
+        body = {
+            "subtype": "hook_callback",
+            "callback_id": callback,
+            "input": fields,
+            "tool_use_id": call.tool_use_id or new_id(),
+        }
+        try:
+            said = await asyncio.wait_for(self._channel.request(body), matcher.timeout)
+        except ControlError as error:
+            return failed(call.name, str(error), block=matcher.block)
+        except TimeoutError:
+            return failed(call.name, f"no answer within {matcher.timeout:g} s", block=matcher.block)
+        return outcome_of(call.name, said)
+
+
+def _matchers(entries: object) -> tuple[Matcher, ...]:
+    listed = entries if isinstance(entries, list) else []
+    return tuple(_matcher(entry) for entry in listed if isinstance(entry, dict))
+
+
+def _matcher(entry: dict[str, Any]) -> Matcher:
+    pattern = entry.get("matcher") or ""
+    if not isinstance(pattern, str):
+        raise BadMatcherError(f"a hook's matcher must be text, not {type(pattern).__name__}")
+    if pattern == "*":
+        pattern = ""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise BadMatcherError(f"the hook matcher {pattern!r} is no valid pattern: {error}") from error
+    callbacks = entry.get("hookCallbackIds")
+    timeout = entry.get("timeout")
+    return Matcher(
+        pattern,
+        tuple(str(callback) for callback in callbacks) if isinstance(callbacks, list) else (),
+        float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
+        entry.get("onFailure") == "block",
+    )

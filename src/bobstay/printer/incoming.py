@@ -1,0 +1,30 @@
+"""Prompts as hosts send them, read into our own blocks."""
+
+from typing import Any
+
+from bobstay.model.api_shape import block_from_json
+from bobstay.model.message import Block, Image, Text
+
+
+def prompt_blocks(frame: dict[str, Any]) -> tuple[Block, ...]:
+    """The content of a `user` line. What we have no word for is named, so that nobody thinks it was read."""
+    message = frame.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    if not isinstance(content, list):
+        return ()
+    return tuple(_block(entry) for entry in content)
+
+
+def client_id(frame: dict[str, Any]) -> str:
+    given = frame.get("uuid")
+    return given if isinstance(given, str) else ""
+
+
+def _block(entry: object) -> Block:
+    block = block_from_json(entry)
+    if isinstance(block, Text | Image):
+        return block
+    kind = entry.get("type") if isinstance(entry, dict) else type(entry).__name__
+    return Text(f"[A part of this message was left out: content of type {kind!r} is not supported in a prompt.]")

@@ -1,0 +1,31 @@
+"""Print mode for programs that want one answer: the result frame, or with `verbose` an array of all frames."""
+
+from bobstay.model.event import LIVE, Event
+from bobstay.wire.encode import Encoder
+from bobstay.wire.fit import encode_line
+from bobstay.wire.frames import Frame
+from bobstay.wire.stdio import Output
+
+
+class JsonFace:
+    def __init__(self, encoder: Encoder, output: Output, *, verbose: bool) -> None:
+        self._encoder = encoder
+        self._output = output
+        self._verbose = verbose
+        self._kept: list[bytes] = []
+        self._result: Frame | None = None
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, LIVE):
+            return
+        for frame in self._encoder.frames(event):
+            if self._verbose:
+                self._kept.append(encode_line(frame))
+            elif frame["type"] == "result":
+                self._result = frame
+
+    def finish(self) -> None:
+        if self._verbose:
+            self._output.write(b"[" + b",".join(self._kept) + b"]\n")
+        elif self._result is not None:
+            self._output.send(self._result)

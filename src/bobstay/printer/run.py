@@ -1,0 +1,96 @@
+"""Print mode from its options to its exit code."""
+
+import sys
+
+from bobstay.assembly.build import StartError, open_session
+from bobstay.assembly.session import Session
+from bobstay.config.options import Options
+from bobstay.model.ids import new_id
+from bobstay.model.message import Text
+from bobstay.printer.face import Face, encoder_for, run_once, stoppable
+from bobstay.printer.stop import Stop
+from bobstay.wire.stdio import BadLineError, HostGoneError, Output
+
+
+async def run(options: Options, prompt: str) -> int:
+    stop = Stop()
+    stop.listen()
+    output = Output()
+    try:
+        if options.input_format == "stream-json":
+            code = await _hosted(options, output, stop)
+        else:
+            code = await _single(options, prompt, output, stop)
+    except StartError as error:
+        _refuse(options, output, str(error))
+        code = 1
+    except BadLineError as error:
+        sys.stderr.write(f"{error}\n")
+        code = 1
+    except HostGoneError:
+        # Nobody is left to tell.
+        code = 1
+    return stop.code or code
+
+
+async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
+    session = await open_session(options, None, None, can_ask=False)
+    try:
+        _warn(session)
+        code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
+        if not stop.code:
+            await stoppable(session.drain(options.background_wait), session, stop)
+        return code
+    finally:
+        await session.close()
+
+
+def _face(options: Options, session: Session, output: Output) -> Face:
+    if options.output_format == "text":
+        from bobstay.printer.text import TextFace
+
+        return TextFace(output, options.max_turns)
+    if options.output_format == "json":
+        from bobstay.printer.json import JsonFace
+
+        return JsonFace(encoder_for(session), output, verbose=options.verbose)
+    from bobstay.printer.stream_json import StreamFace
+
+    return StreamFace(encoder_for(session, partial=options.include_partial_messages), output)
+
+
+async def _hosted(options: Options, output: Output, stop: Stop) -> int:
+    from bobstay.printer.host import HostGate
+    from bobstay.printer.host_hooks import HostHooks
+    from bobstay.printer.serve import Server, StateFrames
+    from bobstay.wire.control import Channel
+    from bobstay.wire.stdio import Input
+
+    lines = Input()
+    channel = Channel(output.send)
+    state = StateFrames(output, options.session_state_frames)
+    hooks = HostHooks(channel)
+    gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
+    session = await open_session(options, gate, hooks, can_ask=gate is not None)
+    try:
+        _warn(session)
+        state.session_id = session.id
+        encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
+        server = Server(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
+        return await server.run(lines, stop)
+    finally:
+        await session.close()
+
+
+def _warn(session: Session) -> None:
+    for warning in session.warnings:
+        sys.stderr.write(f"Warning: {warning}\n")
+
+
+def _refuse(options: Options, output: Output, error: str) -> None:
+    """Say why there is no session. A host that waits for frames is told in one, if the one it wants is not there."""
+    sys.stderr.write(f"{error}\n")
+    if options.output_format == "stream-json" and options.resume is not None:
+        from bobstay.wire.results import refused_start
+
+        output.send(refused_start(new_id(), error))
