@@ -155,8 +155,9 @@ def _unique_calls(messages: list[Message]) -> list[Message]:
     kept: list[Message] = []
     for message in messages:
         if message.role == "assistant":
-            renamed = {call.id: _fresh(call.id, seen) for call in _calls(message) if call.id in seen}
-            seen.update(renamed.get(call.id, call.id) for call in _calls(message))
+            own = {call.id for call in _calls(message)}
+            renamed = {taken: _fresh(taken, seen | own) for taken in sorted(own & seen)}
+            seen.update(own, renamed.values())
         kept.append(_with_ids(message, renamed) if renamed else message)
     return kept
 

@@ -1,0 +1,84 @@
+"""Calls on different things run together, on the same thing in order (H2-6)."""
+
+import asyncio
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bobstay.engine.order import Order
+from bobstay.kit.mailbox import Mailbox
+from bobstay.tools.base import EVERYTHING, Claim
+
+
+async def ready(order: Order, *claims: tuple[Claim, ...]) -> list[bool]:
+    """Which of these calls may run at once, none of them ever finishing."""
+    tickets = [order.enter(each) for each in claims]
+    tasks = [asyncio.ensure_future(ticket.turn()) for ticket in tickets]
+    for _ in range(5 * len(tasks)):
+        await asyncio.sleep(0)
+    running = [task.done() for task in tasks]
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    return running
+
+
+async def test_different_files_go_together_and_the_same_file_in_order() -> None:
+    a, b = (Claim("file:/a"),), (Claim("file:/b"),)
+    assert await ready(Order(10), a, b, a) == [True, True, False]
+
+
+async def test_readers_of_one_file_go_together_but_not_with_a_writer() -> None:
+    read, write = (Claim("file:/a", shared=True),), (Claim("file:/a"),)
+    assert await ready(Order(10), read, read, write, read) == [True, True, False, False]
+
+
+async def test_a_call_that_claims_everything_runs_alone() -> None:
+    a = (Claim("file:/a", shared=True),)
+    assert await ready(Order(10), (EVERYTHING,), a) == [True, False]
+    assert await ready(Order(10), a, (EVERYTHING,), a) == [True, False, False]
+
+
+async def test_no_more_than_so_many_run_at_once() -> None:
+    assert await ready(Order(2), (), (), ()) == [True, True, False]
+
+
+@given(st.lists(st.lists(st.builds(Claim, st.sampled_from(["a", "b", "*"]), st.booleans()), max_size=3), max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_every_call_gets_its_turn_in_the_end(claims: list[list[Claim]]) -> None:
+    async def scenario() -> None:
+        order = Order(2)
+        tickets = [order.enter(tuple(each)) for each in claims]
+
+        async def work(number: int) -> None:
+            await tickets[number].turn()
+            await asyncio.sleep(0)
+            tickets[number].leave()
+
+        async with asyncio.timeout(5):
+            await asyncio.gather(*(work(number) for number in range(len(tickets))))
+
+    asyncio.run(scenario())
+
+
+async def test_a_committed_thing_has_been_dealt_with_when_commit_returns() -> None:
+    box: Mailbox[str] = Mailbox()
+    stored: list[str] = []
+
+    async def producer() -> None:
+        await box.commit("first")
+        assert stored == ["first"]
+        box.put("second")
+
+    task = asyncio.ensure_future(producer())
+    while len(stored) < 2:
+        await box.wait()
+        thing = box.take()
+        if thing is not None:
+            stored.append(thing)
+            assert not task.done() or thing == "second"
+            box.take() if thing == "second" else None
+        if thing == "first":
+            following = box.take()
+            assert following is None
+    await task

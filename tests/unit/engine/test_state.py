@@ -1,0 +1,114 @@
+"""State is a fold: the same events give the same talk, however they interleave."""
+
+from bobstay.engine.state import PRUNED, State
+from bobstay.kit.chain import Chain
+from bobstay.model.event import (
+    BlockDone,
+    Durable,
+    InputDropped,
+    InputQueued,
+    MessageDone,
+    ModeChanged,
+    Prompted,
+    Pruned,
+    RunDone,
+    ToolDone,
+    ToolStarted,
+    TurnStarted,
+)
+from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply, Usage
+
+
+def fold(*events: Durable) -> State:
+    state = State()
+    for event in events:
+        state = state.apply(event)
+    return state
+
+
+def call(message: str, index: int, id_: str) -> BlockDone:
+    return BlockDone(message, index, ToolCall(id_, "Read", {}))
+
+
+def reply(id_: str, text: str = "done") -> ToolDone:
+    return ToolDone(ToolReply(id_, (Text(text),)))
+
+
+def test_replies_stand_in_the_order_of_their_calls_whatever_finished_first() -> None:
+    """H2-6"""
+    state = fold(
+        Prompted("p", (Text("go"),)),
+        call("m", 0, "a"),
+        reply("b"),
+        call("m", 1, "b"),
+        reply("a"),
+        Prompted("q", (Text("more"),)),
+    )
+    assert state.messages == [
+        Message("user", (Text("go"),)),
+        Message("assistant", (ToolCall("a", "Read", {}), ToolCall("b", "Read", {})), "m"),
+        Message("user", (ToolReply("a", (Text("done"),)), ToolReply("b", (Text("done"),)), Text("more"))),
+    ]
+
+
+def test_closed_messages_keep_their_identity_as_the_session_grows() -> None:
+    state = fold(Prompted("p", (Text("go"),)), call("m", 0, "a"), reply("a"), BlockDone("n", 0, Text("x")))
+    before = state.messages[:3]
+    later = state.apply(MessageDone("n", "demo", "end_turn", Usage())).apply(Prompted("q", (Text("on"),)))
+    assert all(a is b for a, b in zip(before, later.messages[:3], strict=True))
+
+
+def test_an_unanswered_call_is_known_until_it_is_answered() -> None:
+    state = fold(Prompted("p", (Text("go"),)), call("m", 0, "a"), call("m", 1, "b"), ToolStarted("a", "Read", {}))
+    assert [c.id for c in state.unanswered] == ["a", "b"]
+    assert state.started == {"a"}
+    assert [c.id for c in state.apply(reply("a")).unanswered] == ["b"]
+
+
+def test_usage_and_cost_add_up_by_model_and_steps_start_anew_each_turn() -> None:
+    """H12-2"""
+    state = fold(
+        TurnStarted(1, "demo", "default"),
+        MessageDone("m", "one", "end_turn", Usage(10, 5), cost=0.5, api_ms=7),
+        MessageDone("n", "two", "end_turn", Usage(1, 2, 3, 4), cost=0.25, api_ms=3),
+    )
+    assert (state.steps, state.cost, state.api_ms, state.usage) == (2, 0.75, 10, Usage(11, 7, 3, 4))
+    assert state.by_model["two"].usage == Usage(1, 2, 3, 4)
+    again = state.apply(RunDone("completed")).apply(TurnStarted(2, "demo", "plan"))
+    assert (again.steps, again.usage, again.cost, again.mode) == (0, Usage(), 0.75, "plan")
+
+
+def test_a_queued_message_waits_until_it_is_taken_up_or_dropped() -> None:
+    """F36"""
+    first, second = InputQueued("1", (Text("a"),)), InputQueued("2", (Text("b"),), "queue")
+    state = fold(first, second)
+    assert state.queued == (first, second)
+    assert state.apply(Prompted("1", (Text("a"),))).queued == (second,)
+    assert state.apply(InputDropped("2")).queued == (first,)
+
+
+def test_pruning_replaces_old_output_and_leaves_other_messages_alone() -> None:
+    state = fold(
+        Prompted("p", (Text("go"), Image("image/png", "aGk="))),
+        call("m", 0, "a"),
+        reply("a", "long"),
+        call("n", 0, "b"),
+    )
+    pruned = state.apply(Pruned(("a",), 10))
+    assert pruned.messages[2].blocks == (ToolReply("a", (Text(PRUNED),)),)
+    assert pruned.messages[0] is state.messages[0]
+    without = state.apply(Pruned((), images=True))
+    assert not any(isinstance(block, Image) for block in without.messages[0].blocks)
+
+
+def test_the_mode_follows_the_log() -> None:
+    assert fold(TurnStarted(1, "demo", "default"), ModeChanged("plan")).mode == "plan"
+
+
+def test_an_older_chain_is_not_changed_by_what_is_added_to_a_newer_one() -> None:
+    base = Chain([1])
+    left, right = base.append(2), base.append(3)
+    assert (list(base), list(left), list(right)) == ([1], [1, 2], [1, 3])
+    assert left.append(4).to_list() == [1, 2, 4]
+    assert len(left) == 2
+    assert right[-1] == 3
