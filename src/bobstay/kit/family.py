@@ -12,12 +12,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 
 from msgspec import Struct
 
 MARK = "BOBSTAY_CALL"
 """The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
-_reaps = False
 
 
 class Family:
@@ -106,20 +106,14 @@ class Process(Struct, frozen=True):
 
 
 def become_reaper() -> None:
-    """Make orphaned descendants our children instead of those of process 1. Once; does nothing but on Linux."""
-    global _reaps  # noqa: PLW0603 - the setting belongs to the whole process, so does its memory
-    if _reaps or not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    set_child_subreaper = 36
-    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-    _reaps = True
+    """Make orphaned descendants our children instead of those of process 1. Does nothing but on Linux."""
+    if sys.platform.startswith("linux"):
+        _become_reaper(os.getpid())
 
 
 def carries(pid: int, mark: str) -> bool:
     """Tell whether a process has `mark` among the marks in its environment."""
-    return mark.encode() in marks_of(pid).split(b"/")
+    return bool(mark) and mark.encode() in marks_of(pid).split(b"/")
 
 
 def marks_of(pid: int) -> bytes:
@@ -161,6 +155,15 @@ def reap(pid: int) -> None:
     """Take a dead child out of the process table."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
+
+
+@cache
+def _become_reaper(pid: int) -> None:
+    """Once for each process: a fork does not inherit it."""
+    import ctypes
+
+    set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
 def _has_proc() -> bool:

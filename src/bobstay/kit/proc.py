@@ -16,7 +16,7 @@ import termios
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import IO
+from io import FileIO
 
 from bobstay.kit.family import Family, become_reaper, reap
 
@@ -36,7 +36,7 @@ class Child:
         environment: dict[str, str],
         receive: Callable[[int, bytes], None],
         mark: str = "",
-        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdin: int | FileIO = subprocess.DEVNULL,
         keep: tuple[int, ...] = (),
     ) -> None:
         """Start `command`. Output comes by `receive(1 or 2, bytes)`; descriptors in `keep` are passed on.

@@ -18,6 +18,9 @@ _DESTRUCTIVE = frozenset(
     ("rm", "rmdir", "mv", "dd", "shred", "truncate", "unlink", "mkfs", "fdisk", "wipefs", "kill", "pkill", "killall")
 )
 
+_HARMLESS = frozenset(("pwd", "ls", "ls -a", "ls -l", "ls -la", "date", "whoami", "id", "uname", "uname -a", "true"))
+"""Commands known to touch nothing wherever they run. Of the others the permission policy thinks for itself."""
+
 
 class BashArgs(Args, frozen=True):
     command: Annotated[str, Meta(min_length=1, description="The command to run, in the syntax of bash")]
@@ -51,11 +54,7 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
     args = BashArgs
 
     def read_only(self, args: BashArgs) -> bool:
-        try:
-            from bobstay.permissions.shell.simple import is_read_only
-        except ImportError:
-            return False
-        return not args.run_in_background and bool(is_read_only(args.command))
+        return args.command.strip() in _HARMLESS and not args.run_in_background
 
     def destructive(self, args: BashArgs) -> bool:
         words = args.command.split(None, 2)
@@ -66,7 +65,15 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         return (Access("exec", args.command),)
 
     def claims(self, args: BashArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim("shell", shared=True),) if self.read_only(args) else (EVERYTHING,)
+        """Commands that only look run side by side, but not one that changes where the shell stands."""
+        from bobstay.permissions.shell.simple import is_read_only
+
+        directories = tuple(map(str, context.directories))
+        home = context.environment.get("HOME", "/nonexistent")
+        moves = "".join(args.command.split(None, 1)[:1]) in ("cd", "pushd", "popd")
+        if moves or args.run_in_background or not is_read_only(args.command, str(context.cwd), directories, home=home):
+            return (EVERYTHING,)
+        return (Claim("shell", shared=True),)
 
     async def check(self, args: BashArgs, context: Context) -> None:
         if not args.command.strip():
@@ -167,7 +174,9 @@ def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
 
 def _verdict(job: Job) -> list[str]:
     if job.status == "timed_out":
-        return [f"Command timed out after {_spell(job.timeout or job.seconds)} and was stopped, with all it had started."]
+        return [
+            f"Command timed out after {_spell(job.timeout or job.seconds)} and was stopped, with all it had started."
+        ]
     return [exit_words(job.code)] if job.code else []
 
 

@@ -1,0 +1,212 @@
+"""Grep: search in files with ripgrep."""
+
+import asyncio
+import os
+import re
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from bobstay.permissions.access import Access
+from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
+from bobstay.tools.files.place import absolute
+from bobstay.tools.ripgrep import Found, run_ripgrep
+from bobstay.tools.tree import is_directory, names_in, newest_first, shown, starting_place
+
+_PAGE = 250
+_COLUMNS = 500
+_Lines = Annotated[int, Meta(ge=0, le=100_000)]
+
+
+class GrepArgs(Args, frozen=True):
+    pattern: Annotated[
+        str, Meta(min_length=1, max_length=10_000, description="A regular expression in the syntax of ripgrep")
+    ]
+    path: Annotated[str, Meta(description="File or directory to search in; the working directory unless given")] = ""
+    glob: Annotated[str, Meta(description="Only files that fit, such as *.js or src/**/*.{ts,tsx}")] = ""
+    type: Annotated[str, Meta(description="Only files of this type, by ripgrep's names: py, js, rust, go, java")] = ""
+    output_mode: Annotated[
+        Literal["files_with_matches", "content", "count"],
+        Meta(description="Paths of files that match (unless given), the matching lines, or how many there are"),
+    ] = "files_with_matches"
+    before: Annotated[_Lines, Meta(description="Lines shown before each match; with content only")] = field(
+        name="-B", default=0
+    )
+    after: Annotated[_Lines, Meta(description="Lines shown after each match; with content only")] = field(
+        name="-A", default=0
+    )
+    around: Annotated[_Lines, Meta(description="Lines shown before and after each match; with content only")] = field(
+        name="-C", default=0
+    )
+    numbers: Annotated[bool, Meta(description="Show line numbers; with content only")] = field(name="-n", default=True)
+    ignore_case: Annotated[bool, Meta(description="Take upper and lower case for the same")] = field(
+        name="-i", default=False
+    )
+    multiline: Annotated[bool, Meta(description="Let a match span lines, and . match the end of a line")] = False
+    head_limit: Annotated[
+        int, Meta(ge=0, description="How many lines, files or counts to give: 250 unless given, 0 for all")
+    ] = _PAGE
+    offset: Annotated[int, Meta(ge=0, description="How many to skip first, to see the next page")] = 0
+
+
+class Grep(Tool[GrepArgs]):
+    name = "Grep"
+    hint = "search file contents, regular expression, ripgrep, find text"
+    description = """\
+Search in files with ripgrep. Always use this rather than grep or rg in the shell.
+
+- The pattern is a regular expression: `log.*Error`, `def\\s+\\w+`. Escape braces that are meant as such: \
+`interface\\{\\}`. There is no look-around.
+- Narrow the search by `path`, by `glob` (*.js, **/*.tsx) or by `type` (py, rust).
+- `output_mode`: files_with_matches gives paths, content gives lines (with -A, -B, -C for those around), count gives \
+numbers of matches.
+- A pattern matches within one line unless `multiline` is set.
+- Files that .gitignore names are left out; hidden files are not."""
+    args = GrepArgs
+
+    def read_only(self, args: GrepArgs) -> bool:
+        return True
+
+    def access(self, args: GrepArgs, context: Context) -> tuple[Access, ...]:
+        return (Access("read", absolute(args.path, context) if args.path else str(context.cwd)),)
+
+    def claims(self, args: GrepArgs, context: Context) -> tuple[Claim, ...]:
+        return (Claim("files", shared=True),)
+
+    async def run(self, args: GrepArgs, context: Context) -> Outcome:
+        if "\0" in args.pattern + args.glob + args.type:
+            raise ToolError("The search holds a NUL character. Leave it out, or write it as \\x00 in the pattern.")
+        place = starting_place(args.path, context)
+        whole_tree = is_directory(place)
+        directory = place if whole_tree else os.path.dirname(place)
+        arguments = _arguments(args, "." if whole_tree else f"./{os.path.basename(place)}")
+        search = run_ripgrep(arguments, context, cwd=directory)
+        allowed = None
+        if whole_tree and any(not glob.startswith("!") for glob in _globs(args.glob)):
+            # a glob brings back what .gitignore leaves out: keep what a plain list of the tree has too
+            found, every = await asyncio.gather(search, run_ripgrep(["--files", "--null"], context, cwd=directory))
+            allowed = set(names_in(every))
+        else:
+            found = await search
+        if found.error:
+            raise ToolError(_explained(found.error))
+        return await asyncio.to_thread(_answer, args, found, allowed, directory, context)
+
+
+class _Page(Struct):
+    """The part of the results that is shown."""
+
+    items: list[str]
+    total: int
+    note: str
+
+
+def _arguments(args: GrepArgs, place: str) -> list[str]:
+    arguments = ["--null", "--with-filename", "--no-heading", f"--max-columns={_COLUMNS}", "--max-columns-preview"]
+    if args.output_mode == "files_with_matches":
+        arguments.append("--files-with-matches")
+    elif args.output_mode == "count":
+        arguments.append("--count-matches")
+    else:
+        arguments.append("--line-number")  # even if not shown: it tells a match from a line around it
+        arguments += [f"--before-context={args.before or args.around}", f"--after-context={args.after or args.around}"]
+    if args.ignore_case:
+        arguments.append("--ignore-case")
+    if args.multiline:
+        arguments += ["--multiline", "--multiline-dotall"]
+    if args.type:
+        arguments.append(f"--type={args.type}")
+    arguments += [f"--glob={glob}" for glob in _globs(args.glob)]
+    return [*arguments, f"--regexp={args.pattern}", "--", place]
+
+
+def _globs(text: str) -> list[str]:
+    """Several globs may be given with spaces or commas between them, but not within braces."""
+    return re.findall(r"(?:\{[^}]*\}|[^\s,{])+", text) or ([text] if text.strip() else [])
+
+
+def _answer(args: GrepArgs, found: Found, allowed: set[bytes] | None, directory: str, context: Context) -> Outcome:
+    early = [] if found.complete else ["(The search was ended early: there is more. Use a narrower path or pattern.)"]
+    if args.output_mode == "files_with_matches":
+        names = [name for name in names_in(found) if allowed is None or name in allowed]
+        paths = [shown(path, context) for path in newest_first(names, directory)]
+        page = _page(args, paths)
+        head = f"Found {page.total:,} {'file' if page.total == 1 else 'files'}" if paths else "No files found"
+        return _outcome(args, [head, *page.items, page.note, *early], page, {"filenames": page.items})
+    groups = _grouped(found.output, allowed)
+    labels = {name: shown(os.path.join(directory, os.fsdecode(name)), context) for name in groups}
+    if args.output_mode == "count":
+        counts = {name: int(lines[0][1:]) for name, lines in groups.items() if lines[0][1:].isdigit()}
+        page = _page(args, [f"{labels[name]}:{count}" for name, count in counts.items()])
+        matches = sum(counts.values())
+        tail = f"Found {matches:,} matches in {len(counts):,} files." if counts else "No matches found"
+        extra = {"filenames": [], "numMatches": matches, "content": "\n".join(page.items)}
+        return _outcome(args, [*page.items, page.note, tail, *early], page, extra)
+    lines = _lines(args, groups, labels)
+    page = _page(args, lines)
+    text = "\n".join(page.items)
+    extra = {"filenames": [], "content": text, "numLines": len(page.items), "numFiles": len(groups)}
+    return _outcome(args, [text or "No matches found", page.note, *early], page, extra)
+
+
+def _grouped(output: bytes, allowed: set[bytes] | None) -> dict[bytes, list[str]]:
+    """The lines of each file, in order of path. ripgrep searches side by side, so files come in any order."""
+    groups: dict[bytes, list[str]] = {}
+    previous, gap = b"", False
+    for line in output.splitlines() if b"\r" not in output else output.split(b"\n"):
+        name, separator, rest = line.partition(b"\0")
+        if not separator:
+            gap = True
+            continue
+        name = name.removeprefix(b"./")
+        if allowed is not None and name not in allowed:
+            continue
+        lines = groups.setdefault(name, [])
+        if gap and name == previous:
+            lines.append("--")
+        previous, gap = name, False
+        lines.append(":" + rest.rstrip(b"\r").decode("utf-8", "replace"))
+    return dict(sorted(groups.items()))
+
+
+def _lines(args: GrepArgs, groups: dict[bytes, list[str]], labels: dict[bytes, str]) -> list[str]:
+    lines: list[str] = []
+    for name, found in groups.items():
+        if lines and (args.before or args.after or args.around):
+            lines.append("--")
+        lines.extend(line if line == "--" else _labelled(labels[name], line, args.numbers) for line in found)
+    return lines
+
+
+def _labelled(label: str, line: str, numbers: bool) -> str:
+    """Put the path before a line, with the mark that tells a match (`:`) from a line around it (`-`)."""
+    number = re.match(r":(\d+)([:-])", line)
+    if number is None:
+        return label + line
+    mark, rest = number[2], line[number.end() :]
+    return f"{label}{mark}{number[1]}{mark}{rest}" if numbers else f"{label}{mark}{rest}"
+
+
+def _page(args: GrepArgs, items: list[str]) -> _Page:
+    end = args.offset + args.head_limit if args.head_limit else len(items)
+    page = items[args.offset : end]
+    if len(page) == len(items):
+        return _Page(page, len(items), "")
+    last = args.offset + len(page)
+    more = f"; use offset {last} for more" if last < len(items) else ""
+    return _Page(page, len(items), f"(Results {args.offset + 1}-{last} of {len(items):,}{more}.)")
+
+
+def _outcome(args: GrepArgs, parts: list[str], page: _Page, extra: dict[str, Any]) -> Outcome:
+    display: dict[str, Any] = {"mode": args.output_mode, "numFiles": len(page.items)} | extra
+    if page.note:
+        display["appliedLimit"] = args.head_limit
+        display["appliedOffset"] = args.offset
+    return Outcome("\n".join(part for part in parts if part), display=display)
+
+
+def _explained(error: str) -> str:
+    if "look-around" in error or "backreference" in error:
+        error = error.partition("\n\nConsider enabling PCRE2")[0]
+        error += "\n\nLook-around and back-references are not available: write the pattern without them."
+    return f"The search failed: {error}"
