@@ -29,7 +29,7 @@ class GeminiDialect:
     def owns(self, asked: Asked) -> bool:
         return (
             asked.method == "POST"
-            and asked.path.startswith("/v1beta/models/")
+            and asked.path.startswith(("/v1beta/models/", "/v1/models/"))
             and asked.path.endswith((":streamGenerateContent", ":generateContent"))
         )
 
