@@ -37,9 +37,6 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
     if decision.verdict is Verdict.DENY:
         settlement.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
         raise Refused(decision.why or f"Permission to use {tool} was denied.")
-    if (before := toolbox.denied_before(tool, prepared.input)) is not None:
-        settlement.decided = Decided("reject", "user_temporary", "remembered", before)
-        raise Refused(before)
     if not toolbox.gate.can_ask:
         settlement.decided = Decided("reject", "config", decision.reason_type or "default", decision.why)
         raise Refused(
@@ -83,8 +80,6 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
         why = answer.message or f"The user does not want {tool.name} to run with this input. Ask what to do instead."
         if answer.interrupt:
             settlement.ending = "interrupt"
-        else:
-            toolbox.remember_denial(tool.name, prepared.input, why)
         raise Refused(why)
     lasting = any(update.get("destination", "session") != "session" for update in answer.updates)
     settlement.decided = Decided("accept", "user_permanent" if lasting else "user_temporary")

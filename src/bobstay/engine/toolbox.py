@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from bobstay.engine.order import Order, Ticket
 from bobstay.engine.ports import Gate, Judge
 from bobstay.engine.surroundings import Surroundings
 from bobstay.hooks.event import Hooks
-from bobstay.model.event import Event, ModeChanged, PermissionsChanged
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
 from bobstay.tools.base import EVERYTHING, Claim, Context, Tool
@@ -55,12 +53,6 @@ class Toolbox:
         """Fields common to all hook calls."""
         self.order = Order(at_once)
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
-        self._denied: dict[bytes, str] = {}
-
-    def apply(self, event: Event) -> None:
-        """Follow the log: new rules or another mode make old denials void."""
-        if isinstance(event, ModeChanged | PermissionsChanged):
-            self._denied.clear()
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> Prepared:
         """First phase: find the tool and give its input the right form.
@@ -97,12 +89,6 @@ class Toolbox:
             claims = prepared.tool.claims(prepared.args, prepared.context)
         return self.order.enter(claims)
 
-    def denied_before(self, tool: str, input: dict[str, Any]) -> str | None:
-        return self._denied.get(_key(tool, input))
-
-    def remember_denial(self, tool: str, input: dict[str, Any], why: str) -> None:
-        self._denied[_key(tool, input)] = why
-
     def _prepared(
         self,
         tool: Tool[Any],
@@ -118,7 +104,3 @@ class Toolbox:
             raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
         context = self.surroundings.context(call_id, self.judge.mode, report)
         return Prepared(tool, args, context, input, tool.read_only(args))
-
-
-def _key(tool: str, input: dict[str, Any]) -> bytes:
-    return msgspec.json.encode([tool, input], order="sorted")
