@@ -1,0 +1,124 @@
+"""NotebookEdit: replaces, inserts or deletes one cell of a Jupyter notebook."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from bobstay.permissions.access import Access
+from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
+from bobstay.tools.files.near import missing
+from bobstay.tools.files.notebook import BadNotebook, parse
+from bobstay.tools.files.notebook_change import CellChange, change_cell
+from bobstay.tools.files.offload import offload, require_wanted
+from bobstay.tools.files.patch import clipped, field, patch_of
+from bobstay.tools.files.place import Place, absolute, locate, real_path, status_of
+from bobstay.tools.files.update import encoded, links_note, load, may_look, require_text, store
+
+
+class NotebookEditArgs(Args, frozen=True):
+    notebook_path: Annotated[str, Meta(description="Path of the .ipynb file.")]
+    new_source: Annotated[str, Meta(description="The new source of the cell; not needed to delete one.")] | None = None
+    cell_id: (
+        Annotated[
+            str, Meta(description="The cell to replace or delete, or after which to insert (at the start if absent).")
+        ]
+        | None
+    ) = None
+    cell_type: (
+        Annotated[Literal["code", "markdown", "raw"], Meta(description="Kind of the cell; kept if absent.")] | None
+    ) = None
+    edit_mode: Annotated[Literal["replace", "insert", "delete"], Meta(description="What to do.")] = "replace"
+
+
+class _Plan(Struct, frozen=True):
+    data: bytes
+    expected: str
+    before: str
+    after: str
+    change: CellChange
+    links: str
+
+
+class NotebookEdit(Tool[NotebookEditArgs]):
+    name = "NotebookEdit"
+    hint = "jupyter notebook cell ipynb change"
+    description = (
+        "Changes one cell of a Jupyter notebook (.ipynb) that has been read in this session.\n"
+        "- replace (the default) sets the source of the cell cell_id; outputs of a code cell are cleared.\n"
+        "- insert puts a new cell after cell_id, or first if cell_id is absent.\n"
+        "- delete removes the cell cell_id.\n"
+        "- cell ids are those Read shows. The other cells stay as they are."
+    )
+    args = NotebookEditArgs
+
+    def access(self, args: NotebookEditArgs, context: Context) -> tuple[Access, ...]:
+        return (Access("write", absolute(args.notebook_path, context)),)
+
+    def claims(self, args: NotebookEditArgs, context: Context) -> tuple[Claim, ...]:
+        return (Claim(f"file:{real_path(absolute(args.notebook_path, context))}"),)
+
+    async def check(self, args: NotebookEditArgs, context: Context) -> None:
+        place = _place(args, context)
+        if may_look(place, context):
+            await offload(lambda _: _plan(place, args, context))
+
+    async def run(self, args: NotebookEditArgs, context: Context) -> Outcome:
+        place = _place(args, context)
+        return await offload(lambda cancelled: _edit(place, args, context, cancelled))
+
+
+def _place(args: NotebookEditArgs, context: Context) -> Place:
+    """Where the notebook is, refusing input that makes no sense whatever it holds."""
+    if not args.notebook_path.endswith(".ipynb"):
+        raise ToolError("notebook_path must name a .ipynb file. Use Edit for other files.")
+    if args.edit_mode != "delete" and args.new_source is None:
+        raise ToolError(f"new_source is missing; it is needed to {args.edit_mode} a cell.")
+    if args.edit_mode != "insert" and not args.cell_id:
+        raise ToolError(f"cell_id is missing; it says which cell to {args.edit_mode}.")
+    require_text(args.new_source or "", "new_source")
+    return locate(args.notebook_path, context)
+
+
+def _edit(place: Place, args: NotebookEditArgs, context: Context, cancelled: Callable[[], bool]) -> Outcome:
+    plan = _plan(place, args, context)
+    require_wanted(cancelled)
+    stored = store(place, plan.data, plan.expected)
+    patch = patch_of(plan.before, plan.after)
+    done = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[args.edit_mode]
+    return Outcome(
+        content=f"{done} cell {plan.change.cell_id} in {place.path}.{plan.links}",
+        display=_display(place, args, plan) | {"structuredPatch": patch.bounded()},
+        files={place.real: stored},
+        lines_added=patch.added,
+        lines_removed=patch.removed,
+    )
+
+
+def _plan(place: Place, args: NotebookEditArgs, context: Context) -> _Plan:
+    status = status_of(place)
+    if status is None:
+        raise missing(place.path, context)
+    present = load(place, context)
+    before = present.content.text
+    try:
+        notebook = parse(before)
+    except BadNotebook as error:
+        raise ToolError(f"{place.path} is not a valid notebook: {error}. Nothing was written.") from None
+    change = change_cell(notebook, args.edit_mode, args.cell_id or "", args.new_source or "", args.cell_type)
+    data = encoded(present.content, change.text, place)
+    return _Plan(data, present.hash, before, change.text, change, links_note(status))
+
+
+def _display(place: Place, args: NotebookEditArgs, plan: _Plan) -> dict[str, Any]:
+    return {
+        "notebook_path": place.path,
+        "edit_mode": args.edit_mode,
+        "cell_id": plan.change.cell_id,
+        "cell_type": plan.change.kind,
+        "language": plan.change.language,
+        "new_source": clipped(args.new_source or ""),
+        "original_file": field(plan.before),
+        "updated_file": field(plan.after),
+        "error": "",
+    }

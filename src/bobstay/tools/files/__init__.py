@@ -1,0 +1,1 @@
+"""What the file tools share: places, contents, matching, patches and safe replacement."""

@@ -1,0 +1,109 @@
+"""Where a path given by the model leads, and which places are never opened."""
+
+import errno
+import os
+import stat
+
+from msgspec import Struct
+
+from bobstay.tools.base import Context, ToolError
+
+_DEVICES = ("/dev", "/proc", "/sys/kernel")
+"""Trees whose files may never end, may block, or show this program's own memory and environment."""
+_HARMLESS = frozenset(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "version", "loadavg", "uptime", "filesystems"))
+_REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "the operation is not permitted on it",
+    errno.EROFS: "the file system is read-only",
+    errno.ENOSPC: "no space is left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than the system allows",
+    errno.ELOOP: "its symbolic links form a loop",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENOTDIR: "a part of the path is a file, not a directory",
+    errno.EIO: "the disk reported an error",
+    errno.EBUSY: "it is in use (a mount point, perhaps)",
+    errno.EAGAIN: "it has nothing to read now and would block",
+}
+
+
+class Place(Struct, frozen=True):
+    """A file by the name the model used and by the name the system knows it under."""
+
+    path: str
+    """Absolute, without `..`; symbolic links as they were written."""
+    real: str
+    """Where the links lead. The ledger and the claims go by this name."""
+
+
+def absolute(path: str, context: Context) -> str:
+    """The absolute form of `path`. Never fails: a senseless path stays senseless and is refused later."""
+    if path == "~" or path.startswith("~/"):
+        path = context.environment.get("HOME", "~") + path[1:]
+    return os.path.normpath(os.path.join(context.cwd, path))
+
+
+def real_path(path: str) -> str:
+    """`path` with its links followed, or `path` itself where the system cannot take it."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
+
+
+def locate(path: str, context: Context) -> Place:
+    """Find where `path` leads, refusing what is no path at all.
+
+    Raises:
+        ToolError: it is empty or holds characters no file name may hold.
+    """
+    if not path.strip():
+        raise ToolError("The path is empty. Give the path of a file.")
+    if "\0" in path:
+        raise ToolError("The path holds a NUL character, which no file name can. Check the path.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ToolError("The path holds characters that cannot be in a file name. Check the path.") from None
+    name = absolute(path, context)
+    return Place(name, real_path(name))
+
+
+def status_of(place: Place) -> os.stat_result | None:
+    """The status of a regular file, or None where there is no file yet. Nothing is opened.
+
+    Raises:
+        ToolError: it is a directory, a device, a pipe, or something that cannot be looked at.
+    """
+    for name in (place.path, place.real):
+        if _is_device_path(name):
+            raise ToolError(f"{place.path} is a device or kernel file; it may never end, so it is not opened.")
+    try:
+        status = os.stat(place.real)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise trouble(error, "look at", place.path) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"{place.path} is a directory, not a file. List it with Glob or with ls in the shell.")
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{place.path} is not a regular file but {_kind(status.st_mode)}; it is not opened.")
+    return status
+
+
+def trouble(error: OSError, action: str, path: str) -> ToolError:
+    """Say what the system refused, in words that tell what to do about it."""
+    reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
+    return ToolError(f"Cannot {action} {path}: {reason}.")
+
+
+def _is_device_path(path: str) -> bool:
+    return path not in _HARMLESS and any(path == tree or path.startswith(f"{tree}/") for tree in _DEVICES)
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device"
