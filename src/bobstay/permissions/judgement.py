@@ -1,0 +1,259 @@
+"""How one call is judged: each access by deny, ask and allow rules, then by mode, then by default."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.mode import Mode
+from bobstay.permissions.paths import Located, World, locate, protected
+from bobstay.permissions.rule import Rule
+from bobstay.permissions.rulebook import Rulebook
+from bobstay.permissions.shell import Reading, Simple, read
+from bobstay.permissions.web import Address, address
+
+ALLOWED = Decision(Verdict.ALLOW, "Nothing outside the session is touched.", "default", "default")
+
+
+class Judgement(Struct):
+    """One call before the rules. Deny and ask are looked for first, over all sources."""
+
+    tool: str
+    given: dict[str, Any]
+    mode: Mode
+    book: Rulebook
+    world: World
+    cwd: str
+    readable: World | None = None
+    """Places that may be read though nobody works there."""
+    read_only: bool = False
+
+    def of_call(self) -> Decision:
+        """What rules about the tool as a whole say; allowing is left to the accesses."""
+        for verdict in (Verdict.DENY, Verdict.ASK):
+            if rule := self.book.first(verdict, lambda rule: rule.covers_call(self.tool, self.given)):
+                return by_rule(rule)
+        return ALLOWED
+
+    def of(self, access: Access) -> Decision:
+        match access.kind:
+            case "none":
+                return ALLOWED
+            case "person":
+                # No mode and no rule lifts this: a question is for a person.
+                return Decision(Verdict.ASK, f"{self.tool} is there to be put before a person.", "default", "default")
+            case "read":
+                return self.of_read(access.target)
+            case "write":
+                return self.of_write(access.target)
+            case "exec":
+                return self.of_command(access.target)
+            case "net":
+                return self.of_url(access.target)
+        return self.of_unknown()  # type: ignore[unreachable]  # a plug-in may state a kind we do not know
+
+    def of_unknown(self) -> Decision:
+        """A call that does not say what it touches."""
+        if self.mode.looks_only and not self.read_only:
+            return self._by_mode(f"{self.tool} may change something.")
+        if rule := self._allowing():
+            return by_rule(rule)
+        return self._default(f"{self.tool} does not say what it touches, and no rule allows it.")
+
+    def of_read(self, target: str) -> Decision:
+        located = locate(target, self.world.root, self.world)
+        about = _about_path("Read", self.tool)
+        if found := self._restricted_path(located, target, about, about):
+            return found
+        if self.world.holds(located) or (self.readable is not None and self.readable.holds(located)):
+            return Decision(Verdict.ALLOW, f"{located.path} is in a working directory.", "default", "default")
+        if rule := self._first_path(Verdict.ALLOW, located, about):
+            return by_rule(rule)
+        return self._default(f"{located.path} is outside the working directories.", located.path)
+
+    def of_write(self, target: str) -> Decision:
+        located = locate(target, self.world.root, self.world)
+        about = _about_path("Edit", self.tool)
+        if found := self._restricted_path(located, target, about, lambda rule: about(rule) or rule.tool == "Read"):
+            return found
+        if part := protected(located):
+            why = f"{located.path} is protected ({part}): it can change what runs on this machine."
+            return self._safety(why, located.path)
+        if self.mode.looks_only:
+            return self._by_mode(f"{self.tool} would change {located.path}.")
+        if rule := self._first_path(Verdict.ALLOW, located, about):
+            return by_rule(rule)
+        inside = self.world.holds(located)
+        if inside and self.mode.edits:
+            return Decision(
+                Verdict.ALLOW, f"{self.mode.name} mode edits files in working directories.", "default", "mode"
+            )
+        where = "" if inside else ", which is outside the working directories"
+        return self._default(f"{self.tool} would change {located.path}{where}.", "" if inside else located.path)
+
+    def of_url(self, target: str) -> Decision:
+        found = address(target)
+        for verdict in (Verdict.DENY, Verdict.ASK):
+            if rule := self._first_host(verdict, found):
+                return by_rule(rule)
+        if self.tool != "WebFetch" and (rule := self._allowing()):
+            return by_rule(rule)
+        if found.hopeless and target:
+            return Decision(Verdict.DENY, f"Not fetched: {found.trouble}.", "default", "safety")
+        if found.trouble:
+            return self._safety(f"Not certain where this leads: {found.trouble}.")
+        if rule := self._first_host(Verdict.ALLOW, found):
+            return by_rule(rule)
+        kind = "" if found.public else ", a private address that only a rule naming it allows"
+        return self._default(f"No rule allows fetching from {found.host}{kind}.")
+
+    def of_command(self, command: str) -> Decision:
+        reading = read(command, self.cwd, self.world)
+        for verdict in (Verdict.DENY, Verdict.ASK):
+            if rule := self._restricting_command(verdict, reading):
+                return by_rule(rule)
+        redirected = [
+            *(self.of_read(self._from_shell(target)) for target in reading.redirected_reads),
+            *(self.of_write(self._from_shell(target)) for target in reading.redirected_writes),
+        ]
+        if reading.critical:
+            # No mode and no rule lifts this one either.
+            return Decision(Verdict.ASK, f"A person must approve this: {reading.critical}.", "default", "safety")
+        return max((self._of_commands(command, reading), *redirected), key=lambda one: one.verdict)
+
+    def _of_commands(self, command: str, reading: Reading) -> Decision:
+        if not reading.commands:
+            return self._not_understood(reading)
+        return max(
+            (self._of_simple(command, simple, reading) for simple in reading.commands), key=lambda one: one.verdict
+        )
+
+    def _not_understood(self, reading: Reading) -> Decision:
+        why = "The command is more than one plain command, so no rule with a pattern can allow it."
+        if self.mode.looks_only:
+            return self._by_mode(why)
+        rule = self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and not rule.pattern)
+        if rule is None:
+            return self._default(why)
+        if self._has_scoped_denies("Read", "Edit") or (not reading.certain and self._has_scoped_denies(self.tool)):
+            return self._safety("It cannot be told whether a deny rule applies to this command.")
+        return by_rule(rule)
+
+    def _has_scoped_denies(self, *tools: str) -> bool:
+        return any(rule.pattern and rule.tool in tools for rule in self.book.of(Verdict.DENY))
+
+    def _of_simple(self, command: str, simple: Simple, reading: Reading) -> Decision:
+        if simple.read_only:
+            return Decision(
+                Verdict.ALLOW, "The command only reads, inside the working directories.", "default", "default"
+            )
+        written = [self._located(target) for target in simple.writes]
+        for located in written:
+            if part := protected(located):
+                return self._safety(
+                    f"The command would write to {located.path}, which is protected ({part}).", located.path
+                )
+        if self.mode.looks_only:
+            return self._by_mode(f"`{_short(command)}` may change something.")
+        if rule := self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple)):
+            uncertain = not reading.certain and self._has_scoped_denies(self.tool, "Read", "Edit")
+            if uncertain and not rule.exact:
+                return self._safety("It cannot be told whether a deny rule applies to this command.")
+            return by_rule(rule)
+        inside = bool(written) and all(self.world.holds(located) for located in written)
+        if simple.edits and inside and self.mode.edits:
+            return Decision(
+                Verdict.ALLOW, f"{self.mode.name} mode lets simple file commands work here.", "default", "mode"
+            )
+        path = next((one.path for one in written if not self.world.holds(one)), written[0].path if written else "")
+        return self._default(f"No rule allows `{_short(command)}`.", path)
+
+    def _restricting_command(self, verdict: Verdict, reading: Reading) -> Rule | None:
+        for rule in self.book.of(verdict):
+            if rule.names(self.tool) and any(map(rule.covers_command, reading.suspects)):
+                return rule
+        for simple in reading.commands:
+            for kind, targets in (("Read", (*simple.reads, *simple.writes)), ("Edit", simple.writes)):
+                for target in targets:
+                    found = self._first_path(verdict, self._located(target), _scoped(kind))
+                    if found is not None:
+                        return found
+        return None
+
+    def _restricted_path(
+        self, located: Located, target: str, about: Callable[[Rule], bool], denied: Callable[[Rule], bool]
+    ) -> Decision | None:
+        """What stands against a path before anything may stand for it."""
+        if located.hopeless:
+            return Decision(Verdict.DENY, f"Refused: {located.trouble}.", "default", "safety")
+        if rule := self._first_path(Verdict.DENY, located, denied):
+            return by_rule(rule, located.path)
+        if rule := self._first_path(Verdict.ASK, located, about):
+            return by_rule(rule, located.path)
+        if located.trouble:
+            return self._safety(f"This path cannot be judged: {located.trouble}.", located.path or target)
+        return None
+
+    def _first_path(self, verdict: Verdict, located: Located, about: Callable[[Rule], bool]) -> Rule | None:
+        return self.book.first(verdict, lambda rule: about(rule) and rule.covers_path(located, self.world))
+
+    def _first_host(self, verdict: Verdict, found: Address) -> Rule | None:
+        def covers(rule: Rule) -> bool:
+            named = rule.names(self.tool) or (rule.tool == "WebFetch" and bool(rule.pattern))
+            return named and rule.covers_host(found)
+
+        return self.book.first(verdict, covers)
+
+    def _allowing(self) -> Rule | None:
+        return self.book.first(Verdict.ALLOW, lambda rule: rule.covers_call(self.tool, self.given))
+
+    def _located(self, target: str) -> Located:
+        return locate(target, self.cwd, self.world)
+
+    def _from_shell(self, target: str) -> str:
+        return target if target.startswith(("/", "~")) else f"{self.cwd}/{target}"
+
+    def _default(self, why: str, path: str = "") -> Decision:
+        if self.mode.bypasses:
+            return Decision(Verdict.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
+        return Decision(Verdict.ASK, why, "default", "default", path)
+
+    def _by_mode(self, why: str) -> Decision:
+        return Decision(
+            Verdict.ASK, f"{why} In {self.mode.name} mode only reading goes without asking.", "default", "mode"
+        )
+
+    def _safety(self, why: str, path: str = "") -> Decision:
+        if self.mode.bypasses:
+            return Decision(Verdict.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
+        return Decision(Verdict.ASK, why, "default", "safety", path)
+
+
+def by_rule(rule: Rule, path: str = "") -> Decision:
+    verb = {Verdict.ALLOW: "allows", Verdict.ASK: "wants a person to approve", Verdict.DENY: "denies"}[rule.verdict]
+    shown = path if rule.verdict is Verdict.ASK else ""
+    return Decision(rule.verdict, f"The {rule.source} rule {rule.text} {verb} this.", rule.source, "rule", shown)
+
+
+def _about_path(family: str, tool: str) -> Callable[[Rule], bool]:
+    """Rules for a family speak of its paths whichever tool touches them; a tool's own rules of its own.
+
+    A shell's redirections are judged as edits: a rule about commands does not speak of them.
+    """
+    return lambda rule: rule.tool == family or (tool != "Bash" and rule.names(tool))
+
+
+def _scoped(family: str) -> Callable[[Rule], bool]:
+    return lambda rule: rule.tool == family and bool(rule.pattern)
+
+
+def _allows(rule: Rule, simple: Simple) -> bool:
+    if simple.exact_only and rule.pattern and not rule.exact:
+        return False
+    return any(map(rule.covers_command, simple.texts))
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= 100 else line[:99] + "…"

@@ -1,0 +1,246 @@
+"""Rules such as `Bash(git log:*)`: parsed once, matched without side effects.
+
+A deny or ask rule is matched generously (any plausible reading of the call is enough), an allow rule
+strictly (every reading must match): see `docs/permissions.md`.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.permissions.access import Verdict
+from bobstay.permissions.glob import BadPattern, PathPattern, wildcard
+from bobstay.permissions.paths import Located, World, composed, folded, is_device, within
+from bobstay.permissions.web import Address, HostPattern
+
+FAMILIES: dict[str, frozenset[str]] = {
+    "Read": frozenset({"Read", "Glob", "Grep"}),
+    "Edit": frozenset({"Edit", "Write", "NotebookEdit", "ApplyPatch"}),
+}
+"""A rule for the first name speaks for all tools of its family."""
+PATH_TOOLS = frozenset().union(*FAMILIES.values())
+ALIASES = {"Task": "Agent", "MultiEdit": "Edit", "NotebookRead": "Read", "LS": "Glob", "KillBash": "KillShell"}
+SUBJECTS = {"Agent": ("subagent_type", "type"), "Skill": ("skill", "command", "name"), "WebSearch": ("query",)}
+"""The input field a rule's pattern is compared with, for tools that touch neither path, command nor host."""
+LONGEST = 10_000
+
+
+class BadRule(ValueError):  # noqa: N818 - it names a thing, not an event
+    """A rule that cannot be understood. Its text says what was expected."""
+
+
+class Rule(Struct, frozen=True):
+    """One line of a permission list. `pattern` is empty for a rule about the whole tool."""
+
+    verdict: Verdict
+    tool: str
+    pattern: str = ""
+    source: str = "session"
+    path: "PathRule | None" = None
+    host: HostPattern | None = None
+
+    @classmethod
+    def parse(cls, text: str, verdict: Verdict, source: str = "session") -> "Rule":
+        """Read a rule as it stands in settings. Raises `BadRule`."""
+        text = text.strip()
+        if not text:
+            raise BadRule("the rule is empty: expected Tool or Tool(pattern), such as Read or Bash(git log:*)")
+        if len(text) > LONGEST:
+            raise BadRule(f"the rule is longer than {LONGEST} characters")
+        tool, bracket, rest = text.partition("(")
+        if bracket and not rest.endswith(")"):
+            raise BadRule(f"{text!r} has no closing bracket at its end: expected Tool(pattern)")
+        pattern = rest[:-1].strip() if bracket else ""
+        if bracket and not pattern:
+            raise BadRule(f"{text!r} has nothing in its brackets: write {tool} alone for every use of the tool")
+        tool = ALIASES.get(tool.strip(), tool.strip())
+        _check_name(text, tool, verdict)
+        if pattern == "*":
+            pattern = ""
+        try:
+            return cls(verdict, tool, pattern, source, *_compile(tool, pattern, verdict))
+        except BadPattern as error:
+            raise BadRule(f"{text!r}: {error}") from None
+
+    @property
+    def text(self) -> str:
+        return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+    @property
+    def generous(self) -> bool:
+        return self.verdict is not Verdict.ALLOW
+
+    def names(self, tool: str) -> bool:
+        """Whether the part before the brackets means `tool`."""
+        if tool == self.tool or tool in FAMILIES.get(self.tool, ()):
+            return True
+        if tool.startswith("mcp__"):
+            return self._names_mcp(tool)
+        return self.generous and "*" in self.tool and wildcard(self.tool, tool)
+
+    def covers_call(self, tool: str, input: dict[str, Any]) -> bool:
+        """Whether the rule is about this call as a whole, whatever it would touch."""
+        if not self.names(tool):
+            return False
+        if not self.pattern:
+            return True
+        if self.path is not None or self.host is not None or tool == "Bash":
+            return False
+        if not self.generous:
+            values = [input.get(field) for field in SUBJECTS.get(tool, ())]
+            given = [value for value in values if isinstance(value, str)]
+            return bool(given) and all(_said(self.pattern, value) for value in given)
+        return any(
+            _said(self.pattern, value) or _said(self.pattern, f"{field}:{value}")
+            for field, value in input.items()
+            if isinstance(value, str)
+        )
+
+    def covers_path(self, located: Located, world: World) -> bool:
+        """Whether the rule is about this path; a rule without a pattern is about every path but devices."""
+        if self.path is None:
+            return not self.pattern and (self.generous or not is_device(located))
+        return self.path.matches(located, world, generously=self.generous)
+
+    def covers_host(self, address: Address) -> bool:
+        if self.host is None:
+            return not self.pattern and (self.generous or address.public)
+        return self.host.matches(address, generously=self.generous)
+
+    def covers_command(self, text: str) -> bool:
+        """Whether the rule is about this text of one simple command."""
+        if self.pattern.startswith("command:"):
+            return False
+        return not self.pattern or any(command_matches(form, text) for form in _command_forms(self.pattern))
+
+    @property
+    def exact(self) -> bool:
+        """Whether it stands for one command text and no other."""
+        return bool(self.pattern) and "*" not in self.pattern
+
+    def _names_mcp(self, tool: str) -> bool:
+        server, _, name = tool.removeprefix("mcp__").partition("__")
+        if not self.generous and (not is_plain_name(server) or not name):
+            return False
+        if self.tool == f"mcp__{server}":
+            return True
+        if self.generous:
+            return wildcard(self.tool, tool)
+        return self.tool.startswith(f"mcp__{server}__") and wildcard(self.tool, tool)
+
+
+def command_matches(pattern: str, text: str) -> bool:
+    """Match one command text: `*` stands for anything, a trailing ` *` or `:*` for a word boundary and the rest."""
+    for ending in (":*", " *"):
+        if pattern.endswith(ending):
+            prefix = pattern.removesuffix(ending)
+            return wildcard(prefix, text) or wildcard(prefix + " *", text)
+    return wildcard(pattern, text)
+
+
+def is_plain_name(text: str) -> bool:
+    """ASCII letters, digits, `_` and `-`: what servers and tools may be called."""
+    return bool(text) and text.isascii() and text.replace("_", "").replace("-", "").isalnum()
+
+
+def _command_forms(pattern: str) -> tuple[str, ...]:
+    """Settings written by other programs escape brackets inside a rule; both readings are literal text."""
+    if "\\(" in pattern or "\\)" in pattern:
+        return (pattern, pattern.replace("\\(", "(").replace("\\)", ")"))
+    return (pattern,)
+
+
+def _said(pattern: str, value: str) -> bool:
+    return command_matches(pattern, value)
+
+
+def _check_name(text: str, tool: str, verdict: Verdict) -> None:
+    bare = tool.replace("*", "")
+    if tool != "*" and not is_plain_name(bare or "?"):
+        raise BadRule(
+            f"{text!r} does not begin with the name of a tool: expected Tool or Tool(pattern), "
+            "such as Read, Bash(git log:*) or mcp__server__tool"
+        )
+    if "*" not in tool or verdict is not Verdict.ALLOW:
+        return
+    server, found, _ = tool.removeprefix("mcp__").partition("__")
+    if not (tool.startswith("mcp__") and found and is_plain_name(server)):
+        raise BadRule(
+            f"{text!r}: an allow rule may use * in a name only after mcp__server__, such as mcp__github__get_*"
+        )
+
+
+def _compile(tool: str, pattern: str, verdict: Verdict) -> tuple["PathRule | None", HostPattern | None]:
+    if not pattern:
+        return None, None
+    if tool in PATH_TOOLS:
+        return PathRule(pattern, verdict), None
+    if tool == "WebFetch":
+        return None, HostPattern.parse(pattern)
+    if tool.startswith("mcp__") and verdict is Verdict.ALLOW:
+        raise BadPattern("rules about MCP tools take no brackets: expected mcp__server or mcp__server__tool")
+    return None, None
+
+
+class PathRule:
+    """The pattern of a rule about files: an anchor and what follows it."""
+
+    def __init__(self, text: str, verdict: Verdict) -> None:
+        if text.startswith("!"):
+            raise BadPattern("a pattern cannot be negated: put the rule into another list instead")
+        if "\0" in text:
+            raise BadPattern("a pattern cannot contain a NUL byte")
+        self._anchor, body = _split_anchor(text)
+        any_depth = self._anchor == "" and _any_depth(body, verdict)
+        self._pattern = PathPattern(body, any_depth=any_depth)
+        self._composed = PathPattern(composed(body), any_depth=any_depth)
+        self._folded = PathPattern(folded(body), any_depth=any_depth)
+
+    def matches(self, located: Located, world: World, *, generously: bool) -> bool:
+        """Every spelling must match an allow rule, any spelling is enough for the others."""
+        found = (self._matches(spelling, world, generously) for spelling in located.spellings)
+        return any(found) if generously else bool(located.spellings) and all(found)
+
+    def _matches(self, path: str, world: World, generously: bool) -> bool:
+        pattern, bases = self._pattern, self._bases(world, generously)
+        if world.fold_case:
+            pattern, path, bases = self._folded, folded(path), tuple(map(folded, bases))
+        elif generously:
+            pattern, path, bases = self._composed, composed(path), tuple(map(composed, bases))
+        for base in bases:
+            if within(path, base):
+                below = [part for part in path[len(base) :].split("/") if part]
+                if pattern.matches(below, generously=generously):
+                    return True
+        return False
+
+    def _bases(self, world: World, generously: bool) -> tuple[str, ...]:
+        match self._anchor:
+            case "//":
+                return ("/",)
+            case "~":
+                return world.homes
+            case "" if generously:
+                return (*world.roots, *world.added)
+            case _:
+                return world.roots
+
+
+def _split_anchor(text: str) -> tuple[str, str]:
+    if text.startswith("//"):
+        return "//", text[2:]
+    if text == "~" or text.startswith("~/"):
+        return "~", text[1:]
+    if text.startswith("~"):
+        raise BadPattern("~ must be followed by / (other users' homes are written //home/name)")
+    if text.startswith(("/", "./")):
+        return "/", text.removeprefix(".")
+    return "", text
+
+
+def _any_depth(body: str, verdict: Verdict) -> bool:
+    """A bare name is looked for at any depth; so is `name/**`, but only by rules that restrict."""
+    name, slash, rest = body.rstrip("/").partition("/")
+    if not slash:
+        return name != "**"
+    return rest == "**" and verdict is not Verdict.ALLOW

@@ -1,0 +1,187 @@
+"""What "always allow" should mean for a call: the narrowest rule that is still useful."""
+
+from typing import Any, TypeAlias
+
+from bobstay.permissions.access import Access, Verdict
+from bobstay.permissions.paths import Located, World, locate
+from bobstay.permissions.rule import FAMILIES, Rule
+from bobstay.permissions.shell.hazards import is_hazardous
+from bobstay.permissions.shell.lexer import Word, segments
+from bobstay.permissions.shell.prefixes import SHELLS, harmless
+from bobstay.permissions.shell.simple import EDITING
+from bobstay.permissions.shell.tables import names
+from bobstay.permissions.web import address
+
+Update: TypeAlias = dict[str, Any]
+
+ARITY: dict[str, int] = {
+    "apt": 2,
+    "brew": 2,
+    "bun": 2,
+    "bun run": 3,
+    "cargo": 2,
+    "composer": 2,
+    "deno": 2,
+    "deno task": 3,
+    "docker": 2,
+    "docker compose": 3,
+    "dotnet": 2,
+    "gcloud": 3,
+    "gh": 3,
+    "git": 2,
+    "git remote": 3,
+    "git stash": 3,
+    "go": 2,
+    "gradle": 2,
+    "helm": 2,
+    "just": 2,
+    "kubectl": 2,
+    "make": 2,
+    "mvn": 2,
+    "mypy": 1,
+    "npm": 2,
+    "npm run": 3,
+    "npx": 2,
+    "pip": 2,
+    "pnpm": 2,
+    "pnpm run": 3,
+    "poetry": 2,
+    "poetry run": 3,
+    "pytest": 1,
+    "python -m": 3,
+    "python3 -m": 3,
+    "ruff": 2,
+    "rustup": 2,
+    "terraform": 2,
+    "tox": 1,
+    "tsc": 1,
+    "uv": 2,
+    "uv run": 3,
+    "yarn": 2,
+    "yarn run": 3,
+}
+"""How many leading words say what a command does; what is not listed is suggested word for word."""
+INTERPRETERS = SHELLS | names(
+    "awk bun bunx deno docker env eval exec fish find lua make node nodejs npx osascript perl php podman "
+    "powershell pwsh python python2 python3 ruby ssh sudo doas tclsh uvx xargs"
+)
+"""A rule that leaves their arguments open leaves everything open."""
+
+
+def suggest(tool: str, accesses: tuple[Access, ...], *, world: World, cwd: str) -> tuple[Update, ...]:
+    """Permission updates, narrowest first. Nothing where no rule would help."""
+    if any(access.kind == "person" for access in accesses):
+        return ()
+    if not accesses or tool.startswith("mcp__"):
+        return (_rule(tool),)
+    found: list[Update] = []
+    for access in accesses:
+        for update in _for(tool, access, world, cwd):
+            if update not in found:
+                found.append(update)
+    return tuple(found)
+
+
+def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
+    match access.kind:
+        case "exec":
+            return _for_command(tool, access.target, world, cwd)
+        case "write":
+            located = locate(access.target, world.root, world)
+            return [*_directory(located, world), _accept_edits()]
+        case "read":
+            located = locate(access.target, world.root, world)
+            if world.holds(located) or not located.path:
+                return []
+            rule = _rule("Read", f"/{escaped(_parent(located))}/**".replace("///", "//"), "session")
+            return [rule, *_directory(located, world)]
+        case "net" if tool == "WebFetch":
+            found = address(access.target)
+            return [_rule(tool, f"domain:{found.host}")] if found.host else []
+        case "net":
+            return [_rule(tool)]
+    return []
+
+
+def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update]:
+    text = command.strip(" \t\n")
+    plain = segments(text)
+    found: list[Update] = [_rule(tool, _content(text, plain))] if "*" not in text else []
+    if plain is None or len(plain) != 1:
+        return found
+    values = [word.value for word in plain[0]]
+    if values[0] in EDITING:
+        targets = [locate(value, cwd, world) for value in values[1:] if not value.startswith("-")]
+        for located in targets:
+            found += [update for update in _directory(located, world) if update not in found]
+        found.append(_accept_edits())
+    return found
+
+
+def _content(text: str, plain: list[list[Word]] | None) -> str:
+    """A prefix by the command's arity; the exact text for what is compound, hazardous or unknown."""
+    if plain is None or len(plain) != 1:
+        return text
+    *_, words = harmless(plain[0])
+    values = [word.value for word in words]
+    count = _arity(values)
+    if count == 0 or count > len(values) or is_hazardous(values):
+        return text
+    head = words[:count]
+    if any(word.value.startswith("-") for word in head if word.value != "-m"):
+        return text
+    if any(word.text != word.value or ":" in word.value for word in head):
+        return text
+    return " ".join(word.value for word in head) + ":*"
+
+
+def _arity(values: list[str]) -> int:
+    two = ARITY.get(" ".join(values[:2]), 0)
+    return two or ARITY.get(values[0], 0)
+
+
+def _directory(located: Located, world: World) -> list[Update]:
+    if not located.path or world.holds(located):
+        return []
+    return [{"type": "addDirectories", "directories": [_parent(located)], "destination": "session"}]
+
+
+def _parent(located: Located) -> str:
+    return located.path.rpartition("/")[0] or "/"
+
+
+def _accept_edits() -> Update:
+    return {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
+def _rule(tool: str, content: str = "", destination: str = "localSettings") -> Update:
+    rule = {"toolName": tool, "ruleContent": content} if content else {"toolName": tool}
+    return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination}
+
+
+def escaped(path: str) -> str:
+    """A path as a pattern that matches it and nothing else."""
+    return "".join(f"\\{character}" if character in "\\*?[]" else character for character in path)
+
+
+def broad(rule: Rule) -> str:
+    """A warning about an allow rule that lets anything run; empty for one that does not."""
+    if rule.verdict is not Verdict.ALLOW:
+        return ""
+    if rule.tool == "Bash":
+        first = rule.pattern.removesuffix(":*").split(" ")[0].rpartition("/")[2].rstrip("*")
+        open_ended = not rule.pattern or "*" in rule.pattern
+        if open_ended and (not first or (first in INTERPRETERS and _is_unbounded(rule.pattern))):
+            return (
+                f"The rule {rule.text} lets any program run without asking. Name the command and its first arguments."
+            )
+        return ""
+    if rule.tool in FAMILIES["Edit"] and rule.pattern in ("", "//**", "~/**"):
+        return f"The rule {rule.text} lets almost any file be changed. Name a directory, such as {rule.tool}(/src/**)."
+    return ""
+
+
+def _is_unbounded(pattern: str) -> bool:
+    """`python:*` and `node *` are; `python -m pytest:*` is not."""
+    words = pattern.removesuffix(":*").removesuffix("*").split()
+    return len(words) <= 1 or words[1] in ("-c", "-e", "run", "exec")

@@ -1,0 +1,174 @@
+"""Writes permission updates into settings files: whole files, under a lock, so that no writer loses another's."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import msgspec
+
+from bobstay.permissions.access import Verdict
+from bobstay.permissions.mode import problem
+from bobstay.permissions.rule import BadRule, Rule
+from bobstay.permissions.rulebook import BEHAVIORS, DESTINATIONS, RULE_UPDATES, rule_text
+
+Update: TypeAlias = dict[str, Any]
+
+PATIENCE = 10.0
+"""Seconds to wait for another program that holds the lock."""
+LARGEST = 1 << 20
+
+
+class UpdateFailed(Exception):  # noqa: N818 - it says what happened
+    """A settings file could not be changed. It is as it was before."""
+
+
+def defect(update: Update) -> str:
+    """Why a permission update cannot be taken; empty if it can. For updates that come from outside."""
+    kind = update.get("type")
+    if update.get("destination", "session") not in DESTINATIONS:
+        return f"destination {update.get('destination')!r} is unknown: expected one of {', '.join(DESTINATIONS)}"
+    if kind in RULE_UPDATES:
+        return _rule_defect(update)
+    if kind == "setMode":
+        bad = problem(str(update.get("mode")), can_bypass=True)
+        return f"mode {update.get('mode')!r} is unknown" if bad else ""
+    if kind in ("addDirectories", "removeDirectories"):
+        given = update.get("directories")
+        sound = isinstance(given, list | tuple) and all(isinstance(one, str) and one for one in given)
+        return "" if sound else "directories must be a list of paths"
+    return f"type {kind!r} is unknown: expected addRules, replaceRules, removeRules, setMode or addDirectories"
+
+
+def _rule_defect(update: Update) -> str:
+    verdict = BEHAVIORS.get(str(update.get("behavior", "allow")))
+    rules = update.get("rules")
+    if verdict is None:
+        return f"behavior {update.get('behavior')!r} is unknown: expected allow, ask or deny"
+    if not isinstance(rules, list | tuple) or not all(isinstance(raw, dict) for raw in rules):
+        return 'rules must be a list of {"toolName": ..., "ruleContent": ...}'
+    try:
+        for raw in rules:
+            Rule.parse(rule_text(raw), Verdict(verdict))
+    except BadRule as error:
+        return str(error)
+    return ""
+
+
+def write(updates: tuple[Update, ...], files: dict[str, str]) -> tuple[str, ...]:
+    """Store the updates whose destination has a file in `files`; the rest live in the session only.
+
+    Returns the files that were changed. Raises `UpdateFailed`.
+    """
+    changed: list[str] = []
+    by_file: dict[str, list[Update]] = {}
+    for update in updates:
+        path = files.get(str(update.get("destination", "session")))
+        if path is not None and not defect(update):
+            by_file.setdefault(path, []).append(update)
+    for path, wanted in by_file.items():
+        if _change(path, wanted):
+            changed.append(path)
+    return tuple(changed)
+
+
+def _change(path: str, updates: list[Update]) -> bool:
+    path = os.path.realpath(path)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with _locked(os.path.dirname(path)):
+            settings = _read(path)
+            before = msgspec.json.encode(settings)
+            for update in updates:
+                _apply(settings, update, path)
+            if msgspec.json.encode(settings) == before:
+                return False
+            _replace(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+    except OSError as error:
+        raise UpdateFailed(f"{path} could not be changed: {error.strerror or error}") from error
+    return True
+
+
+@contextmanager
+def _locked(directory: str) -> Iterator[None]:
+    """Hold the lock of a directory: it needs no file of its own and goes when its holder does."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise UpdateFailed(f"{directory} is locked by another program; try again") from None
+                time.sleep(0.005)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        return {}
+    if len(data) > LARGEST:
+        raise UpdateFailed(f"{path} is larger than 1 MiB; it was left as it is")
+    if not data.strip():
+        return {}
+    try:
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UpdateFailed(f"{path} is not valid JSON ({error}); it was left as it is. Mend it first") from error
+    if not isinstance(found, dict):
+        raise UpdateFailed(f"{path} does not hold a JSON object; it was left as it is")
+    return found
+
+
+def _apply(settings: dict[str, Any], update: Update, path: str) -> None:
+    permissions = settings.setdefault("permissions", {})
+    if not isinstance(permissions, dict):
+        raise UpdateFailed(f"{path}: permissions is not an object; it was left as it is")
+    kind = update["type"]
+    if kind == "setMode":
+        permissions["defaultMode"] = update["mode"]
+        return
+    if kind in RULE_UPDATES:
+        key = str(update.get("behavior", "allow"))
+        given = [rule_text(raw) for raw in update["rules"]]
+    else:
+        key = "additionalDirectories"
+        given = list(update["directories"])
+    present = permissions.get(key, [])
+    if not isinstance(present, list):
+        raise UpdateFailed(f"{path}: permissions.{key} is not a list; it was left as it is")
+    if kind.startswith("remove"):
+        permissions[key] = [one for one in present if one not in given]
+    elif kind.startswith("replace"):
+        permissions[key] = given
+    else:
+        permissions[key] = [*present, *(one for one in dict.fromkeys(given) if one not in present)]
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put a whole new file in the place of the old: a reader sees either, never a part."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        mode = os.stat(path).st_mode & 0o7777
+    except FileNotFoundError:
+        mode = 0o600
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+            os.fchmod(descriptor, mode)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
