@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from bobstay.model.api_shape import blocks_from_json, stop_from_json, usage_from_json
@@ -86,7 +85,7 @@ def entries(path: str | Path) -> Iterator[Imported]:
     yield Imported(new_id(), lines[0].at, reader.started(str(path)))
     for place, line in enumerate(lines):
         yield from reader.events(place, line)
-    yield from reader.end(lines[-1])
+    yield from reader.end()
 
 
 class _Reader:
@@ -101,6 +100,8 @@ class _Reader:
         self._in_turn = False
         self._stop: Stop | None = None
         self._answer = ""
+        self._steps = 0
+        self._at = 0.0
         self._model = next((model for line in lines if (model := line.model)), "")
 
     def started(self, path: str) -> SessionStarted:
@@ -114,18 +115,23 @@ class _Reader:
             yield from self._user(line)
         elif line.kind == "attachment" and (queued := _queued(line)):
             yield from self._prompt(line, queued)
+        self._at = line.at or self._at
 
-    def end(self, line: Line) -> Iterator[Imported]:
+    def end(self) -> Iterator[Imported]:
         """Close the turn that is open: the last thing said decides whether it was finished."""
         if self._in_turn:
             self._in_turn = False
             finished = self._stop is not None and self._stop != "tool_use"
-            ending = RunDone("completed" if finished else "interrupted_streaming", self._answer, self._stop or "")
-            yield Imported(new_id(), line.at, ending)
+            ending = RunDone(
+                "completed" if finished else "interrupted_streaming",
+                self._answer,
+                self._stop or "",
+                turns=self._steps,
+            )
+            yield Imported(new_id(), self._at, ending)
 
     def _assistant(self, place: int, line: Line) -> Iterator[Imported]:
         message_id = line.message_id or line.uuid
-        usage = usage_from_json(line.message.get("usage"))
         index = self._blocks_of_message.get(message_id, 0)
         ids = line.ids()
         for block in blocks_from_json(line.message.get("content")):
@@ -135,16 +141,16 @@ class _Reader:
                 self._calls[block.id] = block
             if isinstance(block, Text):
                 self._answer = block.text
-            yield Imported(next(ids), line.at, BlockDone(message_id, index, block, line.model, usage))
+            yield Imported(next(ids), line.at, BlockDone(message_id, index, block, line.model))
             index += 1
         self._blocks_of_message[message_id] = index
         if self._last_of_message.get(message_id, place) == place and index:
             self._stop = stop_from_json(line.message.get("stop_reason"))
             if self._stop is not None:
-                request = line.data.get("requestId")
-                done = MessageDone(message_id, line.model, self._stop, usage)
-                if isinstance(request, str):
-                    done = msgspec.structs.replace(done, request_id=request)
+                self._steps += 1
+                usage, request = usage_from_json(line.message.get("usage")), line.data.get("requestId")
+                request_id = request if isinstance(request, str) else ""
+                done = MessageDone(message_id, line.model, self._stop, usage, request_id=request_id)
                 yield Imported(new_id(), line.at, done)
 
     def _user(self, line: Line) -> Iterator[Imported]:
@@ -165,11 +171,12 @@ class _Reader:
             yield Imported(entry_id, line.at, Prompted(line.uuid, blocks, "harness", why=why))
             return
         if line.kind == "user":
-            yield from self.end(line)
+            yield from self.end()
         yield Imported(entry_id, line.at, Prompted(line.uuid, blocks))
         if not self._in_turn:
             self._turn += 1
             self._in_turn, self._stop, self._answer = True, None, ""
+            self._steps = 0
             mode = line.data.get("permissionMode")
             started = TurnStarted(self._turn, self._model, mode if isinstance(mode, str) else "default")
             yield Imported(new_id(), line.at, started)
@@ -205,7 +212,7 @@ def _why(line: Line, blocks: tuple[Block, ...]) -> str:
         return "imported"
     first = blocks[0]
     if isinstance(first, Text) and first.text.startswith("[Request interrupted by user"):
-        return "interrupted"
+        return "interrupt"
     return ""
 
 

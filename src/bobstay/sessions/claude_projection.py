@@ -157,7 +157,7 @@ class Projection:
             line["promptSource"] = "sdk"
         elif event.why == "compact_summary":
             line["isCompactSummary"] = True
-        elif event.why != "interrupted":
+        elif event.why != "interrupt":
             line["isMeta"] = True
         self._line_of[envelope.id] = uuid
         self._emit([line])
@@ -229,10 +229,10 @@ class Projection:
 
 
 def _uuid(envelope: Envelope) -> str:
-    """Return what the line of `envelope` is called: as the host called the message, if it did."""
+    """Return what the line of `envelope` is called. A prompt's is called as the host called the prompt, if it did."""
     event = envelope.event
-    if isinstance(event, Prompted) and is_uuid(event.client_id):
-        return event.client_id
+    if isinstance(event, Prompted):
+        return next((name for name in (event.client_id, event.id) if is_uuid(name)), envelope.id)
     return envelope.id
 
 
