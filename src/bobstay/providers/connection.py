@@ -14,6 +14,9 @@ _ENOUGH = 1024 * 1024
 
 _HEAD_LIMIT = 256 * 1024
 
+_GRACE = 1.0
+"""Seconds a server gets to end an answer of which all that matters has come."""
+
 
 class Reply:
     """An answer: its head is complete, its body comes as it is read."""
@@ -28,6 +31,7 @@ class Reply:
         self._connection = connection
         self._pieces: list[bytes] = []
         self._size = 0
+        self._unwanted = False
         self._error: ProviderError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -75,8 +79,16 @@ class Reply:
         return _Events(self)
 
     def close(self) -> None:
-        """Want no more of it. An answer that is not complete takes its connection with it."""
-        self._connection.abandon(self)
+        """Want no more of it. An answer that is neither complete nor released takes its connection with it."""
+        if not self._unwanted:
+            self._connection.abandon(self)
+
+    def release(self) -> None:
+        """Want no more of it, but let the server come to its end, which is near: the connection stays usable."""
+        self._unwanted = True
+        self._pieces.clear()
+        if not self.complete:
+            asyncio.get_running_loop().call_later(_GRACE, self._connection.abandon, self)
 
     async def _news(self) -> None:
         if self._error is not None:
@@ -90,6 +102,8 @@ class Reply:
     # Below: called by the connection.
 
     def take(self, data: bytes) -> None:
+        if self._unwanted:
+            return
         self._pieces.append(data)
         self._size += len(data)
         if self._size > _ENOUGH:

@@ -180,7 +180,7 @@ def _content(body: bytes | dict[str, Any]) -> Any:
         return body
     try:
         content = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):  # malformed JSON and broken UTF-8 are both ValueErrors
         return body.decode("utf-8", "replace")
     # Gemini wraps the error of a streamed call in a list.
     return content[0] if isinstance(content, list) and content else content

@@ -1,0 +1,264 @@
+"""Builds our events from those of an Anthropic answer as they come in."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.event import (
+    BlockBegan,
+    BlockDone,
+    InputDelta,
+    MessageBegan,
+    MessageDone,
+    TextDelta,
+    ThinkingDelta,
+)
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
+from bobstay.providers.answer import made_id, parse_input
+from bobstay.providers.base import Chunk, ProviderError
+from bobstay.providers.encoding import from_json
+
+STOPS: dict[str, Stop] = {
+    "end_turn": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+}
+
+
+class _Delta(Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    partial_json: str | None = None
+    signature: str | None = None
+    stop_reason: str | None = None
+
+
+class _Event(Struct):
+    type: str = ""
+    index: int = 0
+    delta: _Delta | None = None
+    content_block: dict[str, Any] | None = None
+    message: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+
+
+class _Building:
+    """A block that is still coming."""
+
+    __slots__ = ("index", "kind", "parts", "seed", "signature")
+
+    def __init__(self, index: int, kind: str, seed: dict[str, Any]) -> None:
+        self.index = index
+        self.kind = kind
+        self.seed = seed
+        self.parts: list[str] = []
+        self.signature = ""
+
+
+class Answer:
+    """Give it the data of each event; it gives what that means. `complete` once the vendor said it is."""
+
+    def __init__(self, model: str, headers: dict[str, str]) -> None:
+        self.complete = False
+        self._model = model
+        self._headers = headers
+        self._id = ""
+        self._usage = Usage()
+        self._final = Usage()
+        self._stop: Stop | None = None
+        self._open: dict[int, _Building] = {}
+        self._blocks = 0
+        self._called = False
+        self._query = ""
+
+    def take(self, data: bytes) -> Sequence[Chunk]:
+        try:
+            event = _decode(data)
+        except (ValueError, RecursionError):
+            event = _decode_broken(data)
+        kind = event.type
+        if kind == "content_block_delta":
+            return self._grow(event)
+        if kind == "message_start":
+            return self._begin(event.message or {})
+        if kind == "error":
+            raise self._failure(data)
+        if not self._id:
+            return ()  # a ping, or something nobody knows yet
+        if kind == "content_block_start":
+            return self._start_block(event.index, event.content_block or {})
+        if kind == "content_block_stop":
+            return self._finish_block(event.index)
+        if kind == "message_delta":
+            self._final = _usage(event.usage or {}, self._final)
+            if event.delta is not None and event.delta.stop_reason:
+                self._stop = STOPS.get(event.delta.stop_reason, "end_turn")
+        elif kind == "message_stop":
+            return self._end()
+        return ()
+
+    def _begin(self, message: dict[str, Any]) -> Sequence[Chunk]:
+        if self._id:
+            return ()
+        identity, model, usage = message.get("id"), message.get("model"), message.get("usage")
+        self._id = identity if isinstance(identity, str) and identity else new_id()
+        if isinstance(model, str) and model:
+            self._model = model
+        self._usage = self._final = _usage(usage if isinstance(usage, dict) else {}, Usage())
+        return (MessageBegan(self._id, self._model, self._usage),)
+
+    def _start_block(self, position: int, seed: dict[str, Any]) -> Sequence[Chunk]:
+        kind = seed.get("type")
+        if not isinstance(kind, str) or position in self._open:
+            return ()
+        shown = _SHOWN.get(kind)
+        building = _Building(self._blocks, kind, seed)
+        self._open[position] = building
+        if shown is None:
+            return ()
+        self._blocks += 1
+        if shown == "tool_call":
+            seed["id"] = _string(seed, "id") or made_id()
+            return (BlockBegan(self._id, building.index, shown, call_id=seed["id"], name=_string(seed, "name")),)
+        began = BlockBegan(self._id, building.index, shown)
+        first = _string(seed, "text") or _string(seed, "thinking")
+        if not first:
+            return (began,)
+        building.parts.append(first)
+        delta = TextDelta if shown == "text" else ThinkingDelta
+        return (began, delta(self._id, building.index, first))
+
+    def _grow(self, event: _Event) -> Sequence[Chunk]:
+        building = self._open.get(event.index)
+        delta = event.delta
+        if building is None or delta is None:
+            return ()
+        if delta.text:
+            building.parts.append(delta.text)
+            return (TextDelta(self._id, building.index, delta.text),) if building.kind == "text" else ()
+        if delta.partial_json:
+            building.parts.append(delta.partial_json)
+            return (InputDelta(self._id, building.index, delta.partial_json),) if building.kind == "tool_use" else ()
+        if delta.thinking:
+            building.parts.append(delta.thinking)
+            return (ThinkingDelta(self._id, building.index, delta.thinking),) if building.kind == "thinking" else ()
+        if delta.signature:
+            building.signature += delta.signature
+        return ()
+
+    def _finish_block(self, position: int) -> Sequence[Chunk]:
+        building = self._open.pop(position, None)
+        if building is None:
+            return ()
+        if building.kind == "server_tool_use":
+            self._query = _query(building)
+        if building.kind not in _SHOWN:
+            return ()
+        block = self._block(building)
+        self._called = self._called or isinstance(block, ToolCall)
+        done = BlockDone(self._id, building.index, block, model=self._model, usage=self._usage)
+        if building.kind == "web_search_tool_result" and isinstance(block, Text):
+            return (TextDelta(self._id, building.index, block.text), done)
+        return (done,)
+
+    def _block(self, building: _Building) -> Block:
+        text = "".join(building.parts)
+        match building.kind:
+            case "thinking":
+                signature = building.signature or _string(building.seed, "signature")
+                return Thinking(text, signature=signature, origin="anthropic")
+            case "redacted_thinking":
+                return Thinking("", signature=_string(building.seed, "data"), origin="anthropic", redacted=True)
+            case "tool_use":
+                return _call(building.seed, text)
+            case "web_search_tool_result":
+                return Text(_search_summary(self._query, building.seed.get("content")))
+            case _:
+                return Text(text)
+
+    def _end(self) -> Sequence[Chunk]:
+        self.complete = True
+        stop = self._stop or ("tool_use" if self._called else "end_turn")
+        request_id = self._headers.get("request-id", "")
+        return (MessageDone(self._id, self._model, stop, self._final, request_id=request_id),)
+
+    def _failure(self, data: bytes) -> ProviderError:
+        from bobstay.providers.errors import classify
+
+        return classify(None, data, self._headers, "anthropic")
+
+
+_SHOWN: dict[str, Literal["text", "thinking", "tool_call"]] = {
+    "text": "text",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "tool_call",
+    "web_search_tool_result": "text",
+}
+
+
+def _decode_broken(data: bytes) -> _Event:
+    """Once more, forgivingly: broken UTF-8 is mended; what is still no event is a fault of the stream."""
+    try:
+        value = from_json(data)
+        return msgspec.convert(value, _Event)
+    except ValueError as error:
+        raise ProviderError(f"The model server sent an event that cannot be read: {error}", kind="protocol") from error
+
+
+def _usage(counts: dict[str, Any], before: Usage) -> Usage:
+    """What is not told stays as it was."""
+
+    def count(name: str, known: int) -> int:
+        value = counts.get(name)
+        return value if isinstance(value, int) and value >= 0 else known
+
+    return Usage(
+        input=count("input_tokens", before.input),
+        output=count("output_tokens", before.output),
+        cache_read=count("cache_read_input_tokens", before.cache_read),
+        cache_write=count("cache_creation_input_tokens", before.cache_write),
+    )
+
+
+def _call(seed: dict[str, Any], text: str) -> ToolCall:
+    identity, name = _string(seed, "id"), _string(seed, "name")
+    whole = seed.get("input")
+    if not text.strip() and isinstance(whole, dict):
+        # Some servers send the input in one piece, where the vendor's own has an empty object.
+        return ToolCall(identity, name, whole)
+    value, malformed = parse_input(text)
+    return ToolCall(identity, name, value, malformed=malformed)
+
+
+def _query(building: _Building) -> str:
+    value = _call(building.seed, "".join(building.parts)).input.get("query")
+    return value if isinstance(value, str) else ""
+
+
+def _search_summary(query: str, content: Any) -> str:
+    """A search the vendor ran, as text: that can be shown, logged and sent to any model later."""
+    title = f'Web search for "{query}"' if query else "Web search"
+    if isinstance(content, dict):
+        return f"{title} failed: {content.get('error_code', 'unknown reason')}"
+    results = content if isinstance(content, list) else []
+    lines = [
+        f"- {_string(result, 'title')}: {_string(result, 'url')}" for result in results if isinstance(result, dict)
+    ]
+    return "\n".join([f"{title}:", *(lines or ["(nothing found)"])])
+
+
+def _string(value: dict[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""

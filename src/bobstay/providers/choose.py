@@ -1,0 +1,200 @@
+"""Finds the provider for a model's name, and builds it with the keys at hand."""
+
+from msgspec import Struct
+
+from bobstay.providers.base import Provider
+from bobstay.providers.http import HttpClient
+
+PROVIDERS = (
+    "anthropic",
+    "openai",
+    "openai-chat",
+    "gemini",
+    "ollama",
+    "vllm",
+    "lmstudio",
+    "llamacpp",
+    "openrouter",
+    "demo",
+)
+
+_BEGINNINGS = (
+    ("claude", "anthropic"),
+    ("gpt-oss", "ollama"),
+    ("gpt", "openai"),
+    ("chatgpt", "openai"),
+    ("codex", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini", "gemini"),
+)
+
+
+class Local(Struct, frozen=True):
+    """A model server on the user's own machine, or wherever the variable says."""
+
+    variable: str
+    url: str
+    key: str = ""
+    """Variable of the key, which most such servers do without."""
+
+
+LOCAL = {
+    "ollama": Local("OLLAMA_HOST", "http://127.0.0.1:11434", "OLLAMA_API_KEY"),
+    "vllm": Local("VLLM_BASE_URL", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
+    "lmstudio": Local("LMSTUDIO_BASE_URL", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY"),
+    "llamacpp": Local("LLAMACPP_BASE_URL", "http://127.0.0.1:8080/v1", "LLAMACPP_API_KEY"),
+}
+
+
+class Keys(Struct, frozen=True):
+    """Keys and addresses by the name of their environment variable. Whoever makes it has read the environment."""
+
+    values: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    """Sent with every request, such as a gateway asks for."""
+
+    def get(self, *names: str) -> str:
+        """The first of these that is set."""
+        return next((value.strip() for name in names if (value := self.values.get(name, "")).strip()), "")
+
+
+class MissingKey(ValueError):  # noqa: N818 - what is wrong is in the name already
+    """A provider cannot be used without a key. The text says what to do."""
+
+    def __init__(self, provider: str, *variables: str) -> None:
+        wanted = " or ".join(variables)
+        super().__init__(
+            f"No key for {provider}: set {wanted} in the environment. "
+            "To try bobstay without any key, use the built-in offline model: --model demo"
+        )
+        self.provider = provider
+        self.variables = variables
+
+
+class UnknownModelError(ValueError):
+    """The name says nothing about who serves the model."""
+
+
+def parse_model(spec: str) -> tuple[str, str]:
+    """Split `provider/name`; for a bare name, find the provider by how it begins. Aliases are resolved.
+
+    Raises:
+        UnknownModelError: Neither says who serves it.
+    """
+    spec = spec.strip()
+    provider, slash, name = spec.partition("/")
+    if slash and provider in PROVIDERS and name:
+        return provider, _behind_alias(name) if provider == "anthropic" else name
+    if not slash:
+        if spec == "demo":
+            return "demo", "demo"
+        name = _behind_alias(spec)
+        lowered = name.lower()
+        for beginning, maker in _BEGINNINGS:
+            if lowered.startswith(beginning):
+                return maker, name
+    raise UnknownModelError(
+        f"Nothing is known about who serves the model {spec!r}. Write provider/model, "
+        f"where provider is one of {', '.join(PROVIDERS)}; for example ollama/{spec or 'qwen3'}."
+    )
+
+
+def build(provider: str, http: HttpClient, keys: Keys) -> Provider:
+    """Make the provider's adapter; no other is imported.
+
+    Raises:
+        MissingKey: It needs a key that is not there.
+        UnknownModelError: There is no provider of this name.
+    """
+    match provider:
+        case "anthropic":
+            return _anthropic(http, keys)
+        case "openai":
+            return _openai(http, keys)
+        case "gemini":
+            return _gemini(http, keys)
+        case "demo":
+            from bobstay.providers.demo import Demo
+
+            return Demo()
+        case "openai-chat" | "openrouter":
+            return _hosted_chat(provider, http, keys)
+        case _ if provider in LOCAL:
+            return _local(provider, http, keys)
+        case _:
+            raise UnknownModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
+
+
+def _behind_alias(name: str) -> str:
+    if name.startswith("claude") or not name.isalpha():
+        return name  # no alias looks like that: the catalogue need not be read
+    from bobstay.providers.catalogue import Catalogue
+
+    return Catalogue().aliases.get(name.lower(), name)
+
+
+def _anthropic(http: HttpClient, keys: Keys) -> Provider:
+    from bobstay.providers.anthropic import Anthropic
+
+    key, token = keys.get("ANTHROPIC_API_KEY"), keys.get("ANTHROPIC_AUTH_TOKEN")
+    if not key and not token:
+        raise MissingKey("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    url = keys.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    return Anthropic(http, base_url=url, api_key=key, auth_token=token, headers=keys.headers)
+
+
+def _openai(http: HttpClient, keys: Keys) -> Provider:
+    from bobstay.providers.responses import Responses
+
+    key = keys.get("OPENAI_API_KEY")
+    if not key:
+        raise MissingKey("openai", "OPENAI_API_KEY")
+    url = keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    return Responses(http, base_url=url, api_key=key, headers=keys.headers)
+
+
+def _gemini(http: HttpClient, keys: Keys) -> Provider:
+    from bobstay.providers.gemini import Gemini
+
+    key = keys.get("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    if not key:
+        raise MissingKey("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+    url = keys.get("GOOGLE_GEMINI_BASE_URL") or "https://generativelanguage.googleapis.com"
+    return Gemini(http, base_url=url, api_key=key)
+
+
+def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
+    from bobstay.providers.chat import Chat
+
+    variable = "OPENROUTER_API_KEY" if provider == "openrouter" else "OPENAI_API_KEY"
+    url = keys.get("OPENROUTER_BASE_URL") or "https://openrouter.ai/api/v1"
+    if provider == "openai-chat":
+        url = keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    key = keys.get(variable)
+    if not key and not (provider == "openai-chat" and keys.get("OPENAI_BASE_URL")):
+        # A base URL of one's own is somebody's own server, and many of those want no key.
+        raise MissingKey(provider, variable)
+    return Chat(http, base_url=url, api_key=key, headers=keys.headers, name=provider)
+
+
+def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
+    from bobstay.providers.chat import Chat
+
+    server = LOCAL[provider]
+    url = keys.get(server.variable) or server.url
+    return Chat(
+        http, base_url=local_url(provider, url), api_key=keys.get(server.key), headers=keys.headers, name=provider
+    )
+
+
+def local_url(provider: str, address: str) -> str:
+    """Complete what people write, such as `0.0.0.0:11434`, to a URL that can be asked."""
+    url = address if "://" in address else f"http://{address}"
+    url = url.rstrip("/").replace("//0.0.0.0", "//127.0.0.1")
+    if provider == "ollama":
+        if url.count(":") < 2:
+            url = f"{url}:11434"
+        return url if url.endswith("/v1") else f"{url}/v1"
+    return url

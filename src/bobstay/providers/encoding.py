@@ -1,0 +1,90 @@
+"""Turns messages into JSON once: a step of a long session encodes what is new and joins the rest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bobstay.model.message import Message
+
+BUDGET = 128 * 1024 * 1024
+"""Bytes of encoded messages kept; sub-agents share a provider, so more than one history may be in it."""
+
+
+class EncodedMessages:
+    """Remembers the bytes of each message, by identity: messages are frozen, and a history keeps them."""
+
+    def __init__(self, encode: Callable[[Message], bytes], budget: int = BUDGET) -> None:
+        self._encode = encode
+        self._budget = budget
+        self._size = 0
+        # The message is held too: its id could otherwise come to mean another one.
+        self._known: dict[int, tuple[Message, bytes]] = {}
+
+    def all(self, messages: tuple[Message, ...]) -> list[bytes]:
+        known = self._known
+        encoded: list[bytes] = []
+        for message in messages:
+            entry = known.get(id(message))
+            encoded.append(entry[1] if entry is not None else self._add(message))
+        if self._size > self._budget:
+            self._forget_others(messages)
+        return encoded
+
+    def _add(self, message: Message) -> bytes:
+        data = self._encode(message)
+        self._known[id(message)] = (message, data)
+        self._size += len(data)
+        return data
+
+    def _forget_others(self, messages: tuple[Message, ...]) -> None:
+        wanted = {id(message) for message in messages}
+        self._known = {key: entry for key, entry in self._known.items() if key in wanted}
+        self._size = sum(len(data) for _, data in self._known.values())
+
+
+class EncodedOnce:
+    """The same for a part of the request that is one object and seldom changes, such as the tools."""
+
+    def __init__(self, encode: Callable[[Any], bytes]) -> None:
+        self._encode = encode
+        self._value: Any = None
+        self._data = b""
+
+    def of(self, value: Any) -> bytes:
+        if value is not self._value and value != self._value:
+            self._data = self._encode(value)
+        self._value = value
+        return self._data
+
+
+def to_json(value: Any) -> bytes:
+    """Encode; text that is no proper Unicode (a file name, say) is mended rather than refused."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_mended(value))
+
+
+def from_json(data: bytes) -> Any:
+    """Decode; bytes that are no proper UTF-8 are mended rather than refused.
+
+    Raises:
+        ValueError: It is not JSON, or nested beyond reason.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except UnicodeDecodeError:
+        return msgspec.json.decode(data.decode("utf-8", "replace").encode())
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_mended(key): _mended(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mended(inner) for inner in value]
+    return value
