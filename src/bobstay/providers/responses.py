@@ -98,33 +98,25 @@ def _reasoning(request: Request) -> dict[str, str]:
 
 
 def items_of(message: Message) -> list[dict[str, Any]]:
-    """A message as input items. Neighbouring words and pictures share an item; calls and results have their own."""
+    """A message as input items: what a person says in a row shares one, all else has its own."""
     items: list[dict[str, Any]] = []
     said: list[dict[str, Any]] = []
     for block in message.blocks:
-        if isinstance(block, Text):
-            said.append({"type": "input_text" if message.role == "user" else "output_text", "text": block.text})
-            continue
-        if isinstance(block, Image):
-            if message.role == "user":
-                said.append(_image(block))
-            continue
-        item = _item(block)
-        if item is None:
-            continue
-        _flush(said, message.role, items)
-        items.append(item)
-    _flush(said, message.role, items)
+        if isinstance(block, Text) and message.role == "assistant":
+            items.append({"type": "message", "role": "assistant", "content": block.text})
+        elif isinstance(block, Text):
+            said.append({"type": "input_text", "text": block.text})
+        elif isinstance(block, Image):
+            said.append(_image(block))
+        elif (item := _item(block)) is not None:
+            items.append(item)
+    if said:
+        # Behind the results of calls, which must follow their calls.
+        items.append({"type": "message", "role": "user", "content": said})
     # Reasoning cut off before anything came of it is refused.
     while items and items[-1]["type"] == "reasoning":
         items.pop()
     return items
-
-
-def _flush(said: list[dict[str, Any]], role: str, items: list[dict[str, Any]]) -> None:
-    if said:
-        items.append({"type": "message", "role": role, "content": list(said)})
-        said.clear()
 
 
 def _item(block: Thinking | ToolCall | ToolReply) -> dict[str, Any] | None:
