@@ -1,4 +1,7 @@
-"""Writes the list of built-in tools from their classes, or with --check says whether it is up to date."""
+"""Writes the list of built-in tools from their classes, or with --check says whether it is up to date.
+
+Usage: make_schemas.py [--check] [FILE]
+"""
 
 import sys
 from pathlib import Path
@@ -13,14 +16,15 @@ TARGET = Path(builtin.__file__).with_name("schemas.json")
 
 
 def main(arguments: list[str]) -> int:
+    target = Path(next((word for word in arguments if not word.startswith("-")), TARGET))
     text = generated()
     if "--check" not in arguments:
-        TARGET.write_bytes(text)
-        print(f"wrote {TARGET}")
+        target.write_bytes(text)
+        print(f"wrote {target}")
         return 0
-    if TARGET.exists() and TARGET.read_bytes() == text:
+    if target.exists() and target.read_bytes() == text:
         return 0
-    print(f"{TARGET} is out of step with the tools: run python scripts/make_schemas.py", file=sys.stderr)
+    print(f"{target} is out of step with the tools: run python scripts/make_schemas.py", file=sys.stderr)
     return 1
 
 

@@ -63,10 +63,10 @@ def tool(
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
     """Make a tool of a function whose parameters all have types. Use it as `@tool` or `@tool(name=...)`.
 
-    The docstring, or `description`, tells the model what it does; `Annotated[int, "how many"]` explains a parameter; one
-    of type `Context` gets the call's context. A plain function runs in a thread, an async one in the event loop. Say
-    `read_only=True` only of a function that changes nothing and gives nothing away: it then runs without being asked
-    about, and beside other calls.
+    The docstring, or `description`, tells the model what it does; `Annotated[int, "how many"]` explains a parameter;
+    one of type `Context` gets the call's context. A plain function runs in a thread, an async one in the event loop.
+    Say `read_only=True` only of a function that changes nothing and gives nothing away: it then runs without being
+    asked about, and beside other calls.
 
     Raises:
         TypeError: the function cannot be described to a model.

@@ -46,7 +46,9 @@ class Shelf:
         self.warnings = warnings
         """What went wrong with tools that other packages brought, for people to read."""
         self._made = made
-        self._by_name = _resolution(entries)
+        self._exact = {alias: entry for entry in entries for alias in entry.aliases}
+        self._exact |= {entry.name: entry for entry in entries}
+        self._lowered = _lowered(entries)
 
     @classmethod
     def load(
@@ -104,7 +106,7 @@ class Shelf:
 
     def entry(self, name: str) -> Entry | None:
         """The row of the tool called `name`: by its name or an alias, exactly, or else whatever its case."""
-        return self._by_name.get(name) or self._by_name.get(name.lower())
+        return self._exact.get(name) or self._lowered.get(name.lower())
 
     def get(self, name: str) -> Tool[Any] | None:
         """The tool called `name`, imported now if this is its first use; None if no such tool is offered."""
@@ -184,16 +186,12 @@ def _with_schema(entry: Entry, schema: dict[str, Any] | None) -> Entry:
     return msgspec.structs.replace(entry, schema=schema)
 
 
-def _resolution(entries: tuple[Entry, ...]) -> dict[str, Entry]:
-    """Every word by which a tool may be called. Names come before aliases; a word in lower case must be unique."""
-    lowered: dict[str, Entry] = {}
+def _lowered(entries: tuple[Entry, ...]) -> dict[str, Entry]:
+    """Tools by name or alias in lower case, without words that would fit two of them."""
+    found: dict[str, Entry] = {}
     doubtful: set[str] = set()
     for entry in entries:
         for word in (entry.name, *entry.aliases):
-            if lowered.setdefault(word.lower(), entry) is not entry:
+            if found.setdefault(word.lower(), entry) is not entry:
                 doubtful.add(word.lower())
-    found = {word: entry for word, entry in lowered.items() if word not in doubtful}
-    for entry in entries:
-        found.update(dict.fromkeys(entry.aliases, entry))
-    found.update({entry.name: entry for entry in entries})
-    return found
+    return {word: entry for word, entry in found.items() if word not in doubtful}

@@ -1,0 +1,36 @@
+"""Adding or changing a built-in tool touches one file: nothing else in the source knows any tool by name."""
+
+import re
+from pathlib import Path
+
+import bobstay
+from bobstay.tools.shelf import builtin_entries
+
+SOURCE = Path(bobstay.__file__).parent
+
+KNOWN_ELSEWHERE = {
+    "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
+    "providers/demo": "the demo model calls tools by their names, as any model does",
+    "sessions/conformance.py": "sample data",
+}
+"""Where tools' names must be known, and why."""
+
+
+def test_no_file_outside_the_package_of_tools_names_a_tool() -> None:
+    """H1-3"""
+    names = {word for entry in builtin_entries() for word in (entry.name, *entry.aliases)}
+    allowed = ("tools/builtin/", *KNOWN_ELSEWHERE)
+    offenders = [
+        f"{path.relative_to(SOURCE)} names {name}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if not str(path.relative_to(SOURCE)).startswith(allowed)
+        for name in sorted(set(re.findall(r"""["'](\w+)["']""", path.read_text())) & names)
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_every_built_in_tool_has_a_file_of_its_own() -> None:
+    """H1-1"""
+    modules = [entry.module for entry in builtin_entries()]
+    assert len(set(modules)) == len(modules)
+    assert all(module.startswith("bobstay.tools.builtin.") for module in modules)
