@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Literal
 
 from msgspec.structs import replace
@@ -163,26 +164,23 @@ class Step:
         self.settlements.append(settlement)
         task = asyncio.ensure_future(self._settle(settlement))
         self._tasks.add(task)
-        task.add_done_callback(self._settled)
-
-    def _settled(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        self._box.wake()
+        task.add_done_callback(lambda done: self._settled(done, settlement))
 
     async def _settle(self, settlement: Settlement) -> None:
-        events = settlement.events()
-        try:
+        async with aclosing(settlement.events()) as events:
             async for event in events:
                 await self._box.commit(event)
-        except asyncio.CancelledError:
-            await events.aclose()
-            if not self.aborted:
-                raise
-            if settlement.done is None:
-                for event in settlement.interrupted():
-                    self._box.put(event)
         if settlement.ending == "interrupt":
             self._control.abort()
+
+    def _settled(self, task: "asyncio.Task[None]", settlement: Settlement) -> None:
+        """A call is over, by itself or cancelled, even before it began: it is answered in any case."""
+        self._tasks.discard(task)
+        settlement.ticket.leave()
+        if self.aborted and settlement.done is None:
+            for event in settlement.interrupted():
+                self._box.put(event)
+        self._box.wake()
 
     # ------------------------------------------------------------ the end
 

@@ -1,0 +1,140 @@
+"""However and whenever a turn is interrupted, every call is answered and the session goes on (F4, H2-7, H3-1)."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, TextDelta, ToolDone
+from bobstay.model.message import Text, ToolCall
+from tests.flow.world import Person, World
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.unit.engine.test_repair import illegalities
+
+Make = Callable[..., World]
+
+
+def three_tools(server: ModelServer, name: str) -> str:
+    return server.play(
+        name,
+        Step(
+            blocks=[
+                Say("Looking."),
+                Call("Read", {"file_path": "a.txt"}, f"{name}-1"),
+                Call("Bash", {"command": "echo hi > b"}, f"{name}-2"),
+            ]
+        ),
+        Step(blocks=[Call("Write", {"file_path": "c.txt", "content": "x"}, f"{name}-3")]),
+        Step(blocks=[Say("Done.")]),
+    )
+
+
+@pytest.mark.parametrize("point", range(0, 32, 2))
+async def test_an_interrupt_at_any_point_leaves_every_call_answered(
+    server: ModelServer, world: Make, point: int
+) -> None:
+    here = world(mode="bypassPermissions")
+    (here.work / "a.txt").write_text("one")
+    seen = 0
+
+    def pull_the_string(_: Event) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == point + 1:
+            here.driver.interrupt()
+
+    async with asyncio.timeout(30):
+        done = await here.run(three_tools(server, f"at{point}"), pull_the_string)
+    calls = {event.block.id for event in here.of(BlockDone) if isinstance(event.block, ToolCall)}
+    answers = [event.reply.call_id for event in here.of(ToolDone)]
+    assert sorted(answers) == sorted(calls)
+    if seen > point:
+        assert done.ending in ("interrupted_streaming", "interrupted_tools", "completed")
+    after = await here.run(server.play(f"after{point}", Step(blocks=[Say("alive")])))
+    assert after.text == "alive"
+    assert illegalities(here.driver.state.messages) == [] or here.driver.state.messages[-1].role == "assistant"
+
+
+async def test_what_the_model_had_said_so_far_is_kept(server: ModelServer, world: Make) -> None:
+    here = world()
+    gate = Gate()
+    prompt = server.play("cut", Step(blocks=[Say("first half"), Say("never")], chunk=100, gate=gate, gate_after=1))
+    half = server.play("half", Step(blocks=[Say("abcdef")], chunk=3, chunk_delay=0.2))
+    assert prompt
+
+    def stop(event: Event) -> None:
+        if isinstance(event, TextDelta):
+            here.driver.interrupt()
+
+    done = await here.run(half, stop)
+    assert done.ending == "interrupted_streaming"
+    partial = here.of(BlockDone)[-1]
+    assert partial.partial
+    assert partial.block == Text("abc")
+
+
+async def test_a_running_command_is_killed_and_answered(server: ModelServer, world: Make, tmp_path: Path) -> None:
+    here = world(allow=("Bash",))
+    mark = here.work / "late"
+    prompt = server.play("kill", Step(blocks=[Call("Bash", {"command": f"echo up; sleep 30; touch {mark}"}, "a")]))
+
+    def stop(event: Event) -> None:
+        if event.__class__.__name__ == "ToolProgress":
+            here.driver.interrupt()
+
+    async with asyncio.timeout(20):
+        done = await here.run(prompt, stop)
+    assert done.ending == "interrupted_tools"
+    answered = here.of(ToolDone)[0]
+    assert answered.interrupted
+    assert answered.reply.is_error
+    assert not mark.exists()
+
+
+async def test_an_open_question_is_withdrawn(server: ModelServer, world: Make) -> None:
+    person = Person(lambda _: Answer(True))
+    person.hold = asyncio.Event()
+    here = world(person=person)
+    prompt = server.play("ask", Step(blocks=[Call("Bash", {"command": "touch x"}, "a")]))
+
+    def stop(event: Event) -> None:
+        if isinstance(event, InteractionOpened):
+            asyncio.get_running_loop().call_soon(here.driver.interrupt)
+
+    async with asyncio.timeout(20):
+        done = await here.run(prompt, stop)
+    assert done.ending == "interrupted_tools"
+    assert [event.outcome for event in here.of(InteractionClosed)] == ["cancelled"]
+    assert not (here.work / "x").exists()
+
+
+async def test_a_refusal_that_interrupts_ends_the_turn(server: ModelServer, world: Make) -> None:
+    here = world(person=Person(lambda _: Answer(False, "stop it", interrupt=True)))
+    done = await here.run(
+        server.play("no", Step(blocks=[Call("Bash", {"command": "touch x"}, "a")]), Step(blocks=[Say("never")]))
+    )
+    assert done.ending == "interrupted_tools"
+    assert here.of(ToolDone)[0].reply.text == "stop it"
+    assert len(server.requests) == 1
+
+
+async def test_interrupting_an_idle_session_does_nothing(server: ModelServer, world: Make) -> None:
+    here = world()
+    assert not here.driver.interrupt()
+    assert (await here.run(server.play("idle", Step(blocks=[Say("ok")])))).text == "ok"
+
+
+async def test_a_face_that_stops_listening_leaves_nothing_running(server: ModelServer, world: Make) -> None:
+    here = world(allow=("Bash",))
+    prompt = server.play("leave", Step(blocks=[Call("Bash", {"command": "echo up; sleep 30"}, "a")]))
+    turn = here.driver.turn((Text(prompt),))
+    async with asyncio.timeout(20):
+        async for event in turn:
+            if event.__class__.__name__ == "ToolProgress":
+                break
+        await turn.aclose()
+    assert not here.driver.busy
+    assert not any(isinstance(event, RunDone) for event in here.events)

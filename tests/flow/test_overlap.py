@@ -1,0 +1,138 @@
+"""Tools start while the model still streams, and run side by side where they may (H2-5, H2-6, H2-7)."""
+
+import asyncio
+from collections.abc import Callable
+
+from bobstay.model.event import Event, MessageDone, ToolDone, ToolProgress
+from bobstay.tools.function import tool
+from tests.flow.world import World
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+
+Make = Callable[..., World]
+
+
+async def test_a_call_runs_before_the_message_that_made_it_ends(server: ModelServer, world: Make) -> None:
+    here = world()
+    (here.work / "a.txt").write_text("one")
+    gate = Gate()
+    step = Step(blocks=[Call("Read", {"file_path": "a.txt"}, "t1"), Say("more")], gate=gate, gate_after=1)
+
+    def open_when_read(event: Event) -> None:
+        if isinstance(event, ToolDone):
+            gate.open()
+
+    async with asyncio.timeout(20):
+        done = await here.run(server.play("overlap", step, Step(blocks=[Say("end")])), open_when_read)
+    assert done.text == "end"
+    order = [type(event) for event in here.of(ToolDone, MessageDone)]
+    assert order == [ToolDone, MessageDone, MessageDone]
+
+
+async def test_results_stand_in_the_order_of_the_calls(server: ModelServer, world: Make) -> None:
+    second_done = asyncio.Event()
+
+    @tool(read_only=True)
+    async def slow() -> str:
+        "Waits for the other."
+        await second_done.wait()
+        return "slow result"
+
+    @tool(read_only=True)
+    async def fast() -> str:
+        "Does not wait."
+        second_done.set()
+        return "fast result"
+
+    here = world(tools=(slow, fast))
+    prompt = server.play(
+        "order", Step(blocks=[Call("slow", {}, "a"), Call("fast", {}, "b")]), Step(blocks=[Say("end")])
+    )
+    async with asyncio.timeout(20):
+        await here.run(prompt)
+    assert [event.reply.call_id for event in here.of(ToolDone)] == ["b", "a"]
+    replies = server.requests[-1].body["messages"][-1]["content"]
+    assert [block["tool_use_id"] for block in replies if block["type"] == "tool_result"] == ["a", "b"]
+
+
+async def test_writers_run_one_after_the_other_in_order(server: ModelServer, world: Make) -> None:
+    running: list[str] = []
+    overlapped: list[list[str]] = []
+
+    @tool
+    async def write(name: str) -> str:
+        "States nothing, so it runs alone."
+        running.append(name)
+        overlapped.append(list(running))
+        await asyncio.sleep(0)
+        running.remove(name)
+        return name
+
+    here = world(tools=(write,), allow=("write",))
+    calls = [Call("write", {"name": name}, name) for name in "abc"]
+    await here.run(server.play("alone", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
+    assert overlapped == [["a"], ["b"], ["c"]]
+
+
+async def test_a_failing_call_leaves_its_neighbours_alone(server: ModelServer, world: Make) -> None:
+    @tool(read_only=True)
+    async def broken() -> str:
+        "Breaks."
+        raise RuntimeError("boom")
+
+    @tool(read_only=True)
+    async def fine() -> str:
+        "Works."
+        return "fine"
+
+    here = world(tools=(broken, fine))
+    prompt = server.play(
+        "fail", Step(blocks=[Call("broken", {}, "a"), Call("fine", {}, "b")]), Step(blocks=[Say("end")])
+    )
+    assert (await here.run(prompt)).ending == "completed"
+    by_id = {event.reply.call_id: event.reply for event in here.of(ToolDone)}
+    assert by_id["a"].is_error
+    assert "boom" in by_id["a"].text
+    assert by_id["b"].text == "fine"
+
+
+async def test_live_output_is_shown_while_a_command_runs(server: ModelServer, world: Make) -> None:
+    """H2-4"""
+    here = world(allow=("Bash",))
+    fifo = here.work / "go"
+    prompt = server.play(
+        "live",
+        Step(blocks=[Call("Bash", {"command": "mkfifo go; echo early; cat go"}, "a")]),
+        Step(blocks=[Say("end")]),
+    )
+
+    def release(event: Event) -> None:
+        if isinstance(event, ToolProgress) and "early" in event.text:
+            fifo.write_text("late\n")
+
+    async with asyncio.timeout(20):
+        await here.run(prompt, release)
+    assert "early" in "".join(event.text for event in here.of(ToolProgress))
+    assert "late" in here.of(ToolDone)[0].reply.text
+
+
+async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -> None:
+    running = 0
+    most = 0
+
+    @tool(read_only=True)
+    async def busy(number: int) -> str:
+        "Counts how many run."
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        running -= 1
+        return str(number)
+
+    here = world(tools=(busy,))
+    calls = [Call("busy", {"number": number}, f"c{number}") for number in range(25)]
+    await here.run(server.play("many", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
+    assert len(here.of(ToolDone)) == 25
+    assert most == 10
