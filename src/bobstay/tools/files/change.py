@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bobstay.tools.base import ToolError
+from bobstay.tools.files.content import visible, with_plain_newlines
+from bobstay.tools.files.lines import numbered
 from bobstay.tools.files.match import Matches, find, some_lines
 from bobstay.tools.files.merge import merged
 from bobstay.tools.files.nearest import nearest
 
+_AROUND = 3
+"""Lines shown before and after a place."""
 _NUMBERED = re.compile(r"[ ]*\d+\t")
 
 
@@ -52,8 +56,14 @@ def apply(text: str, replacements: Sequence[Replacement]) -> Changed:
 
 
 def place_of(text: str, replacements: Sequence[Replacement]) -> str:
-    """Where in `text` the first of `replacements` belongs, as a snippet; "" where it cannot be told."""
-    return nearest(text, replacements[0].old) if replacements else ""
+    """Where in `text` the first of `replacements` belongs, as a numbered snippet; "" where it cannot be told."""
+    old = replacements[0].old
+    spans = find(text, old).spans
+    if not spans:
+        return nearest(text, old)
+    first = max(spans[0].line - 1 - _AROUND, 0)
+    last = spans[0].line + with_plain_newlines(old).count("\n") + _AROUND
+    return numbered(visible(with_plain_newlines(text)).split("\n")[first:last], first + 1)
 
 
 def _require_place(text: str, replacement: Replacement, matches: Matches, which: str) -> None:

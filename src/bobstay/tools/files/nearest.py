@@ -13,16 +13,15 @@ _SHOWN = 12
 
 
 def nearest(text: str, wanted: str) -> str:
-    """The place of `text` most like `wanted` as a numbered snippet, or "" if nothing is like it."""
+    """The places of `text` most like `wanted`, two at most, as a numbered snippet; "" if nothing is like it."""
     lines = with_plain_newlines(text[: 4 << 20]).split("\n")[:_MOST_LINES]
     parts = with_plain_newlines(wanted).strip("\n").split("\n")[:_SHOWN]
-    at = _by_shared_lines(lines, parts)
-    if at is None:
-        at = _by_likeness(lines, parts)
-    if at is None:
-        return ""
-    first = max(at - 1, 0)
-    return numbered([visible(line) for line in lines[first : at + len(parts) + 1]], first + 1)
+    places = {_by_shared_lines(lines, parts), _by_likeness(lines, parts)} - {None}
+    snippets = []
+    for at in sorted(place for place in places if place is not None):
+        first = max(at - 1, 0)
+        snippets.append(numbered([visible(line) for line in lines[first : at + len(parts) + 1]], first + 1))
+    return "\n...\n".join(snippets)
 
 
 def _by_shared_lines(lines: list[str], parts: list[str]) -> int | None:
@@ -49,6 +48,8 @@ def _by_likeness(lines: list[str], parts: list[str]) -> int | None:
     best, place, compared = 0.6, None, 0
     for number, line in enumerate(lines):
         key = _key(line)[:_LONGEST]
+        if target in key:
+            return max(number - offset, 0)
         if not len(target) * 0.4 <= len(key) <= len(target) * 2.5:
             continue
         matcher.set_seq1(key)
