@@ -22,6 +22,8 @@ PATH_TOOLS = frozenset().union(*FAMILIES.values())
 ALIASES = {"Task": "Agent", "MultiEdit": "Edit", "NotebookRead": "Read", "LS": "Glob", "KillBash": "KillShell"}
 SUBJECTS = {"Agent": ("subagent_type", "type"), "Skill": ("skill", "command", "name"), "WebSearch": ("query",)}
 """The input field a rule's pattern is compared with, for tools that touch neither path, command nor host."""
+BEHAVIORS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
+"""The lists of a settings file, and the words of the wire."""
 LONGEST = 10_000
 
 
@@ -127,6 +129,11 @@ class Rule(Struct, frozen=True):
         if self.generous:
             return wildcard(self.tool, tool)
         return self.tool.startswith(f"mcp__{server}__") and wildcard(self.tool, tool)
+
+
+def check(text: str, behavior: str) -> None:
+    """Raise `BadRule` for a rule that means nothing in the list `allow`, `ask` or `deny`."""
+    Rule.parse(text, BEHAVIORS[behavior])
 
 
 def command_matches(pattern: str, text: str) -> bool:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bobstay.permissions.access import Verdict
-from bobstay.permissions.rule import BadRule, Rule
+from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 
-BEHAVIORS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
 DESTINATIONS = {"userSettings": "user", "projectSettings": "project", "localSettings": "local", "session": "session"}
 RULE_UPDATES = frozenset({"addRules", "replaceRules", "removeRules"})
 

@@ -11,8 +11,8 @@ import msgspec
 
 from bobstay.permissions.access import Verdict
 from bobstay.permissions.mode import problem
-from bobstay.permissions.rule import BadRule, Rule
-from bobstay.permissions.rulebook import BEHAVIORS, DESTINATIONS, RULE_UPDATES, rule_text
+from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
+from bobstay.permissions.rulebook import DESTINATIONS, RULE_UPDATES, rule_text
 
 Update: TypeAlias = dict[str, Any]
 

@@ -1,0 +1,106 @@
+"""The process environment, read once: all that bobstay takes from it, by its meaning."""
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, without_secrets
+from bobstay.config.paths import Paths
+
+OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+class Environment(Struct, frozen=True):
+    paths: Paths
+    keys: dict[str, str] = {}
+    """Keys and addresses of model providers, by variable name."""
+    search: dict[str, str] = {}
+    """The same for web search."""
+    headers: dict[str, str] = {}
+    """Extra headers for every model request, from `ANTHROPIC_CUSTOM_HEADERS` (`Name: value` lines)."""
+    proxies: dict[str, str] = {}
+    """`http`, `https`, `all` and `no`, as the usual variables give them; lower case wins."""
+    model: str = ""
+    entrypoint: str = ""
+    """Which program drives us: `sdk-py`, `sdk-ts`, ..."""
+    host_version: str = ""
+    reads_session_state: bool = False
+    emits_session_state: bool = False
+    file_checkpointing: bool = False
+    in_sandbox: bool = False
+    """The whole process stands in a sandbox already, so that root may bypass permissions."""
+    task_tools: bool = True
+    max_retries: int | None = None
+    max_output_tokens: int | None = None
+    bash_timeout_ms: int | None = None
+    bash_longest_ms: int | None = None
+    bash_output_length: int | None = None
+    background_wait_ms: int | None = None
+    api_timeout_ms: int | None = None
+    debug: bool = False
+    children: dict[str, str] = {}
+    """What child processes inherit: everything but secrets."""
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> "Environment":
+        """Read the environment of this process, or the one given."""
+        source = os.environ if environ is None else environ
+        return cls(
+            paths=Paths.read(source),
+            keys={name: source[name] for name in PROVIDER_VARIABLES if source.get(name)},
+            search={name: source[name] for name in SEARCH_VARIABLES if source.get(name)},
+            headers=_headers(source.get("ANTHROPIC_CUSTOM_HEADERS", "")),
+            proxies=_proxies(source),
+            model=source.get("BOBSTAY_MODEL") or source.get("ANTHROPIC_MODEL", ""),
+            entrypoint=source.get("CLAUDE_CODE_ENTRYPOINT", ""),
+            host_version=source.get("CLAUDE_AGENT_SDK_VERSION", ""),
+            reads_session_state=_switch(source, "CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+            emits_session_state=_switch(source, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+            file_checkpointing=_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
+            in_sandbox=_switch(source, "IS_SANDBOX"),
+            task_tools=_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
+            max_retries=_number(source, "CLAUDE_CODE_MAX_RETRIES"),
+            max_output_tokens=_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+            bash_timeout_ms=_number(source, "BASH_DEFAULT_TIMEOUT_MS"),
+            bash_longest_ms=_number(source, "BASH_MAX_TIMEOUT_MS"),
+            bash_output_length=_number(source, "BASH_MAX_OUTPUT_LENGTH"),
+            background_wait_ms=_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
+            api_timeout_ms=_number(source, "API_TIMEOUT_MS"),
+            debug=_switch(source, "BOBSTAY_DEBUG"),
+            children=without_secrets(source),
+        )
+
+    def child_environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """What a child process is given: what it inherits, then `extra`, which a person put into the settings."""
+        return {**self.children, **extra}
+
+
+def _switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+    value = source.get(name)
+    return default if value is None else value.strip().lower() not in OFF
+
+
+def _number(source: Mapping[str, str], name: str) -> int | None:
+    """A whole number, or None if there is none: a typing error must not stop the program."""
+    value = source.get(name, "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) <= 12 else None
+
+
+def _proxies(source: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for kind in ("http", "https", "all", "no"):
+        # An upper-case HTTP_PROXY may have come in as a request header where we run under CGI.
+        upper = "" if kind == "http" and "REQUEST_METHOD" in source else source.get(f"{kind.upper()}_PROXY", "")
+        if value := source.get(f"{kind}_proxy", "") or upper:
+            found[kind] = value
+    return found
+
+
+def _headers(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            found[name.strip()] = value.strip()
+    return found

@@ -1,0 +1,79 @@
+"""One set of settings out of many: scalars by strength, lists and hooks added up, restrictions kept from all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bobstay.config.settings import Permissions, Settings
+
+SCALARS = (
+    "model",
+    "max_turns",
+    "max_budget_usd",
+    "max_concurrent_tools",
+    "search",
+    "timeouts",
+    "bash",
+    "effort",
+    "language",
+    "append_system_prompt",
+    "compact_threshold",
+)
+MAPPINGS = ("env", "models", "sandbox", "mcp_servers", "extra")
+
+
+def merge(layers: Sequence[Settings]) -> Settings:
+    """Merge settings given strongest first. Trusted folders are no part of it: they are not inherited."""
+    values: dict[str, Any] = {name: _first(layers, name) for name in SCALARS}
+    for name in MAPPINGS:
+        values[name] = _deep([getattr(layer, name) for layer in layers])
+    fallback = next((layer.fallbacks for layer in layers if layer.fallbacks), None)
+    return Settings(
+        permissions=merge_permissions([layer.permissions for layer in layers]),
+        hooks=_concatenated([layer.hooks for layer in layers]),
+        fallback_models=fallback,
+        **values,
+    )
+
+
+def merge_permissions(layers: Sequence[Permissions]) -> Permissions:
+    return Permissions(
+        allow=_added(layers, "allow"),
+        ask=_added(layers, "ask"),
+        deny=_added(layers, "deny"),
+        default_mode=_first(layers, "default_mode"),
+        additional_directories=_added(layers, "additional_directories"),
+        disable_bypass_permissions_mode=_first(layers, "disable_bypass_permissions_mode"),
+    )
+
+
+def _first(layers: Sequence[Any], name: str) -> Any:
+    return next((value for layer in layers if (value := getattr(layer, name)) is not None), None)
+
+
+def _added(layers: Sequence[Any], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for layer in layers for value in getattr(layer, name)))
+
+
+def _deep(mappings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Later mappings fill what stronger ones leave open, at every depth."""
+    merged: dict[str, Any] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            if name not in merged:
+                merged[name] = value
+            elif isinstance(merged[name], dict) and isinstance(value, dict):
+                merged[name] = _deep([merged[name], value])
+    return merged
+
+
+def _concatenated(mappings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Hooks of all sources run: the lists of each event are joined."""
+    merged: dict[str, Any] = {}
+    for mapping in mappings:
+        for event, matchers in mapping.items():
+            present = merged.get(event)
+            if isinstance(present, list) and isinstance(matchers, list):
+                merged[event] = [*present, *matchers]
+            elif present is None:
+                merged[event] = matchers
+    return merged

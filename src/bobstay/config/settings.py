@@ -1,0 +1,92 @@
+"""What settings files may say, as types; keys we have no use for are kept and tolerated."""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+ModeName: TypeAlias = Literal["default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
+
+
+class Permissions(Struct, frozen=True, rename="camel", omit_defaults=True):
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    default_mode: ModeName | None = None
+    additional_directories: tuple[str, ...] = ()
+    disable_bypass_permissions_mode: Literal["disable"] | None = None
+
+
+class Timeouts(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Seconds."""
+
+    first_event: float | None = None
+    """From sending a request to the first thing the model says."""
+    between_events: float | None = None
+
+
+class Bash(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Seconds, and characters of output shown to the model."""
+
+    timeout: float | None = None
+    longest_timeout: float | None = None
+    background_after: float | None = None
+    output_length: int | None = None
+
+
+class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
+    kind: Literal["searxng", "brave", "tavily"] | None = None
+    url: str | None = None
+    key_variable: str | None = None
+    """Name of the environment variable that holds the key; the key itself does not belong into a file."""
+
+
+class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    permissions: Permissions = Permissions()
+    model: str | None = None
+    fallback_model: str | tuple[str, ...] | None = None
+    fallback_models: tuple[str, ...] | None = None
+    env: dict[str, str | int | float | bool] = {}
+    """Variables for child processes."""
+    hooks: dict[str, Any] = {}
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    max_concurrent_tools: int | None = None
+    models: dict[str, dict[str, Any]] = {}
+    """Additions to the model catalogue, by model name."""
+    search: Search | None = None
+    timeouts: Timeouts | None = None
+    bash: Bash | None = None
+    sandbox: dict[str, Any] = {}
+    mcp_servers: dict[str, Any] = {}
+    trusted_folders: tuple[str, ...] = ()
+    effort: str | None = field(default=None, name="effortLevel")
+    language: str | None = None
+    append_system_prompt: str | None = None
+    compact_threshold: float | None = None
+    """Share of the context window at which old talk is summarised."""
+    extra: dict[str, Any] = field(default={}, name=" extra")
+    """Keys of the file that are none of the above. No file can write this name."""
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """The fallback models, in order, whichever key they were written under."""
+        if self.fallback_models is not None:
+            return self.fallback_models
+        if isinstance(self.fallback_model, str):
+            return tuple(name.strip() for name in self.fallback_model.split(",") if name.strip())
+        return self.fallback_model or ()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """`env` as the strings a process takes."""
+        return {name: _variable(value) for name, value in self.env.items()}
+
+
+KNOWN = frozenset(info.encode_name for info in msgspec.structs.fields(Settings))
+
+
+def _variable(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

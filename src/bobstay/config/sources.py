@@ -1,0 +1,255 @@
+"""Finds, reads and merges the settings files, strongest first; nothing broken is passed over in silence."""
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.config.merge import merge
+from bobstay.config.paths import Paths, local_settings, project_settings
+from bobstay.config.settings import KNOWN, Permissions, Settings
+
+Source: TypeAlias = Literal["managed", "cli", "local", "project", "user"]
+
+LARGEST = 1 << 20
+OPTIONAL = ("local", "project", "user")
+RuleCheck: TypeAlias = Callable[[str, str], None]
+"""Given a rule's text and list (`allow`, `ask`, `deny`), raises `ValueError` for one that means nothing."""
+
+
+class BrokenSettings(Exception):  # noqa: N818 - it names a thing, not an event
+    """A settings file that cannot be used. The text names the place and what was expected there."""
+
+    def __init__(self, file: str, what: str, place: tuple[int, int] | None = None) -> None:
+        self.file = file
+        self.line, self.column = place or (0, 0)
+        where = f"{file}:{self.line}:{self.column}" if place else file
+        super().__init__(f"{where}: {what}")
+
+
+class RuleText(Struct, frozen=True):
+    """A permission rule as it was written."""
+
+    text: str
+    verdict: Literal["allow", "ask", "deny"]
+    source: Source
+    file: str
+
+
+class Layer(Struct, frozen=True):
+    source: Source
+    file: str
+    settings: Settings
+
+
+class Loaded(Struct, frozen=True):
+    settings: Settings
+    """All sources merged."""
+    rules: tuple[RuleText, ...] = ()
+    """Permission rules of all sources, strongest source first."""
+    layers: tuple[Layer, ...] = ()
+    """What each file contributed, strongest first."""
+    trusted: bool = False
+    untrusted_notice: str = ""
+    """What of this folder's settings was left out because nobody trusted it yet; for a person."""
+
+
+def load(
+    cwd: str,
+    paths: Paths,
+    *,
+    settings: str | None = None,
+    setting_sources: tuple[str, ...] | None = None,
+    trust: bool = False,
+    check_rule: RuleCheck | None = None,
+) -> Loaded:
+    """Read all settings that apply in `cwd`.
+
+    Args:
+        cwd: The session's directory.
+        paths: Where the user's and the managed files are.
+        settings: What `--settings` said: a path, or JSON text.
+        setting_sources: Which of user, project and local to read; None for all, () for none of them.
+        trust: Take this folder as trusted, whatever the user's settings say.
+        check_rule: Looks at each permission rule while its file is still known.
+
+    Raises:
+        BrokenSettings: A file is there and cannot be used.
+    """
+    wanted = OPTIONAL if setting_sources is None else setting_sources
+    user = _layers("user", paths.user_settings) if "user" in wanted else []
+    seen = {os.path.realpath(layer.file) for layer in user}
+    layers = _layers("managed", (paths.managed,))
+    if settings is not None:
+        layers.append(_command_line(settings, cwd))
+    folder = [
+        *(_layers("local", local_settings(cwd)) if "local" in wanted else []),
+        *(_layers("project", project_settings(cwd)) if "project" in wanted else []),
+    ]
+    # In the home directory the project's files are the user's own: they count once.
+    folder = [layer for layer in folder if os.path.realpath(layer.file) not in seen]
+    trusted = trust or _is_trusted(cwd, layers, user, paths)
+    notice = ""
+    if folder and not trusted:
+        notice = _notice(folder, cwd, paths)
+        folder = [Layer(layer.source, layer.file, _only_restrictions(layer.settings)) for layer in folder]
+    layers = [*layers, *folder, *user]
+    return Loaded(
+        merge([layer.settings for layer in layers]),
+        _rules(layers, check_rule),
+        tuple(layers),
+        trusted,
+        notice,
+    )
+
+
+def read_file(file: str) -> Settings | None:
+    """The settings in a file; None if there is no such file. Raises `BrokenSettings`."""
+    data = _bytes(file)
+    return None if data is None else decode(data, file)
+
+
+def decode(data: bytes, file: str) -> Settings:
+    """Settings from JSON text; `file` is what an error calls it."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        return Settings()
+    try:
+        raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        found = msgspec.json.decode(data, type=Settings)
+        extra = {name: msgspec.json.decode(value) for name, value in raw.items() if name not in KNOWN}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explained(error, data, file) from error
+    return msgspec.structs.replace(found, extra=extra)
+
+
+def _bytes(file: str) -> bytes | None:
+    try:
+        # Not blocking: a pipe in the place of a file must not hang the start.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BrokenSettings(file, f"the settings file cannot be read: {error.strerror}") from error
+    with open(descriptor, "rb") as opened:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise BrokenSettings(file, f"expected a settings file, but this is {kind}")
+        data = opened.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BrokenSettings(file, "the settings file is larger than 1 MiB")
+    return data
+
+
+def _explained(error: Exception, data: bytes, file: str) -> BrokenSettings:
+    from bobstay.config import position
+
+    text = str(error)
+    if isinstance(error, msgspec.ValidationError):
+        what, _, path = text.partition(" - at `")
+        path = path.rstrip("`")
+        named = path.removeprefix("$.").removeprefix("$")
+        what = f"{named}: {_lowered(what)}" if named else f"the file must hold a JSON object: {_lowered(what)}"
+        return BrokenSettings(file, what, position.of_path(data, path or "$"))
+    what, _, offset = text.rpartition(" (byte ")
+    if what and offset.rstrip(")").isdigit():
+        return BrokenSettings(file, f"not valid JSON: {what}", position.of_offset(data, int(offset.rstrip(")"))))
+    if isinstance(error, UnicodeDecodeError):
+        return BrokenSettings(file, "not valid UTF-8", position.of_offset(data, error.start))
+    return BrokenSettings(file, f"not valid JSON: {text}", position.of_offset(data, len(data)))
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _layers(source: Source, files: tuple[str, ...]) -> list[Layer]:
+    found = ((file, read_file(file)) for file in files)
+    return [Layer(source, file, settings) for file, settings in found if settings is not None]
+
+
+def _command_line(text: str, cwd: str) -> Layer:
+    if text.lstrip().startswith("{"):
+        return Layer("cli", "--settings", decode(text.encode("utf-8", "surrogatepass"), "--settings"))
+    file = os.path.join(cwd, os.path.expanduser(text))
+    found = read_file(file)
+    if found is None:
+        raise BrokenSettings(file, "there is no such file (given with --settings)")
+    return Layer("cli", file, found)
+
+
+def _rules(layers: list[Layer], check: RuleCheck | None) -> tuple[RuleText, ...]:
+    found: list[RuleText] = []
+    lists: tuple[Literal["allow", "ask", "deny"], ...] = ("allow", "ask", "deny")
+    for layer in layers:
+        for verdict in lists:
+            for index, text in enumerate(getattr(layer.settings.permissions, verdict)):
+                if check is not None:
+                    _check(check, text, verdict, layer, index)
+                found.append(RuleText(text, verdict, layer.source, layer.file))
+    return tuple(found)
+
+
+def _check(check: RuleCheck, text: str, verdict: str, layer: Layer, index: int) -> None:
+    try:
+        check(text, verdict)
+    except ValueError as error:
+        from bobstay.config import position
+
+        data = _bytes(layer.file) if layer.file != "--settings" else None
+        place = position.of_path(data, f"$.permissions.{verdict}[{index}]") if data else None
+        raise BrokenSettings(layer.file, f"permissions.{verdict}[{index}]: {error}", place) from error
+
+
+def _is_trusted(cwd: str, layers: list[Layer], user: list[Layer], paths: Paths) -> bool:
+    """Only files outside the folder can vouch for it."""
+    vouching = [layer.settings for layer in (*layers, *user) if layer.source in ("managed", "user")]
+    if not user:
+        vouching += [settings for file in paths.user_settings if (settings := _vouching(file)) is not None]
+    folder = os.path.realpath(cwd)
+    home = paths.home
+    for settings in vouching:
+        for trusted in settings.trusted_folders:
+            spelled = home + trusted[1:] if trusted == "~" or trusted.startswith("~/") else trusted
+            if os.path.isabs(spelled) and os.path.realpath(spelled) == folder:
+                return True
+    return False
+
+
+def _vouching(file: str) -> Settings | None:
+    """User settings that were not asked for still say what is trusted; broken ones say nothing."""
+    try:
+        return read_file(file)
+    except BrokenSettings:
+        return None
+
+
+def _only_restrictions(settings: Settings) -> Settings:
+    return Settings(permissions=Permissions(ask=settings.permissions.ask, deny=settings.permissions.deny))
+
+
+def _notice(folder: list[Layer], cwd: str, paths: Paths) -> str:
+    left_out: list[str] = []
+    for layer in folder:
+        names = _permissive(layer.settings)
+        if names:
+            left_out.append(f"{os.path.relpath(layer.file, cwd)} ({', '.join(names)})")
+    if not left_out:
+        return ""
+    return (
+        f"This folder is not trusted, so part of its settings was left out: {'; '.join(left_out)}. "
+        f"To use them, start with --trust, or add {os.path.realpath(cwd)} "
+        f"to trustedFolders in {paths.user_settings[0]}."
+    )
+
+
+def _permissive(settings: Settings) -> list[str]:
+    """The keys that were set and do more than forbid."""
+    said: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, extra={}))
+    permissions = said.pop("permissions", {})
+    kept = [f"permissions.{name}" for name in permissions if name not in ("ask", "deny")]
+    return [*kept, *said, *settings.extra]
