@@ -163,8 +163,9 @@ def _failed(replies: Replies) -> bool:
 
 
 def _refused(replies: Replies) -> bool:
-    """Not run at all, as opposed to run and failed: the words of a failing test name its file."""
-    return _failed(replies) and "greet" not in "".join(reply.text for reply in replies)
+    """Not run at all, as opposed to run and failed: a program that ran has left an exit code or a traceback."""
+    text = "".join(reply.text for reply in replies)
+    return _failed(replies) and "Exit code" not in text and "Traceback" not in text
 
 
 def _why(replies: Replies) -> str:
