@@ -1,8 +1,8 @@
 """What all ways of printing share: a session as they see it, and one prompt taken to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 from bobstay.assembly.session import Session
 from bobstay.model.event import Event, RunDone
@@ -11,8 +11,6 @@ from bobstay.printer.stop import Stop
 from bobstay.wire.encode import Encoder
 from bobstay.wire.frames import Facts
 from bobstay.wire.results import VERDICTS
-
-T = TypeVar("T")
 
 PATIENCE = 5.0
 """Seconds an interrupted turn is given to end."""
@@ -44,25 +42,23 @@ def encoder_for(session: Session, *, partial: bool = False, replay: bool = False
 
 
 async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop) -> int:
-    """Work on one prompt and all it queues; return the exit code of the last turn."""
-    done = await stoppable(_turns(session, blocks, face.show), session, stop)
-    face.finish()
-    return 1 if done is None or VERDICTS[done.ending].is_error else 0
+    """Work on one prompt and all it queues; return the exit code of the last turn.
 
-
-async def stoppable(work: Coroutine[Any, Any, T], session: Session, stop: Stop) -> T:
-    """Do `work`; when a signal asks to stop, interrupt the session and let the work come to its end, if it does."""
-    running = asyncio.ensure_future(work)
+    When a signal asks to stop, the session is interrupted and the turn comes to its own end.
+    """
+    running = asyncio.ensure_future(_turns(session, blocks, face.show))
     asked = asyncio.ensure_future(stop.asked())
     try:
         await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             await session.interrupt()
-            return await asyncio.wait_for(running, PATIENCE)
-        return running.result()
+            await asyncio.wait((running,), timeout=PATIENCE)
+        done = running.result() if running.done() else None
     finally:
         asked.cancel()
         running.cancel()
+    face.finish()
+    return 1 if done is None or VERDICTS[done.ending].is_error else 0
 
 
 async def _turns(session: Session, blocks: tuple[Block, ...], show: Callable[[Event], None]) -> RunDone | None:

@@ -67,7 +67,7 @@ class Requests:
         except RefusedRequestError as refusal:
             self._send(failure(request_id, str(refusal), refusal.code))
             return
-        beside = {"pending_permission_requests": []} if subtype == "initialize" else {}
+        beside: Frame = {"pending_permission_requests": []} if subtype == "initialize" else {}
         self._send(success(request_id, response, **beside))
         if subtype == "set_permission_mode":
             for told in self._encoder.mode(self._session.mode):

@@ -7,7 +7,7 @@ from bobstay.assembly.session import Session
 from bobstay.config.options import Options
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
-from bobstay.printer.face import Face, encoder_for, run_once, stoppable
+from bobstay.printer.face import Face, encoder_for, run_once
 from bobstay.printer.stop import Stop
 from bobstay.wire.stdio import BadLineError, HostGoneError, Output
 
@@ -38,8 +38,7 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
     try:
         _warn(session)
         code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
-        if not stop.code:
-            await stoppable(session.drain(options.background_wait), session, stop)
+        await stop.or_done(session.drain(options.background_wait))
         return code
     finally:
         await session.close()

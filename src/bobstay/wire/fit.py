@@ -36,18 +36,16 @@ def shrunk(frame: Frame, limit: int = LINE_LIMIT) -> Frame:
         rest = _length({**result, "tool_use_result": None})
         room = max(limit - rest, _NEVER_BELOW)
         if _length(display) > room:
-            result["tool_use_result"] = _shrink(display, room)
+            note = f"[left out: {_length(display)} characters do not fit into one line]"
+            result["tool_use_result"] = _shrink(display, room) or {"truncated": True, "note": note}
     if _length(result) <= limit:
         return result
-    smaller = _shrink(result, limit)
-    return (
-        smaller
-        if isinstance(smaller, dict) and _length(smaller) <= limit
-        else {**_sketch(result, _Budget(limit // 2)), "truncated": True}
-    )
+    smaller: Frame | None = _shrink(result, limit)
+    return smaller or {**_sketch(result, _Budget(limit // 2)), "truncated": True}
 
 
 def _shrink(value: Any, limit: int) -> Any:
+    """A smaller copy of the same shape, or None where cutting strings and lists is not enough."""
     value = _without_images(value)
     for _ in range(8):
         length = _length(value)
@@ -55,7 +53,7 @@ def _shrink(value: Any, limit: int) -> Any:
             return value
         level = _level(value, length - limit)
         value = _cut_strings(value, level) if level is not None else _cut_lists(value)
-    return {"truncated": True, "note": f"left out: {_length(value)} characters do not fit into one line"}
+    return None
 
 
 def _level(value: Any, excess: int) -> int | None:
