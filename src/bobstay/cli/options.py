@@ -70,7 +70,7 @@ def _check_formats(options: Options) -> None:
         (options.system_prompt, options.system_prompt_file),
         (options.append_system_prompt, options.append_system_prompt_file),
     ):
-        if text is not None and path is not None:
+        if text and path is not None:
             raise UsageError("Error: a system prompt can be given as text or as a file, not both.")
 
 
