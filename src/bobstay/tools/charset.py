@@ -23,8 +23,8 @@ def read_text(data: bytes, content_type: str = "") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3:
-            return data.decode("utf-8", "replace")  # cut in the middle of a character
+        if error.reason == "unexpected end of data":  # cut in the middle of a character
+            return data.decode("utf-8", "replace")
         return data.decode("cp1252", "replace")
 
 

@@ -60,6 +60,8 @@ def tokens(source: str) -> Iterator[Piece]:
         name = _NAME.match(source, opened + 1 + closing)
         assert name is not None, "a tag begins where _OPEN matches"
         tag_end = _tag_end(source, name.end(), dead)
+        if tag_end == end:
+            return  # a tag that never ends is none
         tag = Tag(name[0].lower(), closing, source[name.end() : min(tag_end, name.end() + _TAG_LIMIT)])
         position = tag_end + 1
         if tag.name in _SKIPPED and not closing and not (tag.name in _SELF_CLOSING and tag.inside.endswith("/")):
