@@ -150,6 +150,8 @@ def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(stag
     )
     assert messages.index([use("c1")]) < messages.index([result("c1")])
     assert messages.index([use("c2")]) < messages.index([result("c2")])
+    first, second = [line for line in stage.lines() if line.get("message", {}).get("id") == "m1"]
+    assert second["parentUuid"] == first["uuid"]
     replies = [line for line in stage.lines() if "toolUseResult" in line]
     assert all(line["parentUuid"] == line["sourceToolAssistantUUID"] for line in replies)
     assert replies[0]["toolUseResult"] == {"stdout": "ok"}
@@ -236,6 +238,20 @@ def test_what_a_crash_kept_from_the_transcript_is_caught_up(stage: Stage) -> Non
         Path(stage.projection.path).write_bytes(whole[:size])
         stage.reopen()
         assert stage.messages() == ["go", [text("one")], "on", [text("two")]]
+
+
+def test_a_message_that_never_ended_is_written_once_when_the_session_is_taken_up(stage: Stage) -> None:
+    """F3: the process died while the model spoke."""
+    stage.happen(Prompted(new_id(), (Text("go"),)), BlockDone("m1", 0, Text("half")))
+    stage.log.close()
+    stage.log, branch, _ = stage.store.open(stage.session_id)
+    stage.projection = stage.project(stage.session_id)
+    stage.projection.resume(branch)
+    assert stage.messages() == ["go", [text("half")]]
+    before = stage.lines()
+    stage.reopen()
+    stage.happen(Noted("x"))
+    assert stage.lines() == before
 
 
 def test_a_long_transcript_is_not_written_twice(stage: Stage) -> None:

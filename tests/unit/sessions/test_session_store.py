@@ -94,6 +94,15 @@ def test_a_directory_is_known_by_all_its_spellings(tmp_path: Path) -> None:
         assert [summary.id for summary in store.list(spelling)] == ["by-path", "by-link"]
 
 
+def test_a_directory_that_is_gone_is_known_through_links_above_it(tmp_path: Path) -> None:
+    """F2"""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    store = Store(str(tmp_path / "sessions"))
+    talk(store, "gone", str(tmp_path / "link" / "gone"))
+    assert [summary.id for summary in store.list(str(tmp_path / "real" / "gone"))] == ["gone"]
+
+
 def test_a_link_that_is_gone_is_still_known_by_its_spelling(tmp_path: Path) -> None:
     """F2"""
     store = Store(str(tmp_path / "sessions"))
