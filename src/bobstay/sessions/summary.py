@@ -98,12 +98,12 @@ def _first_prompt(entries: list[Envelope]) -> str:
     return ""
 
 
-_PROMPT_PIECE = re.compile(rb'"type":"prompted".*?"type":"text","text":("(?:[^"\\]|\\.)*)', re.DOTALL)
+_PROMPT_PIECE = rb'(?s)"type":"prompted".*?"type":"text","text":("(?:[^"\\]|\\.)*)'
 
 
 def _prompt_in_piece(piece: bytes) -> str:
     """Find the words of a prompt in the beginning of its line: one with a picture is longer than we read."""
-    found = _PROMPT_PIECE.search(piece)
+    found = re.search(_PROMPT_PIECE, piece)
     if found is None:
         return ""
     try:
