@@ -10,6 +10,7 @@ Without /proc only the leader's process group is known.
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -113,11 +114,15 @@ def become_reaper() -> None:
 
 def carries(pid: int, mark: str) -> bool:
     """Tell whether a process has `mark` among the marks in its environment."""
-    return bool(mark) and mark.encode() in marks_of(pid).split(b"/")
+    return bool(mark) and mark.encode() in marks_of(pid, patient=True).split(b"/")
 
 
-def marks_of(pid: int) -> bytes:
-    for entry in _bytes(f"/proc/{pid}/environ").split(b"\0"):
+def marks_of(pid: int, *, patient: bool = False) -> bytes:
+    """The marks in a process's environment, joined by `/`.
+
+    A process has no environment for a moment while it becomes another program: the `patient` look again then.
+    """
+    for entry in (_settled_environment(pid) if patient else _bytes(f"/proc/{pid}/environ")).split(b"\0"):
         if entry.startswith(MARK.encode() + b"="):
             return entry.partition(b"=")[2]
     return b""
@@ -158,7 +163,7 @@ def reap(pid: int) -> None:
 
 
 @cache
-def _become_reaper(pid: int) -> None:
+def _become_reaper(_pid: int) -> None:
     """Once for each process: a fork does not inherit it."""
     import ctypes
 
@@ -196,6 +201,16 @@ def _children_of_this_process() -> list[int] | None:
     except OSError:
         return [process.pid for process in _all_processes() if process.parent == os.getpid()]
     return found
+
+
+def _settled_environment(pid: int) -> bytes:
+    for _ in range(4):
+        found = _bytes(f"/proc/{pid}/environ")
+        fields = b"" if found else _bytes(f"/proc/{pid}/stat").rpartition(b")")[2]
+        if found or not fields or fields.split()[0] == b"Z" or fields.split()[48] != b"0":
+            return found
+        time.sleep(0.0005)
+    return b""
 
 
 def _all_processes() -> Iterator[Process]:

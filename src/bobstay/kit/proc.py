@@ -44,13 +44,12 @@ class Child:
         Raises:
             OSError: it could not be started.
         """
-        become_reaper()
         self._loop = asyncio.get_running_loop()
         self._receive = receive
         self._pipes: dict[int, int] = {}
         self.ended: asyncio.Future[int] = self._loop.create_future()
         """Its exit code, or minus the signal that ended it, once what it had written was received."""
-        readers, writers = zip(os.pipe(), os.pipe(), strict=True)
+        readers, writers = _two_pipes()
         try:
             self._popen = subprocess.Popen(
                 command,
@@ -69,6 +68,7 @@ class Child:
         finally:
             for writer in writers:
                 os.close(writer)
+        become_reaper()  # after the start, which need not wait for it: the kernel tells running children too
         self.pid = self._popen.pid
         self.family = Family(self.pid, mark, frozenset(_pipe_names(readers)))
         for number, reader in enumerate(readers, start=1):
@@ -183,6 +183,18 @@ def find_program(name: str, path: str) -> str:
         if directory.startswith("/") and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
     return ""
+
+
+def _two_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+    """The reading and the writing ends of two new pipes."""
+    first_reader, first_writer = os.pipe()
+    try:
+        second_reader, second_writer = os.pipe()
+    except OSError:
+        os.close(first_reader)
+        os.close(first_writer)
+        raise
+    return (first_reader, second_reader), (first_writer, second_writer)
 
 
 def _noticed(loop: asyncio.AbstractEventLoop, handle: int, call: Callable[[], None]) -> None:

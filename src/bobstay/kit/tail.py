@@ -51,7 +51,7 @@ class Ends:
                 return text
             return join_ends(text, text, limit, f"{len(text) - limit:,} characters", where())
         first, last = readable(bytes(self.head)), readable(bytes(self.tail))
-        return join_ends(first, last, limit, "much", where())
+        return join_ends(first, last, limit, f"about {self.total - limit:,} bytes", where())
 
 
 class Capture(Ends):

@@ -8,6 +8,8 @@ of starting a process, is lost at the second fork, and is bound to a thread: thi
 import os
 import subprocess
 
+from bobstay.kit.family import MARK
+
 _SCRIPT = """
 read -r _ && exit 0
 tries=0
@@ -24,40 +26,34 @@ while [ $tries -lt 60 ]; do
   tries=$((tries + 1))
 done
 """
-_running: dict[int, tuple[str, int]] = {}
+_marks: dict[int, str] = {}
+_held: dict[int, int] = {}
 
 
-def mark_of_this_process(inherited: str = "") -> str:
-    """The mark that everything started by this process shall carry; starts the watchdog at the first call.
-
-    `inherited` is the mark of whoever started us, which the watchdog carries itself.
-    """
-    if os.getpid() not in _running:
-        _running.clear()  # after a fork the parent's watchdog is not ours
-        _running[os.getpid()] = _start(inherited)
-    return _running[os.getpid()][0]
+def mark_of_this_process() -> str:
+    """The mark that everything started by this process shall carry in its environment."""
+    return _marks.setdefault(os.getpid(), os.urandom(8).hex())
 
 
-def _start(inherited: str) -> tuple[str, int]:
-    from bobstay.kit.family import MARK
-
-    mark = os.urandom(8).hex()
+def guard(inherited: str = "") -> None:
+    """Have a watchdog from now on. It carries the mark of whoever started us, if there is one, but not ours."""
+    if os.getpid() in _held:
+        return
+    _held.clear()  # after a fork the parent's watchdog is not ours
     waiting, held = os.pipe()
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"} | ({MARK: inherited} if inherited else {})
+    _held[os.getpid()] = held
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "bobstay-watchdog", mark],
+            ["/bin/sh", "-c", _SCRIPT, "bobstay-watchdog", mark_of_this_process()],
             stdin=waiting,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env=environment,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"} | ({MARK: inherited} if inherited else {}),
             start_new_session=True,
         )
         process.returncode = 0  # nobody waits for it: it lives as long as we do
     except OSError:
-        os.close(held)
-        held = -1
+        os.close(held)  # then there is none; what we start still ends with each call and each session
     finally:
         os.close(waiting)
-    return mark, held

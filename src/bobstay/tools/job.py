@@ -21,11 +21,11 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Job:
     """One command: run in the foreground, in the background, or first the one and then the other."""
 
-    def __init__(self, command: str, description: str, output: Capture) -> None:
+    def __init__(self, command: str, description: str, spill: Path) -> None:
         self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
         self.command = command
         self.description = description
-        self.output = output
+        self.output = Capture(spill / f"{self.id}.output")
         """Both streams in the order they came; stdout and stderr alone are kept only for display."""
         self.streams = {1: Ends(16_384, 16_384), 2: Ends(16_384, 16_384)}
         self.status: Status = "running"
@@ -65,7 +65,10 @@ class Run:
         self._told = b""
 
     def start(self, cwd: Path, environment: dict[str, str], mark: str, timeout: float | None) -> None:
-        self._reader, writer = os.pipe()
+        try:
+            self._reader, writer = os.pipe()
+        except OSError as error:
+            raise ToolError(f"The command could not be started: {error}") from None
         high = out_of_the_way(writer)
         try:
             self.child = Child(
@@ -76,12 +79,9 @@ class Run:
                 mark=mark,
                 keep=(high,),
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ToolError) as error:
             os.close(self._reader)
             raise ToolError(f"The command could not be started: {error}") from None
-        except ToolError:
-            os.close(self._reader)
-            raise
         finally:
             os.close(high)
         os.set_blocking(self._reader, False)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bobstay.kit.family import MARK, sweep
-from bobstay.kit.tail import Capture
-from bobstay.kit.watchdog import mark_of_this_process
+from bobstay.kit.watchdog import guard, mark_of_this_process
 from bobstay.tools.base import ToolError
 from bobstay.tools.job import Job, Run, Status
 from bobstay.tools.live import Live
@@ -30,7 +29,10 @@ class Shells:
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
         self.on_finished: Callable[[Job], None] | None = None
-        """Told of each background job that ends by itself or by its timeout, not of those killed on request."""
+        """Told of each background job that ends by itself or by its timeout.
+
+        Not of those killed on request, nor of what a foreground command left behind: nobody waits for these.
+        """
         self._running: dict[Job, Run] = {}
         self._started = 0
 
@@ -50,15 +52,15 @@ class Shells:
         Raises:
             ToolError: there is no shell, or it does not start.
         """
-        job = Job(command, description, Capture(spill / "command.output"))
-        job.output.path = spill / f"{job.id}.output"
+        job = Job(command, description, spill)
         self._started += 1
         inherited = environment.get(MARK, "")
-        mark = f"{mark_of_this_process(inherited)}:{self.session_id}:{self._started}"
+        mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"
         settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
         settled[MARK] = f"{inherited}/{mark}" if inherited else mark
         run = Run(job, Live(report) if report else None, self.grace, self._forget)
         run.start(cwd, settled, mark, timeout)
+        guard(inherited)
         self._running[job] = run
         return job
 
@@ -126,5 +128,6 @@ class Shells:
 
     def _forget(self, job: Job) -> None:
         self._running.pop(job, None)
-        if job.background and job.status != "killed" and self.on_finished is not None:
+        awaited = job.background and not job.left_behind and job.status != "killed"
+        if awaited and self.on_finished is not None:
             self.on_finished(job)

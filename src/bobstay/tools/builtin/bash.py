@@ -168,8 +168,9 @@ def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
     if not job.cwd:
         shells.cwd = start if note else shells.cwd
         return str(start) if note else ""
-    shells.cwd = Path(job.cwd)
-    return job.cwd if note or job.cwd != os.path.realpath(start) else ""
+    same = job.cwd == os.path.realpath(start)
+    shells.cwd = start if same else Path(job.cwd)
+    return str(shells.cwd) if note or not same else ""
 
 
 def _verdict(job: Job) -> list[str]:
