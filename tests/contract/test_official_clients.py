@@ -5,18 +5,19 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anthropic
+import msgspec
 import openai
 import pytest
-from tests.modelserver import Call, Counts, ModelServer, Say, Step, Think
 
 from bobstay.model.event import BlockBegan, BlockDone, InputDelta, MessageBegan, MessageDone, TextDelta, ThinkingDelta
-from bobstay.model.message import Message, Text, Thinking, ToolCall, Usage
+from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.chat import Chat
 from bobstay.providers.gemini import Gemini
 from bobstay.providers.http import HttpClient
 from bobstay.providers.responses import Responses
+from tests.modelserver import Call, Counts, ModelServer, Say, Step, Think
 
 FULL = Step(
     blocks=[Think("Hm, a file."), Say("I read it."), Call("Read", {"file_path": "a.py"}, id="call_1")],
@@ -201,6 +202,21 @@ def test_the_google_client_knows_the_errors(google: Any, name: str, code: int) -
     with pytest.raises(_genai().errors.ClientError) as failed:
         google.models.generate_content(model="gemini-2.5-flash", contents=f"SCN:{name}")
     assert failed.value.code == code
+
+
+def test_the_google_types_accept_what_we_send() -> None:
+    types = _genai().types
+    calls = Message("assistant", (Thinking("hm", "c2ln", "gemini"), ToolCall("a", "Read", {"x": 1}, signature="c2ln")))
+    reply = Message("user", (ToolReply("a", (Text("ok"), Image("image/png", "aWJt"))),))
+    asked = msgspec.structs.replace(_request("go"), messages=(*_request("go").messages, calls, reply), thinking=2048)
+    body = msgspec.json.decode(Gemini(HttpClient(), base_url="http://127.0.0.1:1", api_key="").body(asked))
+    for content in body["contents"]:
+        types.Content.model_validate(content)
+    types.Content.model_validate(body["systemInstruction"])
+    types.Tool.model_validate(body["tools"][0])
+    types.GenerationConfig.model_validate(body["generationConfig"])
+    with pytest.raises(ValueError, match="extra"):
+        types.Content.model_validate({"parts": [{"txt": "a wrong name is noticed"}]})
 
 
 # ---------------------------------------------------------------- ours

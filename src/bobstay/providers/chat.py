@@ -11,7 +11,9 @@ from bobstay.providers.exchange import accept, agent
 from bobstay.providers.http import HttpClient, Reply
 
 _LONGEST_ID = 40
-_OF_OPENAI = ("openai", "openai-chat", "azure")
+_OPTIONAL = ("stream_options", "prompt_cache_key", "reasoning_effort", "max_completion_tokens", "max_tokens")
+"""What we can do without, or say otherwise, when a server does not know it."""
+_NOT_KNOWN = ("unsupported", "unrecognized", "unknown", "not supported", "not permitted", "unexpected", "extra ")
 _ERROR_LIMIT = 256 * 1024
 
 
@@ -32,9 +34,10 @@ class Chat:
         if api_key:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._headers |= {key.lower(): value for key, value in (headers or {}).items()}
-        self._messages = EncodedMessages(lambda message: b",".join(map(to_json, messages_of(message, name))))
-        self._with_usage = True
-        """Until a server says it does not know the option that asks for token counts."""
+        self._dialect = dialect_of(name, base_url)
+        self._messages = EncodedMessages(lambda message: b",".join(map(to_json, messages_of(message, self._dialect))))
+        self._left_out: frozenset[str] = frozenset()
+        """Settings the server has said it does not know."""
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         reply = await self._ask(request)
@@ -62,30 +65,46 @@ class Chat:
         await self._http.close()
 
     async def _ask(self, request: Request) -> Reply:
-        reply = await self._http.post(self._url, self._headers, self.body(request))
-        if reply.status not in (400, 422) or not self._with_usage:
-            return reply
-        refusal = await reply.read(_ERROR_LIMIT)
-        if b"stream_options" in refusal:
-            self._with_usage = False
-            return await self._http.post(self._url, self._headers, self.body(request))
-        from bobstay.providers.errors import classify
+        """Ask; where the server complains of a setting it does not know, ask again without, and remember."""
+        while True:
+            reply = await self._http.post(self._url, self._headers, self.body(request))
+            if reply.status not in (400, 422):
+                return reply
+            refusal = await reply.read(_ERROR_LIMIT)
+            unknown = _unknown_setting(refusal, settings_of(request, self._dialect, self._left_out))
+            if unknown is None or unknown in self._left_out:
+                from bobstay.providers.errors import classify
 
-        raise classify(reply.status, refusal, reply.headers, self.name)
+                raise classify(reply.status, refusal, reply.headers, self.name)
+            self._left_out |= {unknown}
 
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
-        settings = to_json(settings_of(request, self.name, with_usage=self._with_usage))
+        settings = to_json(settings_of(request, self._dialect, self._left_out))
         messages = [*map(to_json, system_of(request)), *self._messages.all(request.messages)]
         return b'%b,"messages":[%b]}' % (settings[:-1], b",".join(filter(None, messages)))
 
 
-def settings_of(request: Request, name: str, *, with_usage: bool) -> dict[str, Any]:
+def dialect_of(name: str, base_url: str) -> str:
+    """Whose habits to follow: a server is known by its address, and else by the name it was given."""
+    if ".openai.com" in base_url or ".azure.com" in base_url:
+        return "openai"
+    if ".mistral.ai" in base_url:
+        return "mistral"
+    return "local" if name == "openai-chat" else name
+
+
+def settings_of(request: Request, dialect: str, left_out: frozenset[str] = frozenset()) -> dict[str, Any]:
     """All of the request's body but its `messages`."""
-    settings: dict[str, Any] = {"model": request.model, "stream": True}
-    if with_usage:
-        settings["stream_options"] = {"include_usage": True}
-    settings["max_completion_tokens" if name in _OF_OPENAI else "max_tokens"] = request.max_tokens
+    limit = "max_completion_tokens" if dialect == "openai" else "max_tokens"
+    if limit in left_out:
+        limit = "max_tokens" if dialect == "openai" else "max_completion_tokens"
+    settings: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        limit: request.max_tokens,
+    }
     if request.tools:
         settings["tools"] = [
             {
@@ -95,13 +114,22 @@ def settings_of(request: Request, name: str, *, with_usage: bool) -> dict[str, A
             for tool in request.tools
         ]
     if request.effort is not None:
-        if name == "openrouter":
+        if dialect == "openrouter":
             settings["reasoning"] = {"effort": request.effort}
         else:
             settings["reasoning_effort"] = request.effort
-    if request.session_id and name in _OF_OPENAI:
+    if request.session_id and dialect == "openai":
         settings["prompt_cache_key"] = request.session_id
-    return settings
+    return {key: value for key, value in settings.items() if key not in left_out}
+
+
+def _unknown_setting(refusal: bytes, sent: dict[str, Any]) -> str | None:
+    """Which of our optional settings an error complains of, if that is what it does."""
+    text = refusal.decode("utf-8", "replace").lower()
+    named = [key for key in _OPTIONAL if key in sent and key in text]
+    if named == ["stream_options"] or any(word in text for word in _NOT_KNOWN):
+        return next(iter(named), None)
+    return None
 
 
 def system_of(request: Request) -> list[dict[str, Any]]:
@@ -109,17 +137,17 @@ def system_of(request: Request) -> list[dict[str, Any]]:
     return [{"role": "system", "content": text}] if text else []
 
 
-def messages_of(message: Message, name: str = "") -> list[dict[str, Any]]:
+def messages_of(message: Message, dialect: str = "") -> list[dict[str, Any]]:
     """A message as this format has it: results are messages of their own, before what the person says."""
     if message.role == "assistant":
-        return _assistant(message, name)
+        return _assistant(message, dialect)
     messages: list[dict[str, Any]] = []
     pictures: list[Image] = []
     said: list[Text | Image] = []
     for block in message.blocks:
         if isinstance(block, ToolReply):
             found = [part for part in block.content if isinstance(part, Image)]
-            messages.append({"role": "tool", "tool_call_id": _id(block.call_id, name), "content": _result(block)})
+            messages.append({"role": "tool", "tool_call_id": _id(block.call_id, dialect), "content": _result(block)})
             pictures += found
         elif isinstance(block, Text | Image):
             said.append(block)
@@ -131,11 +159,11 @@ def messages_of(message: Message, name: str = "") -> list[dict[str, Any]]:
     return messages
 
 
-def _assistant(message: Message, name: str) -> list[dict[str, Any]]:
+def _assistant(message: Message, dialect: str) -> list[dict[str, Any]]:
     text = "\n\n".join(block.text for block in message.blocks if isinstance(block, Text))
     calls = [
         {
-            "id": _id(block.id, name),
+            "id": _id(block.id, dialect),
             "type": "function",
             "function": {
                 "name": block.name,
@@ -172,13 +200,13 @@ def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
     ]
 
 
-def _id(call_id: str, name: str) -> str:
+def _id(call_id: str, dialect: str) -> str:
     """The id of a call as the server takes it; ids of other vendors may be too long, and Mistral wants nine letters."""
-    if name != "mistral" and len(call_id) <= _LONGEST_ID:
+    if dialect != "mistral" and len(call_id) <= _LONGEST_ID:
         return call_id
-    if name == "mistral" and len(call_id) == 9 and call_id.isalnum():
+    if dialect == "mistral" and len(call_id) == 9 and call_id.isalnum():
         return call_id
     from hashlib import sha256
 
     digest = sha256(call_id.encode()).hexdigest()
-    return digest[:9] if name == "mistral" else digest[:32]
+    return digest[:9] if dialect == "mistral" else digest[:32]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bobstay.model.event import BlockBegan, BlockDone, MessageDone, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.chat import Chat, messages_of, settings_of
+from bobstay.providers.chat import Chat, dialect_of, messages_of, settings_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.http import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
@@ -32,15 +32,20 @@ def request(**changes: Any) -> Request:
 
 
 @pytest.mark.parametrize(
-    ("name", "word"), [("openai", "max_completion_tokens"), ("ollama", "max_tokens"), ("openrouter", "max_tokens")]
+    ("name", "url", "word"),
+    [
+        ("openai-chat", "https://api.openai.com/v1", "max_completion_tokens"),
+        ("openai-chat", "http://127.0.0.1:8080/v1", "max_tokens"),
+        ("ollama", "http://127.0.0.1:11434/v1", "max_tokens"),
+    ],
 )
-def test_the_limit_of_output_has_the_name_the_server_knows(name: str, word: str) -> None:
-    assert settings_of(request(), name, with_usage=True)[word] == 32_000
+def test_the_limit_of_output_has_the_name_the_server_knows(name: str, url: str, word: str) -> None:
+    assert settings_of(request(), dialect_of(name, url))[word] == 32_000
 
 
 def test_effort_is_said_the_way_the_server_understands() -> None:
-    assert settings_of(request(effort="low"), "openrouter", with_usage=True)["reasoning"] == {"effort": "low"}
-    assert settings_of(request(effort="low"), "openai", with_usage=True)["reasoning_effort"] == "low"
+    assert settings_of(request(effort="low"), "openrouter")["reasoning"] == {"effort": "low"}
+    assert settings_of(request(effort="low"), "openai")["reasoning_effort"] == "low"
 
 
 def test_messages_are_put_the_way_this_format_has_them() -> None:
@@ -334,16 +339,34 @@ async def test_without_a_key_none_is_sent(server: ModelServer, provider: Chat) -
     assert "authorization" not in server.requests[0].headers
 
 
-async def test_a_server_that_cannot_count_is_asked_again_without_counting(server: ModelServer, provider: Chat) -> None:
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("stream_options", "Unrecognized request argument supplied: stream_options"),
+        ("stream_options", "stream_options: what is that?"),
+        ("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        ("reasoning_effort", "body.reasoning_effort: Extra inputs are not permitted"),
+    ],
+)
+async def test_a_setting_the_server_does_not_know_is_left_out_from_then_on(
+    server: ModelServer, provider: Chat, setting: str, complaint: str
+) -> None:
     def picky(body: Any) -> Step:
-        if "stream_options" in body:
-            return Step(status=400, message="Unrecognized request argument supplied: stream_options")
-        return Step(blocks=[Say("Hello.")])
+        return Step(status=400, message=complaint) if setting in body else Step(blocks=[Say("Hello.")])
 
     server.play("picky", picky)
-    assert stop_of(await collect(provider, "SCN:picky")) == "end_turn"
-    assert stop_of(await collect(provider, "SCN:picky")) == "end_turn"
-    assert ["stream_options" in asked.body for asked in server.requests] == [True, False, False]
+    asked = msgspec.structs.replace(asking("SCN:picky"), effort="low")
+    for _ in range(2):
+        assert stop_of([chunk async for chunk in provider.stream(asked)]) == "end_turn"
+    assert [setting in asked.body for asked in server.requests] == [True, False, False]
+
+
+async def test_any_other_complaint_is_not_argued_with(server: ModelServer, provider: Chat) -> None:
+    server.play("large", Step(status=400, message="max_tokens is too large: 32000"))
+    with pytest.raises(ProviderError) as failed:
+        await collect(provider, "SCN:large")
+    assert failed.value.kind == "invalid_request"
+    assert len(server.requests) == 1
 
 
 async def test_two_calls_run_ahead_of_the_end(server: ModelServer, provider: Chat) -> None:
