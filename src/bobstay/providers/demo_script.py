@@ -176,7 +176,7 @@ def _why(replies: Replies) -> str:
 
 def _paths(listing: str) -> list[str]:
     """The lines of a file listing that are paths; notes about it are not."""
-    lines = (line.strip() for line in listing.splitlines())
+    lines = (line.strip() for line in listing.splitlines() if "/.git/" not in line)
     return [
         line for line in lines if line and not line.startswith(("(", "[", "No ")) and "." in line.rsplit("/", 1)[-1]
     ]

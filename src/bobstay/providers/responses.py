@@ -9,9 +9,10 @@ from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, Too
 from bobstay.providers.base import Chunk, Request
 from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent, broken_off
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http import HttpClient, Reply
 from bobstay.providers.responses_stream import ORIGIN, Reader
 
+_ERROR_LIMIT = 256 * 1024
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
 """How the names of models begin that refuse to be asked about reasoning."""
 
@@ -27,9 +28,12 @@ class Responses:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
         self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message))))
+        self._plain_items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message, reasons=False))))
+        self._without_reasoning: set[str] = set()
+        """Models that have refused to hear of reasoning, or to take back some that is in the history."""
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._http.post(self._url, self._headers, self.body(request))
+        reply = await self._ask(request)
         try:
             await accept(reply, self.name)
             reader = Reader(request.model, reply.headers)
@@ -48,11 +52,29 @@ class Responses:
 
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
-        items = b",".join(item for item in self._items.all(request.messages) if item)
-        return b'%b,"input":[%b]}' % (to_json(settings_of(request))[:-1], items)
+        reasons = self._reasons(request.model)
+        items = (self._items if reasons else self._plain_items).all(request.messages)
+        settings = to_json(settings_of(request, reasons=reasons))
+        return b'%b,"input":[%b]}' % (settings[:-1], b",".join(filter(None, items)))
+
+    async def _ask(self, request: Request) -> Reply:
+        """Ask; where it is the reasoning that is refused, ask again without, and remember."""
+        reply = await self._http.post(self._url, self._headers, self.body(request))
+        if reply.status != 400 or not self._reasons(request.model):
+            return reply
+        refusal = await reply.read(_ERROR_LIMIT)
+        if b"encrypted" in refusal or b"reasoning" in refusal:
+            self._without_reasoning.add(request.model)
+            return await self._http.post(self._url, self._headers, self.body(request))
+        from bobstay.providers.errors import classify
+
+        raise classify(reply.status, refusal, reply.headers, self.name)
+
+    def _reasons(self, model: str) -> bool:
+        return model not in self._without_reasoning and not model.startswith(_WITHOUT_REASONING)
 
 
-def settings_of(request: Request) -> dict[str, Any]:
+def settings_of(request: Request, *, reasons: bool = True) -> dict[str, Any]:
     """All of the request's body but its `input`."""
     settings: dict[str, Any] = {
         "model": request.model,
@@ -78,7 +100,7 @@ def settings_of(request: Request) -> dict[str, Any]:
     if tools:
         settings["tools"] = tools
         settings["parallel_tool_calls"] = True
-    if not request.model.startswith(_WITHOUT_REASONING):
+    if reasons:
         settings["include"] = ["reasoning.encrypted_content"]
         reasoning = _reasoning(request)
         if reasoning:
@@ -97,7 +119,7 @@ def _reasoning(request: Request) -> dict[str, str]:
     return reasoning
 
 
-def items_of(message: Message) -> list[dict[str, Any]]:
+def items_of(message: Message, *, reasons: bool = True) -> list[dict[str, Any]]:
     """A message as input items: what a person says in a row shares one, all else has its own."""
     items: list[dict[str, Any]] = []
     said: list[dict[str, Any]] = []
@@ -108,7 +130,7 @@ def items_of(message: Message) -> list[dict[str, Any]]:
             said.append({"type": "input_text", "text": block.text})
         elif isinstance(block, Image):
             said.append(_image(block))
-        elif (item := _item(block)) is not None:
+        elif (item := _item(block)) is not None and (reasons or item["type"] != "reasoning"):
             items.append(item)
     if said:
         # Behind the results of calls, which must follow their calls.

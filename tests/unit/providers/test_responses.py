@@ -49,9 +49,11 @@ def test_the_settings_keep_nothing_at_the_vendor_and_ask_for_the_reasoning_back(
 
 
 def test_a_model_that_does_not_reason_is_not_asked_about_it() -> None:
-    settings = settings_of(request(model="gpt-4.1", effort="high", thinking="adaptive"))
-    assert "include" not in settings
-    assert "reasoning" not in settings
+    provider = Responses(HttpClient(), base_url="http://127.0.0.1:1/v1", api_key="")
+    body = msgspec.json.decode(provider.body(request(model="gpt-4.1", effort="high", thinking="adaptive")))
+    assert "include" not in body
+    assert "reasoning" not in body
+    assert all(item["type"] != "reasoning" for item in body["input"])
 
 
 @pytest.mark.parametrize(("budget", "effort"), [(1024, "low"), (10_000, "medium"), (30_000, "high")])
@@ -263,3 +265,18 @@ async def test_the_request_carries_key_and_headers_of_the_settings(server: Model
     assert asked.body["input"] == [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "SCN:hello"}]}
     ]
+
+
+async def test_reasoning_that_is_refused_is_left_out_from_then_on(server: ModelServer, provider: Responses) -> None:
+    def picky(body: Any) -> Step:
+        if any(item["type"] == "reasoning" for item in body["input"]) or "include" in body:
+            return Step(status=400, error_type="invalid_encrypted_content", message="The encrypted content is invalid.")
+        return Step(blocks=[Say("Hello.")])
+
+    server.play("picky", picky)
+    history = (Message("user", (Text("SCN:picky"),)), *HISTORY[1:])
+    server.scenarios["picky"] *= 2
+    for _ in range(2):
+        chunks = [chunk async for chunk in provider.stream(request(messages=history))]
+        assert isinstance(chunks[-1], MessageDone)
+    assert ["include" in asked.body for asked in server.requests] == [True, False, False]
