@@ -83,11 +83,6 @@ def _ascii_host(host: str) -> str:
     return name
 
 
-def is_local_name(host: str) -> bool:
-    """Whether the name itself says "this machine"."""
-    return host == "localhost" or host.endswith((".localhost", ".localdomain"))
-
-
 def is_odd_number(host: str) -> bool:
     """Whether `host` is a number dressed up as a name: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
     last = host.rpartition(".")[2]

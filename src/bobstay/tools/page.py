@@ -13,7 +13,8 @@ import httptools
 from msgspec import Struct
 
 from bobstay.permissions.access import Decision, Verdict
-from bobstay.tools.address import BadUrlError, Target, is_local_name, is_odd_number, is_public, parse_url
+from bobstay.permissions.web import address
+from bobstay.tools.address import BadUrlError, Target, is_odd_number, is_public, parse_url
 from bobstay.version import __version__
 
 Rule: TypeAlias = Callable[[str], Decision]
@@ -115,12 +116,13 @@ async def reachable(target: Target, rule: Rule) -> list[str]:
         FetchError: the host is unknown, or is where only a rule that names it may lead.
     """
     addresses = await addresses_of(target)
-    private = [address for address in addresses if not is_public(address)]
-    if (private or is_odd_number(target.host)) and _means_itself(target.host, private) and _named(rule, target.url):
+    private = [number for number in addresses if not is_public(number)]
+    # A private name (localhost, wiki.corp, 10.0.0.1) is nobody else's; one of the open internet may point anywhere.
+    if not address(target.url).public and _named(rule, target.url):
         return addresses
     if is_odd_number(target.host):
         raise FetchError(f"{target.host} is a number dressed up as a host name. Write the address in full.")
-    if not all(_named(rule, target.at(address)) for address in private):
+    if not all(_named(rule, target.at(number)) for number in private):
         raise FetchError(
             f"{target.host} is at {private[0]}, an address of this machine or a private network. That is fetched "
             f"only if a permission rule names it, such as WebFetch(domain:{private[0]})."
@@ -145,11 +147,6 @@ async def addresses_of(target: Target) -> list[str]:
 def _named(rule: Rule, url: str) -> bool:
     decision = rule(url)
     return decision.verdict is Verdict.ALLOW and decision.reason_type == "rule"
-
-
-def _means_itself(host: str, addresses: list[str]) -> bool:
-    """Whether a rule that names `host` thereby names its addresses: a name of the open internet may point anywhere."""
-    return is_local_name(host) or is_odd_number(host) or addresses == [host]
 
 
 async def request(
@@ -196,10 +193,10 @@ async def _connection(
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     context = ssl.create_default_context() if target.scheme == "https" else None
     trouble: OSError | None = None
-    for address in addresses:
+    for number in addresses:
         try:
             reader, writer = await asyncio.open_connection(
-                address, target.port, ssl=context, server_hostname=target.host if context else None
+                number, target.port, ssl=context, server_hostname=target.host if context else None
             )
         except ssl.SSLCertVerificationError as error:
             raise FetchError(f"The certificate of {target.host} is not valid: {error.verify_message}.") from None

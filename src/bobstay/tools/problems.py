@@ -36,8 +36,10 @@ class BadInput(ValueError):  # noqa: N818 - it names the thing, as the engine sa
     """The input of a call does not fit its tool. The text is for the model."""
 
 
-def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any]) -> A:  # noqa: A002 - the wire's word
+def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any], *, from_model: bool = False) -> A:
     """Make `args_type` of `input`, taking "5" for 5, "true" for true and JSON text for what it stands for.
+
+    An input straight `from_model` may not fill in fields it was not told of, such as the answers of a person.
 
     Raises:
         BadInput: listing all problems, and how the call should look.
@@ -48,6 +50,8 @@ def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any]) -> 
         return args_type(value=input)
     try:
         loosened = _loosened(input, schema)
+        if from_model and schema.get("additionalProperties") is False and loosened.keys() - schema["properties"].keys():
+            raise msgspec.ValidationError("a field that is not in the schema")
         return msgspec.convert(loosened, args_type, strict=False)
     except msgspec.ValidationError as error:
         found = _first(_faults(loosened, schema, ""), _SHOWN + 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bobstay.tools.address import BadUrlError, is_local_name, is_odd_number, is_public, parse_url
+from bobstay.tools.address import BadUrlError, is_odd_number, is_public, parse_url
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,3 @@ def test_numbers_dressed_up_as_names_are_odd(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "example.com", "::1", "1.example", "0x7f.example"])
 def test_plain_hosts_are_not_odd(host: str) -> None:
     assert not is_odd_number(host)
-
-
-def test_names_of_this_machine_are_known() -> None:
-    assert is_local_name("localhost")
-    assert is_local_name("app.localhost")
-    assert not is_local_name("notlocalhost")

@@ -55,6 +55,12 @@ def test_the_model_is_not_told_of_the_field_for_answers() -> None:
     assert list(schema_of(AskUserQuestionArgs)["properties"]) == ["questions"]
 
 
+def test_a_model_cannot_answer_in_the_name_of_the_person() -> None:
+    forged = {"questions": [COLOUR], "answers": {"Which colour?": "Blue"}}
+    with pytest.raises(BadInput, match="answers is not a field"):
+        parse(AskUserQuestionArgs, forged, schema_of(AskUserQuestionArgs), from_model=True)
+
+
 def test_a_host_may_send_back_more_than_we_know(tmp_path: Path) -> None:
     assert parsed(annotations={"a": 1}, metadata={"source": "x"}).metadata == {"source": "x"}
 

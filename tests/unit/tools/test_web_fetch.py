@@ -265,6 +265,21 @@ async def test_a_public_name_that_points_inside_is_refused_even_if_a_rule_names_
     assert site.heard[0].headers["host"] == f"evil.example:{site.port}"
 
 
+async def test_a_rule_that_names_a_private_name_opens_it(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H1-13: no stranger can own a name such as wiki.corp."""
+    site.page("/", "reached")
+
+    async def resolve(_host: str, port: int, **_: Any) -> list[Any]:
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    url = f"http://wiki.corp:{site.port}/"
+    assert "private network" in await refused(url, make_context(tmp_path))
+    assert "reached" in str((await fetch(url, make_context(tmp_path, may_fetch=naming("wiki.corp")))).content)
+
+
 async def test_redirects_within_a_host_are_followed(site: Site, context: Context) -> None:
     site.moved("/old", "/new")
     site.page("/new", "here now")
