@@ -178,9 +178,12 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         if self._reply is not None:
-            self._fail("connection", "The connection was closed.")
+            self.abort()
         elif self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        self._fail("connection", "The connection was closed.")
 
     def pause(self) -> None:
         if not self._paused and self._transport is not None:
@@ -224,6 +227,10 @@ class Connection(asyncio.Protocol):
         self._done(self)
 
     # httptools callbacks
+
+    def on_message_begin(self) -> None:
+        if self._reply is None:
+            self._complain("it answered twice.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)

@@ -18,6 +18,8 @@ __all__ = ["Endpoint", "HttpClient", "Reply"]
 _IDLE_SECONDS = 50.0
 """How long an unused connection is trusted; routers forget silent ones without telling anybody."""
 
+_ROUNDS = 20
+
 
 class Endpoint(Struct, frozen=True):
     """Where a connection leads to. `proxy` is the URL it goes through, or nothing."""
@@ -64,9 +66,12 @@ class HttpClient:
     async def close(self) -> None:
         self._idle.clear()
         for connection in tuple(self._open):
-            connection.close()
-        # Transports close in the loop's next rounds; a caller that closes the loop right after would be warned.
-        await asyncio.sleep(0)
+            connection.abort()
+        # Sockets are closed in the loop's next rounds; a loop that is closed before would leave them open.
+        for _ in range(_ROUNDS):
+            if not self._open:
+                break
+            await asyncio.sleep(0)
 
     async def _ask(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
         endpoint, target = self._locate(url)
@@ -163,7 +168,7 @@ class HttpClient:
         try:
             await tunnel.dig(endpoint.address, _proxy_authorization(endpoint.proxy))
             upgraded = await asyncio.get_running_loop().start_tls(
-                transport, connection, self._trust(), server_hostname=endpoint.host
+                transport, connection, await self._trust(), server_hostname=endpoint.host
             )
         except BaseException:
             # Cancelled or failed: nobody else knows of this transport.
@@ -174,15 +179,16 @@ class HttpClient:
         connection.connection_made(upgraded)
 
     async def _dial(self, protocol: asyncio.Protocol, host: str, port: int, *, tls: bool) -> asyncio.Transport:
-        options: dict[str, Any] = {"ssl": self._trust(), "server_hostname": host} if tls else {}
+        options: dict[str, Any] = {"ssl": await self._trust(), "server_hostname": host} if tls else {}
         # Try the next address early, so that a dead IPv6 route costs a quarter of a second and not the whole timeout.
         options["happy_eyeballs_delay"] = 0.25
         transport, _ = await asyncio.get_running_loop().create_connection(lambda: protocol, host, port, **options)
         return transport
 
-    def _trust(self) -> ssl.SSLContext:
+    async def _trust(self) -> ssl.SSLContext:
         if self._tls is None:
-            self._tls = ssl.create_default_context()
+            # Reading all authorities takes tens of milliseconds, in which the rest of the program may go on.
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
         return self._tls
 
 

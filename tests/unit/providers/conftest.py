@@ -1,0 +1,21 @@
+"""The scripted model and the client that talks to it, for each test anew."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from bobstay.providers.http import HttpClient
+from tests.modelserver import ModelServer
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.close()

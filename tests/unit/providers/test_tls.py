@@ -1,0 +1,126 @@
+"""HTTPS, directly and through a proxy, with a certificate of the test's own."""
+
+import asyncio
+import contextlib
+import datetime
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from bobstay.providers.base import ProviderError
+from bobstay.providers.http import HttpClient
+from tests.unit.providers.sockets import GONE, listening
+
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test model server")])
+    now = datetime.datetime.now(datetime.UTC)
+    built = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [x509.DNSName("models.test"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
+            critical=False,
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(private + built.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@pytest.fixture
+async def secure(certificate: Path) -> AsyncIterator[str]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.readuntil(b"\r\n\r\n"):
+            writer.write(ANSWER)
+
+    async with listening(serve, tls=context) as address:
+        yield address
+
+
+@pytest.fixture
+async def proxy(secure: str) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A proxy that leads every tunnel to the secure server, and what it was asked."""
+    asked: list[bytes] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(*GONE):
+            while data := await reader.read(65_536):
+                writer.write(data)
+        writer.close()
+        with contextlib.suppress(*GONE):
+            await writer.wait_closed()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        host, _, port = secure.partition(":")
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
+
+    async with listening(serve) as address:
+        yield address, asked
+
+
+async def test_an_authority_named_in_the_environment_is_trusted(
+    secure: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    client = HttpClient()
+    for _ in range(2):
+        assert await (await client.get(f"https://{secure}/")).read() == b"secret"
+    await client.close()
+
+
+async def test_an_unknown_authority_is_refused_and_the_way_out_is_named(secure: str) -> None:
+    client = HttpClient()
+    with pytest.raises(ProviderError, match="SSL_CERT_FILE") as caught:
+        await client.get(f"https://{secure}/")
+    await client.close()
+    assert caught.value.kind == "connection"
+
+
+async def test_a_certificate_for_another_host_is_refused(
+    secure: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    client = HttpClient()
+    with pytest.raises(ProviderError, match="not trusted"):
+        await client.get(f"https://{secure.replace('127.0.0.1', 'localhost')}/")
+    await client.close()
+
+
+async def test_https_goes_through_a_proxy_that_sees_only_the_name(
+    proxy: tuple[str, list[bytes]], certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    address, asked = proxy
+    client = HttpClient(proxy=f"http://me:secret@{address}")
+    for _ in range(2):
+        assert await (await client.get("https://models.test/v1", {"x-api-key": "hidden"})).read() == b"secret"
+    await client.close()
+    assert len(asked) == 1
+    assert asked[0].startswith(b"CONNECT models.test:443 HTTP/1.1\r\n")
+    assert b"proxy-authorization: Basic bWU6c2VjcmV0" in asked[0]
+    assert b"hidden" not in asked[0]
