@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.usage import context_usage
 from bobstay.engine.driver import Driver
-from bobstay.engine.ports import Models
 from bobstay.engine.state import State
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
@@ -48,12 +48,12 @@ class Session:
     def __init__(
         self,
         driver: Driver,
-        models: Models,
+        models: ModelRoutes,
         *,
         cwd: Path,
         can_bypass: bool,
         warnings: list[str],
-        account: dict[str, Any],
+        key_source: str = "none",
         closers: tuple[Callable[[], Awaitable[None]], ...] = (),
     ) -> None:
         self._driver = driver
@@ -61,7 +61,9 @@ class Session:
         self.cwd = cwd
         self.can_bypass = can_bypass
         self.warnings = warnings
-        self.account = account
+        self.api_key_source = key_source
+        """The environment variable the key came from."""
+        self.commands: tuple[str, ...] = ()
         self._closers = closers
 
     @property
@@ -88,10 +90,6 @@ class Session:
     @property
     def busy(self) -> bool:
         return self._driver.busy
-
-    @property
-    def api_key_source(self) -> str:
-        return str(self.account.get("apiKeySource", "none"))
 
     def run(self, blocks: tuple[Block, ...] | str, *, client_id: str = "") -> AsyncGenerator[Event, None]:
         """Work on a prompt. Yields every event, durable ones once they are stored, and ends after `RunDone`."""
@@ -149,8 +147,8 @@ class Session:
         state = self.state
         models = {}
         for name, each in state.by_model.items():
-            route = self._models.route(name)
-            models[name] = ModelTotals(each.usage, each.cost, route.window, route.max_output)
+            info = self._models.info(name)
+            models[name] = ModelTotals(each.usage, each.cost, info.context, info.output)
         return Totals(state.cost, state.api_ms, models, state.lines_added, state.lines_removed)
 
     def context_usage(self) -> dict[str, Any]:
@@ -160,7 +158,8 @@ class Session:
 
     def info(self) -> dict[str, Any]:
         """What a host may want to know before the first prompt."""
-        return {"commands": [], "agents": [], "models": self.account.get("models", []), "account": self.account}
+        account = {"tokenSource": "none", "apiKeySource": self.api_key_source, "apiProvider": "firstParty"}
+        return {"commands": [], "agents": [], "models": self._models.listing(), "account": account}
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """Path of the transcript in the SDK's own format, and its lines since the last call."""
@@ -170,6 +169,9 @@ class Session:
 
     def mirrored_by(self, mirror: Callable[[], tuple[str, list[dict[str, Any]]]]) -> None:
         self._mirror = mirror
+
+    def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
+        self._closers = (*self._closers, closer)
 
     async def drain(self, seconds: float) -> None:
         """Wait for what still runs in the background, at most so long."""

@@ -1,0 +1,267 @@
+"""Makes a session out of options, settings and environment: the only place that knows every part."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bobstay.assembly.history import take_up
+from bobstay.assembly.models import ModelRoutes
+from bobstay.assembly.parts import lend, may_search, shelf_for
+from bobstay.assembly.permission import StoredUpdates, initial_mode, make_policy
+from bobstay.assembly.prompt import system_prompt
+from bobstay.assembly.session import Session
+from bobstay.assembly.start import Start
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.config.sources import BrokenSettings, load
+from bobstay.engine.agent import Agent, Patience
+from bobstay.engine.driver import Driver
+from bobstay.engine.limits import Limits
+from bobstay.engine.ports import Answer, Gate
+from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.state import State
+from bobstay.engine.surroundings import Surroundings
+from bobstay.engine.toolbox import Toolbox
+from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
+from bobstay.model.event import InteractionOpened
+from bobstay.permissions.rule import BEHAVIORS, Rule
+from bobstay.providers.catalogue import Catalogue
+from bobstay.providers.choose import Keys
+from bobstay.providers.http import HttpClient
+from bobstay.sessions.log import LogError
+from bobstay.tools.base import Tool
+
+
+class StartError(Exception):
+    """A session cannot be started. The text is for a person: what is wrong and what to do."""
+
+
+class Nobody:
+    """The gate of a session with nobody to ask."""
+
+    can_ask = False
+
+    async def ask(self, opened: InteractionOpened) -> Answer:
+        return Answer(False, "Nobody is here to ask.", by="nobody")
+
+
+class NoHooks:
+    def wants(self, name: HookName, subject: str = "") -> bool:
+        return False
+
+    async def run(self, call: HookCall) -> HookOutcome:
+        return NO_OPINION
+
+
+class Finish:
+    """Passes the question whether a run may end on to the driver, which is made after the agent."""
+
+    driver: Driver
+
+    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
+        return await self.driver.before_end(last_text, again=again)
+
+
+async def open_session(
+    options: Options,
+    gate: Gate | None = None,
+    hooks: Hooks | None = None,
+    *,
+    can_ask: bool = False,
+    tools: tuple[Tool[Any], ...] = (),
+    environment: Environment | None = None,
+) -> Session:
+    """Put a session together.
+
+    Raises:
+        StartError: with a text for a person.
+    """
+    try:
+        start = _start(options, environment or Environment.read())
+        try:
+            return _assemble(start, gate if can_ask and gate else Nobody(), hooks or NoHooks(), tools)
+        except BaseException:
+            start.history.log.close()
+            raise
+    except (BrokenSettings, LogError, ValueError, OSError, msgspec.ValidationError) as error:
+        raise StartError(_plain(error)) from error
+
+
+def _start(options: Options, environment: Environment) -> Start:
+    """Read the settings, find the model, open the log: all that can fail because of what somebody wrote or asked."""
+    cwd = _directory(options.cwd)
+    loaded = load(
+        cwd,
+        environment.paths,
+        settings=options.settings,
+        setting_sources=options.setting_sources,
+        trust=options.trust,
+        check_rule=_check_rule,
+    )
+    keys = Keys(environment.keys, environment.headers)
+    routes = ModelRoutes(keys, _http(environment), Catalogue(loaded.settings.models or None))
+    model = options.model or loaded.settings.model or environment.model or routes.default()
+    routes.route(model)
+    history = take_up(options, environment, cwd, model)
+    warnings = [*history.warnings, *([loaded.untrusted_notice] if loaded.untrusted_notice else [])]
+    return Start(options, environment, loaded, cwd, routes, model, history, warnings)
+
+
+def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ...]) -> Session:
+    history, environment = start.history, start.environment
+    mode, can_bypass = initial_mode(start)
+    spill = Path(environment.paths.bobstay, "output", start.session_id)
+    policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),))
+    surroundings = Surroundings(
+        session_id=start.session_id,
+        root=Path(start.cwd),
+        directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
+        spill=spill,
+        environment=environment.child_environment(start.loaded.settings.variables),
+    )
+    lend(start, policy, surroundings)
+    shelf = shelf_for(start, policy, surroundings.parts, tools, can_ask=gate.can_ask)
+    projection = _projection(start)
+    transcript = projection.path if projection is not None else history.log.path
+    toolbox = Toolbox(
+        shelf,
+        judge=policy,
+        gate=gate,
+        hooks=hooks,
+        surroundings=surroundings,
+        facts=lambda: {
+            "session_id": start.session_id,
+            "transcript_path": transcript,
+            "cwd": str(surroundings.cwd),
+            "permission_mode": policy.mode,
+        },
+        at_once=start.loaded.settings.max_concurrent_tools or 10,
+    )
+    state = _state(start, surroundings, mode)
+    finish = Finish()
+    agent = _agent(start, toolbox, finish, state)
+    agent.system = system_prompt(start, surroundings)
+    agent.hosted_search = may_search(start, policy, surroundings.parts)
+    followers = (policy, surroundings, StoredUpdates(environment.paths.destinations(start.cwd), start.warnings))
+    driver = Driver(agent, history.log, state, hooks=hooks, facts=toolbox.facts, followers=followers)
+    finish.driver = driver
+    session = Session(
+        driver,
+        start.routes,
+        cwd=Path(start.cwd),
+        can_bypass=can_bypass,
+        warnings=[*start.warnings, *shelf.warnings],
+        key_source=_key_source(environment),
+        closers=(surroundings.parts["shells"].close, start.routes.close),
+    )
+    if projection is not None:
+        projection.resume(history.branch)
+        driver.listeners.append(projection.write)
+        session.mirrored_by(lambda: (projection.path, projection.take()))
+    if history.scratch:
+        session.on_close(lambda: _remove(history.scratch))
+    return session
+
+
+def _check_rule(text: str, verdict: str) -> None:
+    Rule.parse(text, BEHAVIORS[verdict])
+
+
+def _directory(asked: str | None) -> str:
+    try:
+        folder = os.path.realpath(asked) if asked else os.getcwd()
+        os.listdir(folder)
+    except OSError as error:
+        raise StartError(
+            f"Cannot work in {asked or 'the current directory'}: {error.strerror}. Choose a directory that can be read."
+        ) from error
+    return folder
+
+
+def _http(environment: Environment) -> HttpClient:
+    proxies = environment.proxies
+    proxy = proxies.get("https") or proxies.get("all") or proxies.get("http")
+    return HttpClient(proxy=proxy, no_proxy=proxies.get("no", ""))
+
+
+def _state(start: Start, surroundings: Surroundings, mode: str) -> State:
+    state = State()
+    for envelope in start.history.branch:
+        state = state.apply(envelope.event)
+        surroundings.apply(envelope.event)
+    # The mode is that of this start, not of an earlier one: nobody resumes into more than they asked for.
+    model = "" if start.options.model else state.model
+    return msgspec.structs.replace(state, mode=mode, running=False, model=model)
+
+
+def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agent:
+    options, settings = start.options, start.loaded.settings
+    retries = start.environment.max_retries
+    timeouts, usual = settings.timeouts, Patience()
+    return Agent(
+        model=start.model,
+        models=start.routes,
+        system=(),
+        toolbox=toolbox,
+        finish=finish,
+        session_id=start.session_id,
+        fallbacks=options.fallback_models or settings.fallbacks,
+        limits=Limits(
+            turns=options.max_turns or settings.max_turns,
+            cost=options.max_budget_usd if options.max_budget_usd is not None else settings.max_budget_usd,
+            tokens=options.max_tokens_total or options.task_budget,
+            seconds=options.max_seconds,
+        ),
+        retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
+        patience=Patience(
+            (timeouts.first_event if timeouts else None) or usual.first,
+            (timeouts.between_events if timeouts else None) or usual.between,
+        ),
+        thinking=_thinking(start),
+        effort=options.effort,
+        betas=options.betas,
+        structured=options.json_schema is not None,
+        spent_before=state.cost,
+    )
+
+
+def _thinking(start: Start) -> Any:
+    options = start.options
+    if options.thinking == "disabled" or options.max_thinking_tokens == 0:
+        return "off"
+    if options.max_thinking_tokens:
+        return options.max_thinking_tokens
+    return "adaptive" if start.routes.info(start.model).thinking in ("adaptive", "always") else "off"
+
+
+def _projection(start: Start) -> Any:
+    """The transcript in the official SDK's format, written only where that SDK drives us."""
+    options, entrypoint = start.options, start.environment.entrypoint
+    if not (entrypoint or options.session_mirror) or options.no_session_persistence:
+        return None
+    from bobstay.context.git import branch, find_repository
+    from bobstay.sessions.claude_projection import Origin, Projection
+    from bobstay.version import PROTOCOL_LEVEL
+
+    repository = find_repository(start.cwd)
+    on = branch(repository) if repository else ""
+    origin = Origin(start.session_id, start.cwd, PROTOCOL_LEVEL, entrypoint or "cli", on)
+    return Projection(start.environment.paths.claude, origin, mirror=options.session_mirror)
+
+
+def _key_source(environment: Environment) -> str:
+    return next((name for name in environment.keys if name.endswith(("_API_KEY", "_AUTH_TOKEN"))), "none")
+
+
+async def _remove(folder: str) -> None:
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
+
+
+def _plain(error: BaseException) -> str:
+    if isinstance(error, OSError) and not isinstance(error, LogError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
