@@ -1,5 +1,6 @@
 """Reads pages of a PDF: their text, or a picture of those that have none."""
 
+import re
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -20,6 +21,7 @@ _LITTLE = 20
 _SIDE = 1200
 _SMALLEST = 60_000
 """Characters of base64 a page picture needs to be legible; with less left over it is not made."""
+_NAMED = re.compile(r"(?P<first>[0-9]{1,6})\s*(?P<dash>-\s*(?P<last>[0-9]{1,6})?)?")
 _turn = Lock()
 """The PDF library may be used by one thread at a time only."""
 
@@ -61,13 +63,16 @@ def parse_pages(wanted: str) -> tuple[int, int | None]:
     Raises:
         ToolError: it names none.
     """
-    start, dash, end = (part.strip() for part in wanted.strip().partition("-"))
-    if not start.isdecimal() or (end and not end.isdecimal()) or int(start) < 1:
+    named = _NAMED.fullmatch(wanted.strip())
+    if named is None or int(named["first"]) < 1:
         raise ToolError(f'pages must be a page or a range such as "3" or "1-5", not {wanted[:40]!r}.')
-    last = int(end) if end else (None if dash else int(start))
-    if last is not None and last < int(start):
+    first = int(named["first"])
+    if not named["dash"]:
+        return first, first
+    last = int(named["last"]) if named["last"] else None
+    if last is not None and last < first:
         raise ToolError(f"pages must not end before they begin: {wanted[:40]!r}.")
-    return int(start), last
+    return first, last
 
 
 def _range(wanted: str, total: int) -> tuple[int, int]:

@@ -160,9 +160,9 @@ def test_lines_indented_without_a_rule_are_not_taken_for_the_same() -> None:
 @pytest.mark.parametrize("every", [False, True])
 def test_typographic_characters_are_found_but_not_rewritten(every: bool) -> None:
     """F18: the match may be found by plain quotes; all that was not changed keeps its own characters."""
-    text = "say “hello” to\N{NO-BREAK SPACE}it’s friend – now\nand “this”\n"
+    text = "say “hello” to\N{NO-BREAK SPACE}it\u2019s friend \u2013 now\nand “this”\n"
     changed = apply(text, [Replacement('say "hello" to it\'s friend - now', 'say "hello" to it\'s enemy - now', every)])
-    assert changed.text == "say “hello” to\N{NO-BREAK SPACE}it’s enemy – now\nand “this”\n"
+    assert changed.text == "say “hello” to\N{NO-BREAK SPACE}it\u2019s enemy \u2013 now\nand “this”\n"
     assert "typographic" in changed.notes[0]
 
 
