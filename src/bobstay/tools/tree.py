@@ -56,7 +56,7 @@ def names_in(found: Found) -> list[bytes]:
 
 
 def newest_first(names: list[bytes], directory: str) -> list[str]:
-    """Absolute paths, those changed last first, and by name where that is the same."""
+    """Absolute paths as text, those changed last first, and by name where that is the same."""
     base = os.fsencode(directory)
     dated = []
     for name in names:
@@ -66,7 +66,7 @@ def newest_first(names: list[bytes], directory: str) -> list[str]:
         except OSError:
             continue  # it went away meanwhile
     dated.sort()
-    return [os.fsdecode(path) for _, path in dated]
+    return [path.decode("utf-8", "replace") for _, path in dated]
 
 
 def shown(path: str, context: Context) -> str:

@@ -170,7 +170,8 @@ def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
         return str(start) if note else ""
     same = job.cwd == os.path.realpath(start)
     shells.cwd = start if same else Path(job.cwd)
-    return str(shells.cwd) if note or not same else ""
+    told = os.fsencode(shells.cwd).decode("utf-8", "replace")  # a name that is no text cannot be stored as it is
+    return told if note or not same else ""
 
 
 def _verdict(job: Job) -> list[str]:

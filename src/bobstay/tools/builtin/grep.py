@@ -134,7 +134,7 @@ def _answer(args: GrepArgs, found: Found, allowed: set[bytes] | None, directory:
         head = f"Found {page.total:,} {'file' if page.total == 1 else 'files'}" if paths else "No files found"
         return _outcome(args, [head, *page.items, page.note, *early], page, {"filenames": page.items})
     groups = _grouped(found.output, allowed)
-    labels = {name: shown(os.path.join(directory, os.fsdecode(name)), context) for name in groups}
+    labels = {name: shown(os.path.join(directory, name.decode("utf-8", "replace")), context) for name in groups}
     if args.output_mode == "count":
         counts = {name: int(lines[0][1:]) for name, lines in groups.items() if lines[0][1:].isdigit()}
         page = _page(args, [f"{labels[name]}:{count}" for name, count in counts.items()])

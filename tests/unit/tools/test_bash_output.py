@@ -1,0 +1,135 @@
+"""BashOutput: what a background command printed since, and how it stands."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.tools.base import Context, ToolError
+from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
+from bobstay.tools.job import Job
+from bobstay.tools.shells import Shells
+from tests.toolkit import make_context
+
+
+@pytest.fixture
+async def context(tmp_path: Path) -> AsyncIterator[Context]:
+    (tmp_path / "work").mkdir()
+    shells = Shells()
+    shells.grace = 0.1
+    yield make_context(tmp_path / "work", shells=shells)
+    await shells.close()
+
+
+async def start(context: Context, command: str, **more: Any) -> Job:
+    outcome = await Bash().run(BashArgs(command, run_in_background=True, **more), context)
+    job_id = outcome.display["backgroundTaskId"]
+    assert f"running in background with ID: {job_id}." in str(outcome.content)
+    job = context.parts["shells"].jobs[job_id]
+    assert isinstance(job, Job)
+    assert str(job.output.path) in str(outcome.content)
+    return job
+
+
+async def look(context: Context, job: Job, pattern: str = "") -> str:
+    outcome = await BashOutput().run(BashOutputArgs(job.id, pattern), context)
+    assert isinstance(outcome.content, str)
+    return outcome.content
+
+
+async def printed(job: Job, text: bytes) -> None:
+    async with asyncio.timeout(10):
+        while text not in job.output.path.read_bytes():
+            await asyncio.sleep(0.005)
+
+
+async def test_each_look_gives_what_is_new(context: Context) -> None:
+    """H1-12."""
+    job = await start(context, "echo one; until [ -e stop ]; do sleep 0.01; done; echo two; exit 3")
+    await printed(job, b"one\n")
+    assert await look(context, job) == "<status>running</status>\n<output>\none\n</output>"
+    assert await look(context, job) == "<status>running</status>\n(No new output)"
+    (context.root / "stop").touch()
+    await job.finished
+    expected = "<status>failed</status>\n<exit_code>3</exit_code>\n<output>\ntwo\n</output>"
+    assert await look(context, job) == expected
+    assert await look(context, job) == "<status>failed</status>\n<exit_code>3</exit_code>\n(No new output)"
+
+
+async def test_one_that_puts_itself_in_the_background_is_not_called_completed(context: Context) -> None:
+    """F13: it runs until all that came from it is gone."""
+    told: list[Job] = []
+    context.parts["shells"].on_finished = told.append
+    job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
+    await printed(job, b"started\n")
+    async with asyncio.timeout(10):
+        while job.code is None:
+            await asyncio.sleep(0.005)
+    shown = await look(context, job)
+    assert shown.startswith("<status>running</status>\n<exit_code>0</exit_code>\n(The shell has ended")
+    assert told == []
+    (context.root / "stop").touch()
+    assert await context.parts["shells"].drain(10)
+    assert told == [job]
+    assert "<status>completed</status>" in (shown := await look(context, job))
+    assert "late" in shown
+
+
+async def test_a_filter_gives_only_lines_that_match(context: Context) -> None:
+    job = await start(context, "printf 'info a\\nERROR b\\ninfo c\\nERROR d\\n'")
+    await job.finished
+    assert "<output>\nERROR b\nERROR d\n</output>" in await look(context, job, "^ERR")
+    assert "(No new output)" in await look(context, job)
+
+
+async def test_no_filter_makes_it_slow(context: Context) -> None:
+    """A pattern that would take a backtracking engine for ever."""
+    job = await start(context, "head -c 50000 /dev/zero | tr '\\0' a")
+    await job.finished
+    async with asyncio.timeout(10):
+        assert "(No new output)" in await look(context, job, "(a+)+$b")
+
+
+async def test_a_bad_filter_is_explained_and_loses_nothing(context: Context) -> None:
+    job = await start(context, "echo text")
+    await job.finished
+    with pytest.raises(ToolError, match="unclosed"):
+        await look(context, job, "(")
+    assert "text" in await look(context, job)
+
+
+async def test_much_new_output_is_bounded(context: Context) -> None:
+    """F23."""
+    job = await start(context, "seq 1000000")
+    await job.finished
+    shown = await look(context, job)
+    assert len(shown) <= 30_000
+    assert "\n1\n2\n3\n" in shown
+    assert shown.rstrip().endswith("1000000\n</output>")
+    assert str(job.output.path) in shown
+
+
+async def test_an_unknown_id_is_answered_with_the_known_ones(context: Context) -> None:
+    with pytest.raises(ToolError, match="None was started"):
+        await BashOutput().run(BashOutputArgs("nope"), context)
+    job = await start(context, "true")
+    with pytest.raises(ToolError, match=job.id):
+        await BashOutput().run(BashOutputArgs("nope"), context)
+
+
+async def test_old_finished_jobs_are_forgotten(context: Context) -> None:
+    """F25: memory does not grow with the number of commands."""
+    shells = context.parts["shells"]
+    shells.most_jobs = 3
+    for _ in range(6):
+        await (await start(context, "true")).finished
+    assert len(shells.jobs) <= 3
+
+
+def test_looking_asks_for_nothing(context: Context) -> None:
+    tool = BashOutput()
+    assert tool.read_only(BashOutputArgs("x"))
+    assert [access.kind for access in tool.access(BashOutputArgs("x"), context)] == ["none"]

@@ -1,0 +1,65 @@
+"""KillShell: ends a background command with all that came from it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bobstay.kit.family import marks_of
+from bobstay.tools.base import Context, ToolError
+from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
+from bobstay.tools.job import Job
+from bobstay.tools.shells import Shells
+from tests.toolkit import make_context
+
+
+@pytest.fixture
+async def context(tmp_path: Path) -> AsyncIterator[Context]:
+    (tmp_path / "work").mkdir()
+    shells = Shells()
+    shells.grace = 0.1
+    yield make_context(tmp_path / "work", shells=shells)
+    await shells.close()
+
+
+def living(context: Context) -> int:
+    part = f":{context.parts['shells'].session_id}:".encode()
+    return sum(part in marks_of(int(name)) for name in os.listdir("/proc") if name.isdigit())
+
+
+@pytest.mark.parametrize("field", ["shell_id", "task_id"])
+async def test_it_ends_everything_and_nobody_is_notified(context: Context, field: str) -> None:
+    """F12; the older and the newer name of the field both do."""
+    told: list[Job] = []
+    context.parts["shells"].on_finished = told.append
+    outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
+    job_id = outcome.display["backgroundTaskId"]
+    async with asyncio.timeout(10):
+        while living(context) < 3:
+            await asyncio.sleep(0.005)
+
+    answer = await KillShell().run(msgspec.convert({field: job_id}, KillShellArgs), context)
+
+    assert "Successfully killed" in str(answer.content)
+    assert living(context) == 0
+    assert context.parts["shells"].jobs[job_id].status == "killed"
+    assert told == []
+
+
+async def test_what_had_ended_is_said_to_have_ended(context: Context) -> None:
+    outcome = await Bash().run(BashArgs("true", run_in_background=True), context)
+    job_id = outcome.display["backgroundTaskId"]
+    await context.parts["shells"].jobs[job_id].finished
+    answer = await KillShell().run(KillShellArgs(job_id), context)
+    assert "had ended before (completed)" in str(answer.content)
+
+
+async def test_no_id_and_a_wrong_id_are_refused(context: Context) -> None:
+    with pytest.raises(ToolError, match="shell_id"):
+        await KillShell().check(KillShellArgs(), context)
+    with pytest.raises(ToolError, match="No background shell"):
+        await KillShell().run(KillShellArgs("b1"), context)
