@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+from bobstay.config.paths import Paths
 from bobstay.sessions.store import Store
 
 
@@ -22,5 +23,4 @@ def run(arguments: list[str]) -> int:
 
 
 def _store() -> Store:
-    home = os.environ.get("BOBSTAY_HOME") or os.path.expanduser("~/.bobstay")
-    return Store(os.path.join(home, "sessions"))
+    return Store(Paths.read(os.environ).sessions)

@@ -74,6 +74,8 @@ class Encoder:
         self._waiting: list[Frame] = []
         """What came before its turn was announced, and is told right after that."""
         self._calls: dict[str, ToolCall] = {}
+        self._asked: set[str] = set()
+        """Calls somebody was asked about and that have not begun: an interrupt takes their permission away."""
         self._folded: list[str] = []
         self._interruption_told = False
         self._tally = Tally()
@@ -107,13 +109,13 @@ class Encoder:
                 return self._model_changed(event)
             case Noted():
                 return self._noted(event)
+            case InteractionOpened() | ToolStarted():
+                return self._asking(event)
             case (
                 ToolProgress()
-                | ToolStarted()
                 | SessionStarted()
                 | InputQueued()
                 | InputDropped()
-                | InteractionOpened()
                 | InteractionClosed()
                 | TasksReplaced()
                 | Pruned()
@@ -172,7 +174,7 @@ class Encoder:
         call = self._calls.pop(reply.call_id, None)
         told: list[Frame] = []
         name = event.name or (call.name if call else "")
-        if event.denied:
+        if event.denied or (event.interrupted and reply.call_id in self._asked):
             asked_for = event.input if event.input is not None else (call.input if call else {})
             self._tally.denials.append({"tool_name": name, "tool_use_id": reply.call_id, "tool_input": asked_for})
             if _by_nobody(event.decided) and not event.interrupted:
@@ -184,10 +186,17 @@ class Encoder:
             "is_error": reply.is_error,
         }
         frame = frames.user(self._id, [content], tool_use_result=_display(event))
-        if event.decided is not None or event.denied:
+        if event.decided is not None or event.denied or event.interrupted:
             frame["tool_result_meta"] = [_meta(event)]
         self._tally.user_frames += 1
         return [*told, frame]
+
+    def _asking(self, event: InteractionOpened | ToolStarted) -> Sequence[Frame]:
+        if isinstance(event, InteractionOpened):
+            self._asked.add(event.call.id)
+        else:
+            self._asked.discard(event.call_id)
+        return ()
 
     def _denial(self, event: ToolDone, name: str) -> Frame:
         fields = {"tool_name": name, "tool_use_id": event.reply.call_id, "message": event.reply.text}
@@ -254,6 +263,7 @@ class Encoder:
         self._results += 1
         self._tally = Tally()
         self._calls.clear()
+        self._asked.clear()
         self._folded = []
         self._turn_open = self._interruption_told = False
         return told
