@@ -50,10 +50,10 @@ def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any], *, 
         return args_type(value=input)
     try:
         loosened = _loosened(input, schema)
-        if from_model and schema.get("additionalProperties") is False and loosened.keys() - schema["properties"].keys():
-            raise msgspec.ValidationError("a field that is not in the schema")
+        if from_model:
+            _only_told(loosened, schema)
         return msgspec.convert(loosened, args_type, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter: half a surrogate pair in a text
         found = _first(_faults(loosened, schema, ""), _SHOWN + 1)
         raise BadInput(_report(found or [_clip(str(error), 300)], schema)) from None
     except (RecursionError, OverflowError):
@@ -65,11 +65,17 @@ def signature(schema: dict[str, Any]) -> str:
     return _clip(f"Call it with: {_shape(schema)}   (* = required)", _LONGEST // 2)
 
 
+def _only_told(given: dict[str, Any], schema: dict[str, Any]) -> None:
+    if schema.get("additionalProperties") is False and given.keys() - schema["properties"].keys():
+        raise msgspec.ValidationError("a field that is not in the schema")
+
+
 def _report(faults: list[str], schema: dict[str, Any]) -> str:
     more = len(faults) > _SHOWN
     shown = faults[:_SHOWN] + (["and more"] if more else [])
     head = "The input has a problem:" if len(faults) == 1 else "The input has problems:"
-    return _clip("\n".join([head, *(f"- {fault}" for fault in shown)]), _LONGEST // 2) + "\n" + signature(schema)
+    listed = _clip("\n".join([head, *(f"- {fault}" for fault in shown)]), _LONGEST // 2)
+    return listed.encode("utf-8", "backslashreplace").decode() + "\n" + signature(schema)
 
 
 def _loosened(value: Any, schema: dict[str, Any]) -> Any:
@@ -180,7 +186,7 @@ def _number(value: Any, kind: str) -> int | float | None:
         return None
     try:
         return msgspec.convert(value, int if kind == "integer" else float, strict=False)
-    except (msgspec.ValidationError, OverflowError):
+    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError):
         return None
 
 

@@ -115,14 +115,22 @@ def test_a_deep_nest_of_json_text_is_survived() -> None:
     assert wrong({"file_path": "x", "rows": deep})
 
 
+def test_halves_of_characters_are_survived() -> None:
+    told = wrong({"file_path": "x", "rows": [], "limit": "\ud800", "\udfff": 1, "kind": "\udcff"})
+    assert "limit must be an integer" in told
+    assert "\\udfff is not a field" in told
+    told.encode()
+
+
 def test_every_built_in_tool_can_say_how_it_is_called() -> None:
     for tool in discover(builtin):
         assert signature(schema_of(tool.args)).startswith("Call it with: ")
 
 
+TEXTS = some.text('abtrue0159.-[]{}":, \ud800\0é', max_size=12)
 JSON = some.recursive(
-    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=20),
-    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(max_size=12), inner, max_size=4),
+    some.none() | some.booleans() | some.integers() | some.floats() | TEXTS,
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=12,
 )
 FIELDS = some.sampled_from(["file_path", "rows", "limit", "ratio", "kind", "options", "either", "name", "isActive"])
@@ -138,13 +146,14 @@ def outcome(args_type: type[Args], given_input: dict[str, Any], schema: dict[str
 
 
 @settings(max_examples=120, deadline=None)
-@given(some.dictionaries(FIELDS | some.text(max_size=5), JSON | ROWS, max_size=8))
+@given(some.dictionaries(FIELDS | TEXTS, JSON | ROWS, max_size=8))
 def test_any_json_is_either_taken_or_refused_in_words(given_input: dict[str, Any]) -> None:
     result = outcome(Order, given_input, SCHEMA)
     if isinstance(result, str):
         assert len(result) < 7_000
         assert "Call it with" in result
         assert result.count("\n- ") >= 1
+        result.encode()
     else:
         assert isinstance(result, Order)
 
@@ -155,5 +164,5 @@ def test_no_built_in_tool_breaks_on_any_input(data: some.DataObject) -> None:
     tool = data.draw(some.sampled_from(sorted(discover(builtin), key=lambda tool: tool.name)))
     schema = schema_of(tool.args)
     names = some.sampled_from(sorted(schema.get("properties", {}))) if schema.get("properties") else some.just("x")
-    given_input = data.draw(some.dictionaries(names | some.text(max_size=5), JSON | some.lists(JSON, max_size=3)))
+    given_input = data.draw(some.dictionaries(names | TEXTS, JSON | some.lists(JSON, max_size=3)))
     assert isinstance(outcome(tool.args, given_input, schema), tool.args | str)
