@@ -132,7 +132,10 @@ def sweep(part: str) -> int:
     """Kill every process whose mark contains `part`: what a run that crashed left behind. Returns how many."""
     if len(part) < 8:
         raise ValueError("too short to be sure whom it names")
-    found = [process for process in _all_processes() if part.encode() in marks_of(process.pid)]
+    me = os.getpid()
+    found = [
+        process for process in _all_processes() if part.encode() in marks_of(process.pid, patient=process.parent == me)
+    ]
     for process in found:
         send(process.pid, signal.SIGKILL, process.started)
     return len(found)
