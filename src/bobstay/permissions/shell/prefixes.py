@@ -91,21 +91,26 @@ def plausible(values: list[str], depth: int = 0) -> Iterator[str]:
     while values and _is_assignment(values[0]):
         yield " ".join(values)
         values = values[1:]
-    if not values or depth > DEEPEST:
+    if not values:
         return
-    yield " ".join(values)
+    yield from _texts(values)
     name = values[0].rpartition("/")[2]
-    if name != values[0]:
-        values = [name, *values[1:]]
-        yield " ".join(values)
     if name in LOOKED_PAST:
-        yield from _behind(values, depth)
-    elif name == "git":
-        yield from _without_git_options(values)
+        yield from _behind([name, *values[1:]], depth)
     elif name == "find":
         for position, value in enumerate(values):
             if value in FIND_RUNS:
-                yield from plausible(values[position + 1 :], depth + 1)
+                yield from _behind(values[position:], depth)
+
+
+def _texts(values: list[str]) -> Iterator[str]:
+    """One command as it is spelled, without the path of its program, without the options of git."""
+    yield " ".join(values)
+    name = values[0].rpartition("/")[2]
+    if name != values[0]:
+        yield " ".join([name, *values[1:]])
+    if name == "git":
+        yield from _without_git_options(values)
 
 
 def _is_assignment(text: str) -> bool:
@@ -118,9 +123,7 @@ def _behind(values: list[str], depth: int) -> Iterator[str]:
     if values[0] == "command" and values[1:2] in (["-v"], ["-V"]):
         return  # it only asks where a command is
     for position in range(1, len(values)):
-        if values[position].startswith("-") and " " not in values[position]:
-            continue
-        yield from plausible(values[position:], depth + 1 if position == 1 else DEEPEST)
+        yield from _texts(values[position:])
         if any(character in values[position] for character in " ;|&\n"):
             yield from inside(values[position], depth + 1)
 
