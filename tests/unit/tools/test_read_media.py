@@ -90,6 +90,19 @@ async def test_a_large_image_is_made_smaller(
     assert len(msgspec.json.encode((outcome.content, outcome.display))) < 1 << 20
 
 
+@pytest.mark.parametrize("name", ["a.gif", "a.webp"])
+async def test_of_a_moving_image_the_first_frame_is_shown(context: Context, tmp_path: Path, name: str) -> None:
+    """F5: some providers refuse moving images."""
+    frames = [Pictures.new("RGB", (30, 20), colour) for colour in ("red", "blue", "green")]
+    frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
+    [shown] = images(await read(context, name))
+    with Pictures.open(BytesIO(b64decode(shown.data))) as still:
+        assert getattr(still, "n_frames", 1) == 1
+        assert still.size == (30, 20)
+        red, _, blue = still.convert("RGB").getpixel((5, 5))  # type: ignore[misc]  # of RGB it is three numbers
+        assert red > blue
+
+
 @pytest.mark.parametrize("length", [20, 60, 2000])
 async def test_a_broken_image_is_refused(context: Context, tmp_path: Path, length: int) -> None:
     """F5: what cannot be decoded never reaches the model."""

@@ -167,6 +167,8 @@ async def test_a_path_through_a_file_is_refused_with_words(context: Context, tmp
     (tmp_path / "file").write_text("x")
     with pytest.raises(ToolError, match="not a directory"):
         await write(context, "file/below", "x")
+    with pytest.raises(ToolError, match="ends with a slash"):
+        await write(context, "folder/", "x")
     with pytest.raises(ToolError, match="too long"):
         await write(context, "n" * 300, "x")
 

@@ -50,7 +50,8 @@ def shrink(raw: bytes, budget: int = BUDGET) -> Shrunk:
                     "Make a smaller copy with a shell tool and read that."
                 )
             picture.load()
-            if max(original) <= LONGEST_SIDE and len(raw) * 4 / 3 + 4 <= budget:
+            moving = getattr(picture, "is_animated", False)  # which some providers refuse: the first frame is shown
+            if not moving and max(original) <= LONGEST_SIDE and len(raw) * 4 / 3 + 4 <= budget:
                 return Shrunk(_TYPES[kind], b64encode(raw).decode(), *original, *original)
             return fitted(_upright(picture), original, budget)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError, IndexError) as error:

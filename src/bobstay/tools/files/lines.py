@@ -1,10 +1,12 @@
 """Shows lines of text with their numbers, within the bounds a model's context can bear."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bobstay.tools.files.patch import Hunk
+if TYPE_CHECKING:
+    from bobstay.tools.files.patch import Hunk
 
 MOST_LINES = 2000
 LONGEST_LINE = 2000
@@ -51,7 +53,7 @@ def numbered(lines: Sequence[str], first: int, most: int = _SNIPPET_LINES) -> st
     return "\n".join(shown)
 
 
-def after(hunks: Sequence[Hunk]) -> str:
+def after(hunks: "Sequence[Hunk]") -> str:
     """What the changed places read now, with line numbers."""
     parts: list[str] = []
     room = _SNIPPET_LINES

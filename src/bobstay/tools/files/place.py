@@ -66,6 +66,8 @@ def locate(path: str, context: Context) -> Place:
     except UnicodeEncodeError:
         raise ToolError("The path holds characters that cannot be in a file name. Check the path.") from None
     name = absolute(path, context)
+    if path.endswith("/") and not os.path.isdir(name):
+        raise ToolError(f"The path {path} ends with a slash, so it names a directory. Give the path of a file.")
     return Place(name, real_path(name))
 
 

@@ -59,6 +59,7 @@ def test_in_a_file_of_mixed_newlines_each_line_keeps_its_own() -> None:
     """F15: no line outside the change is converted, not even inside the match."""
     text = "a\r\nb\nc\r\nd\ne\r\n"
     assert one(text, "a\nb\nc\nd\n", "a\nb\nC\nd\n") == "a\r\nb\nC\r\nd\ne\r\n"
+    assert one(text, "a\nb\n", "a\nB\n") == "a\r\nB\nc\r\nd\ne\r\n"
     assert one(text, "b\nc\n", "b\nnew\nc\n") == "a\r\nb\nnew\nc\r\nd\ne\r\n"
 
 
@@ -70,6 +71,11 @@ def test_places_that_differ_only_in_newlines_are_both_found() -> None:
 
 def test_deleting_the_line_start_leaves_no_stray_carriage_return() -> None:
     assert one("a\r\nfoo\r\nb\r\n", "\nfoo", "") == "a\r\nb\r\n"
+
+
+def test_a_new_newline_does_not_melt_with_half_a_newline_beside_it() -> None:
+    assert one("a\rb\rX\nc", "X", "Y\n") == "a\rb\rY\r\n\nc"
+    assert one("a\nb\n\rX", "X", "\nY") == "a\nb\n\r\r\nY"
 
 
 def test_newlines_themselves_can_be_changed() -> None:
