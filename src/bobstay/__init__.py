@@ -1,0 +1,65 @@
+"""bobstay: an open coding agent. `from bobstay import query, Session, Tool, tool` to build it into a program.
+
+Names are imported when they are first used: the command starts before most of them are needed.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from bobstay.version import __version__
+
+if TYPE_CHECKING:
+    from bobstay.assembly.build import StartError
+    from bobstay.assembly.embed import Session, query
+    from bobstay.engine.ports import Answer
+    from bobstay.model.event import InteractionOpened, RunDone, TextDelta, ToolDone, ToolStarted
+    from bobstay.tools.base import Args, Context, Outcome, Tool, ToolError
+    from bobstay.tools.function import tool
+
+__all__ = [
+    "Answer",
+    "Args",
+    "Context",
+    "InteractionOpened",
+    "Outcome",
+    "RunDone",
+    "Session",
+    "StartError",
+    "TextDelta",
+    "Tool",
+    "ToolDone",
+    "ToolError",
+    "ToolStarted",
+    "__version__",
+    "query",
+    "tool",
+]
+
+_HOMES = {
+    "StartError": "bobstay.assembly.build",
+    "Session": "bobstay.assembly.embed",
+    "query": "bobstay.assembly.embed",
+    "Answer": "bobstay.engine.ports",
+    "InteractionOpened": "bobstay.model.event",
+    "RunDone": "bobstay.model.event",
+    "TextDelta": "bobstay.model.event",
+    "ToolDone": "bobstay.model.event",
+    "ToolStarted": "bobstay.model.event",
+    "Args": "bobstay.tools.base",
+    "Context": "bobstay.tools.base",
+    "Outcome": "bobstay.tools.base",
+    "Tool": "bobstay.tools.base",
+    "ToolError": "bobstay.tools.base",
+    "tool": "bobstay.tools.function",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bobstay' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

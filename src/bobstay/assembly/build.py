@@ -106,6 +106,8 @@ def _start(options: Options, environment: Environment) -> Start:
     routes.route(model)
     history = take_up(options, environment, cwd, model)
     warnings = [*history.warnings, *([loaded.untrusted_notice] if loaded.untrusted_notice else [])]
+    if loaded.settings.hooks:
+        warnings.append("The settings name command hooks; this version does not run them yet.")
     return Start(options, environment, loaded, cwd, routes, model, history, warnings)
 
 

@@ -70,7 +70,7 @@ class Toolbox:
             near = self.shelf.near(call.name)
             hint = f" Did you mean {near}?" if near else ""
             raise Refused(f"No such tool available: {call.name}.{hint} Tools: {', '.join(self.shelf.names)}")
-        return self._prepared(tool, call.id, call.input, report)
+        return self._prepared(tool, call.id, call.input, report, from_model=True)
 
     def prepare_again(self, before: Prepared, input: dict[str, Any]) -> Prepared:
         """Validate an input that a hook or a person rewrote.
@@ -78,7 +78,7 @@ class Toolbox:
         Raises:
             Refused: it does not fit the tool.
         """
-        return self._prepared(before.tool, before.context.call_id, input, before.context.report)
+        return self._prepared(before.tool, before.context.call_id, input, before.context.report, from_model=False)
 
     def enter(self, prepared: Prepared | None) -> Ticket:
         """Take a place in the order of calls. A call that will be refused anyway claims nothing."""
@@ -95,11 +95,13 @@ class Toolbox:
         call_id: str,
         input: dict[str, Any],
         report: Callable[[str], None],
+        *,
+        from_model: bool,
     ) -> Prepared:
         entry = self.shelf.entry(tool.name)
         assert entry is not None
         try:
-            args = parse(tool.args, input, entry.schema)
+            args = parse(tool.args, input, entry.schema, from_model=from_model)
         except BadInput as error:
             raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
         context = self.surroundings.context(call_id, self.judge.mode, report)

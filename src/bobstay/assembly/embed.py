@@ -1,0 +1,149 @@
+"""bobstay inside other people's programs: a session to talk to, and a function for one question."""
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from bobstay.assembly import session as inner
+from bobstay.assembly.build import open_session
+from bobstay.config.options import Options
+from bobstay.engine.ports import Answer
+from bobstay.engine.state import State
+from bobstay.hooks.event import Hooks
+from bobstay.model.event import Event, InteractionOpened
+from bobstay.model.message import Block
+from bobstay.tools.base import Tool
+
+Asker = Callable[[InteractionOpened], Answer | bool | Awaitable[Answer | bool]]
+
+
+class Session:
+    """A conversation with an agent in one directory. Use it as an async context manager.
+
+        async with Session(model="demo", cwd="project") as session:
+            async for event in session.run("fix the failing test"):
+                ...
+
+    Args:
+        cwd: Where it works; the current directory if not given.
+        model: A model's name or `provider/name`; `demo` needs no key. What the settings say if not given.
+        tools: Tools of your own, beside the built-in ones: made with `@tool`, or subclasses of `Tool`.
+        builtin: Names of the built-in tools to offer; all of them if not given.
+        ask: Answers permission questions, plans and questions of the model: True, False or an `Answer`. Without it,
+            what would be asked about is denied.
+        hooks: Looks in at the moments of `bobstay.hooks.event`.
+        more: Any other field of `bobstay.config.options.Options`, such as `permission_mode`, `allowed_tools`,
+            `max_turns`, `max_budget_usd`, `system_prompt`, `json_schema`, `resume` or `settings`.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str | PathLike[str] | None = None,
+        model: str | None = None,
+        tools: Iterable[Tool[Any]] = (),
+        builtin: Iterable[str] | None = None,
+        ask: Asker | None = None,
+        hooks: Hooks | None = None,
+        **more: Any,
+    ) -> None:
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in more.items()
+        }
+        self._options = Options(
+            cwd=None if cwd is None else fspath(cwd),
+            model=model,
+            tools=None if builtin is None else tuple(builtin),
+            **given,
+        )
+        self._tools = tuple(tools)
+        self._ask = ask
+        self._hooks = hooks
+        self._session: inner.Session | None = None
+
+    async def __aenter__(self) -> Self:
+        gate = _Gate(self._ask) if self._ask is not None else None
+        self._session = await open_session(
+            self._options, gate, self._hooks, can_ask=gate is not None, tools=self._tools
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._opened.close()
+
+    def run(self, prompt: str | tuple[Block, ...]) -> AsyncGenerator[Event, None]:
+        """Work on a prompt; yields each event as it happens, the last one is `RunDone`."""
+        return self._opened.run(prompt)
+
+    def steer(self, message: str) -> str:
+        """Tell a busy session something more: it reads it after the tool it is running. Returns the message's id."""
+        return self._opened.steer(message)
+
+    async def interrupt(self) -> None:
+        """End the running turn. Its calls are stopped and answered; the session stays usable."""
+        await self._opened.interrupt()
+
+    async def set_mode(self, mode: str) -> None:
+        """Change the permission mode: default, acceptEdits, plan, auto, dontAsk or bypassPermissions."""
+        await self._opened.set_mode(mode)
+
+    async def set_model(self, model: str | None) -> None:
+        """Use another model from the next call on; None goes back to the first."""
+        await self._opened.set_model(model)
+
+    @property
+    def id(self) -> str:
+        """Give it as `resume=` to go on later."""
+        return self._opened.id
+
+    @property
+    def cwd(self) -> Path:
+        return self._opened.cwd
+
+    @property
+    def state(self) -> State:
+        """All that was said, what it cost, the task list: the fold of the session's events."""
+        return self._opened.state
+
+    @property
+    def totals(self) -> inner.Totals:
+        return self._opened.totals()
+
+    @property
+    def warnings(self) -> list[str]:
+        return self._opened.warnings
+
+    @property
+    def _opened(self) -> inner.Session:
+        if self._session is None:
+            raise RuntimeError("The session is not open: use it as `async with Session(...) as session`.")
+        return self._session
+
+
+async def query(prompt: str, **options: Any) -> AsyncGenerator[Event, None]:
+    """Ask one thing and watch it being done. Takes what `Session` takes.
+
+    async for event in query("what does this project do?", model="demo"):
+        if isinstance(event, RunDone):
+            print(event.text)
+    """
+    async with Session(**options) as session:
+        async for event in session.run(prompt):
+            yield event
+
+
+class _Gate:
+    can_ask = True
+
+    def __init__(self, ask: Asker) -> None:
+        self._ask = ask
+
+    async def ask(self, opened: InteractionOpened) -> Answer:
+        answer = self._ask(opened)
+        said = await answer if inspect.isawaitable(answer) else answer
+        return said if isinstance(said, Answer) else Answer(bool(said))

@@ -1,0 +1,107 @@
+"""bobstay inside another program: the documented Python API, used as its users would."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+import bobstay
+from bobstay import Answer, InteractionOpened, RunDone, Session, StartError, TextDelta, ToolDone, query, tool
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path / "home" / ".bobstay"))
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
+        monkeypatch.delenv("CLAUDE_CODE_ENTRYPOINT", raising=False)
+        (tmp_path / "work").mkdir()
+        yield running
+
+
+def options(tmp_path: Path, **more: Any) -> dict[str, Any]:
+    return {"cwd": tmp_path / "work", "model": "claude-sonnet-4-5", **more}
+
+
+async def test_one_question_is_asked_and_watched(server: ModelServer, tmp_path: Path) -> None:
+    prompt = server.play("ask", Step(blocks=[Say("Forty-two.")]))
+    events = [event async for event in query(prompt, **options(tmp_path))]
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Forty-two."
+    assert isinstance(events[-1], RunDone)
+    assert events[-1].text == "Forty-two."
+
+
+async def test_the_demo_model_needs_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "BOBSTAY_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    done = [event async for event in query("hello", model="demo", cwd=tmp_path)][-1]
+    assert isinstance(done, RunDone)
+    assert done.ending == "completed"
+
+
+async def test_a_function_of_ones_own_becomes_a_tool(server: ModelServer, tmp_path: Path) -> None:
+    @tool(read_only=True)
+    async def add(a: Annotated[int, "one number"], b: int) -> str:
+        """Add two numbers."""
+        return f"sum={a + b}"
+
+    prompt = server.play("add", Step(blocks=[Call("add", {"a": 2, "b": 3}, "t")]), Step(blocks=[Say("Five.")]))
+    async with Session(**options(tmp_path, tools=[add])) as session:
+        events = [event async for event in session.run(prompt)]
+    assert [event.reply.text for event in events if isinstance(event, ToolDone)] == ["sum=5"]
+    offered = {each["name"]: each for each in server.requests[0].body["tools"]}
+    assert offered["add"]["input_schema"]["properties"]["a"]["description"] == "one number"
+
+
+async def test_questions_go_to_the_program(server: ModelServer, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def ask(opened: InteractionOpened) -> Answer | bool:
+        asked.append(opened.call.input["command"])
+        return bool(opened.call.input["command"] == "touch yes")
+
+    steps = [Step(blocks=[Call("Bash", {"command": f"touch {name}"}, name)]) for name in ("yes", "no")]
+    async with Session(**options(tmp_path, ask=ask)) as session:
+        async for _ in session.run(server.play("touch", *steps, Step(blocks=[Say("Done.")]))):
+            pass
+    assert asked == ["touch yes", "touch no"]
+    assert (tmp_path / "work" / "yes").exists()
+    assert not (tmp_path / "work" / "no").exists()
+
+
+async def test_a_session_is_taken_up_again_by_its_id(server: ModelServer, tmp_path: Path) -> None:
+    async with Session(**options(tmp_path)) as first:
+        async for _ in first.run(server.play("one", Step(blocks=[Say("First answer.")]))):
+            pass
+        assert first.totals.cost_usd > 0
+        name = first.id
+    async with Session(**options(tmp_path, resume=name)) as second:
+        async for _ in second.run(server.play("two", Step(blocks=[Say("Second.")]))):
+            pass
+    assert "First answer." in str(server.requests[-1].body["messages"])
+
+
+async def test_what_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    with pytest.raises(StartError, match=r"ANTHROPIC_API_KEY.*--model demo"):
+        async with Session(model="claude-sonnet-4-5", cwd=tmp_path):
+            pass
+    with pytest.raises(RuntimeError, match="not open"):
+        Session(model="demo").run("hi")
+
+
+def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
+    """The public API, frozen: a change here is a change for people who embed bobstay."""
+    assert dir(bobstay) == sorted(bobstay.__all__)
+    for name in bobstay.__all__:
+        assert getattr(bobstay, name) is not None
+    with pytest.raises(AttributeError):
+        bobstay.nonsense  # noqa: B018
