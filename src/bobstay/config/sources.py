@@ -134,21 +134,27 @@ def _bytes(file: str) -> bytes | None:
         return None
     except OSError as error:
         raise BrokenSettings(file, f"the settings file cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb") as opened:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise BrokenSettings(file, f"expected a settings file, but this is {kind}")
-        data = opened.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise BrokenSettings(file, "the settings file is larger than 1 MiB")
-    return data
+        if status.st_size > LARGEST:
+            raise BrokenSettings(file, "the settings file is larger than 1 MiB")
+        # A regular file this small comes in one piece, unless it shrinks: then the JSON is cut and says so.
+        return os.read(descriptor, LARGEST)
+    except OSError as error:
+        raise BrokenSettings(file, f"the settings file cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
 
 
 def _explained(error: Exception, data: bytes, file: str) -> BrokenSettings:
     from bobstay.config import position
 
     text = str(error)
+    if isinstance(error, RecursionError):
+        return BrokenSettings(file, "not usable: its values are nested too deeply")
     if isinstance(error, msgspec.ValidationError):
         what, _, path = text.partition(" - at `")
         path = path.rstrip("`")

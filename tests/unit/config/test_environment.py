@@ -1,0 +1,110 @@
+"""What is taken from the environment, and what of it children get (H5-9)."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bobstay.config.environment import Environment
+from bobstay.config.keys import is_secret
+from bobstay.config.paths import MANAGED, Paths, project_name
+
+
+def names(text: str) -> list[str]:
+    return text.split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    names(
+        "ANTHROPIC_API_KEY ANTHROPIC_CUSTOM_HEADERS OPENAI_API_KEY OPENAI_ORG_ID AWS_SECRET_ACCESS_KEY "
+        "AWS_SESSION_TOKEN GITHUB_TOKEN MY_SECRET CLIENT_SECRET_VALUE DB_PASSWORD PGPASSWORD MYSQL_PWD_PASSWD GPG_PASSPHRASE "
+        "STRIPE_API_KEY SSH_PRIVATE_KEY gemini_api_key GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_ID TOKEN"
+    ),
+)
+def test_secrets_are_kept_from_children(name: str) -> None:
+    assert is_secret(name)
+    environment = Environment.read({name: "s3cret", "PATH": "/bin"})
+    assert environment.child_environment({}) == {"PATH": "/bin"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    names(
+        "PATH HOME LANG LC_ALL TERM SSH_AUTH_SOCK USER SHELL TMPDIR VIRTUAL_ENV NODE_ENV AWS_REGION AWS_PROFILE "
+        "KEYBOARD TOKENIZERS_PARALLELISM http_proxy EDITOR XDG_RUNTIME_DIR"
+    ),
+)
+def test_what_children_need_they_get(name: str) -> None:
+    assert Environment.read({name: "x"}).child_environment({}) == {name: "x"}
+
+
+def test_what_a_person_put_into_settings_reaches_children() -> None:
+    environment = Environment.read({"PATH": "/bin", "CDPATH": "/x"})
+    assert environment.child_environment({"GITHUB_TOKEN": "t", "PATH": "/usr/bin"}) == {
+        "PATH": "/usr/bin",
+        "GITHUB_TOKEN": "t",
+    }
+
+
+def test_switches_and_numbers_are_read_by_their_meaning() -> None:
+    found = Environment.read(
+        {
+            "ANTHROPIC_API_KEY": "k",
+            "OLLAMA_HOST": "h",
+            "OPENAI_API_KEY": "",
+            "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+            "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1",
+            "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "0",
+            "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "true",
+            "CLAUDE_CODE_ENABLE_TASKS": "0",
+            "IS_SANDBOX": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "4",
+            "BASH_DEFAULT_TIMEOUT_MS": "soon",
+            "HTTPS_PROXY": "up",
+            "https_proxy": "low",
+            "NO_PROXY": "x",
+            "ANTHROPIC_CUSTOM_HEADERS": "X-A: 1\nbad\nX-B: 2:3",
+        }
+    )
+    assert found.keys == {"ANTHROPIC_API_KEY": "k", "OLLAMA_HOST": "h"}
+    assert (found.entrypoint, found.max_retries, found.bash_timeout_ms) == ("sdk-py", 4, None)
+    assert (found.reads_session_state, found.emits_session_state, found.file_checkpointing) == (True, False, True)
+    assert (found.in_sandbox, found.task_tools) == (True, False)
+    assert found.proxies == {"https": "low", "no": "x"}
+    assert found.headers == {"X-A": "1", "X-B": "2:3"}
+
+
+def test_a_proxy_that_may_be_a_request_header_is_not_believed() -> None:
+    assert Environment.read({"HTTP_PROXY": "evil", "REQUEST_METHOD": "GET"}).proxies == {}
+
+
+def test_the_real_environment_is_read_by_default() -> None:
+    assert Environment.read().child_environment({})["PATH"] == os.environ["PATH"]
+
+
+def test_folders_are_where_the_environment_says() -> None:
+    assert Paths.read({"HOME": "/h"}) == Paths("/h", "/h/.bobstay", "/h/.claude", MANAGED)
+    moved = Paths.read({"HOME": "/h", "BOBSTAY_HOME": "/b/", "CLAUDE_CONFIG_DIR": "/c"})
+    assert (moved.bobstay, moved.claude, moved.sessions) == ("/b", "/c", "/b/sessions")
+    assert moved.destinations("/p") == {
+        "userSettings": "/b/settings.json",
+        "projectSettings": "/p/.bobstay/settings.json",
+        "localSettings": "/p/.bobstay/settings.local.json",
+    }
+
+
+def test_no_home_in_the_environment_is_no_fault() -> None:
+    assert Paths.read({}).home.startswith("/")
+
+
+def test_folders_of_transcripts_are_named_as_their_readers_expect(tmp_path: Path) -> None:
+
+    assert project_name("/work space/a.b_c") == "-work-space-a-b-c"
+    assert project_name("/h/\u00e9x") == "-h--x"
+    assert project_name("/" + "deep/" * 60) == ("-" + "deep-" * 60)[:200] + "-ipnhn5"
+    assert project_name("/" + "x" * 300) == "-" + "x" * 199 + "-x8zr69"
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    folder = Paths("/h", "/b", "/c").transcript_folder(str(link))
+    assert folder == f"/c/projects/{project_name(str(tmp_path.resolve() / 'real'))}"

@@ -1,0 +1,125 @@
+"""H5-6: what "always allow" proposes."""
+
+from typing import Any
+
+import pytest
+
+from bobstay.model.event import PermissionsChanged
+from bobstay.permissions.access import Access
+from bobstay.permissions.policy import Policy
+from bobstay.permissions.rule import Rule
+from bobstay.permissions.suggest import broad, escaped
+from tests.unit.permissions.world import ALLOW, ASK, ROOT, access_of, decide, policy
+
+ACCEPT = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
+def suggested(given: Policy, tool: str, target: str = "") -> tuple[dict[str, Any], ...]:
+    accesses = () if tool.startswith("mcp__") else (access_of(tool, target),)
+    return given.suggest(tool, accesses, {"x": target})
+
+
+def rule(tool: str, content: str = "", to: str = "localSettings") -> dict[str, Any]:
+    named = {"toolName": tool, "ruleContent": content} if content else {"toolName": tool}
+    return {"type": "addRules", "rules": [named], "behavior": "allow", "destination": to}
+
+
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        ("git commit -m 'x y'", "git commit:*"),
+        ("npm run test -- --watch", "npm run test:*"),
+        ("npm install left-pad", "npm install:*"),
+        ("npm run test:unit", "npm run test:unit"),
+        ("python -m pytest -x", "python -m pytest:*"),
+        ("timeout 5 cargo build", "cargo build:*"),
+        ("CI=1 npm test", "npm test:*"),
+        ("pytest -q", "pytest:*"),
+        ("python x.py", "python x.py"),
+        ("./build.sh --fast", "./build.sh --fast"),
+        ("git -C x push", "git -C x push"),
+        ("git --no-pager push", "git --no-pager push"),
+        ("git commit -m x && git push", "git commit -m x && git push"),
+        ("make > log", "make > log"),
+        ("find . -exec sh x", "find . -exec sh x"),
+        ("FOO=1 npm test", "FOO=1 npm test"),
+    ],
+)
+def test_the_rule_is_a_prefix_by_arity_or_the_exact_text(command: str, content: str) -> None:
+    assert suggested(policy(), "Bash", command) == (rule("Bash", content),)
+
+
+@pytest.mark.parametrize("command", ["git commit -m 'x y'", "npm run test -- -x", "./build.sh", "python x.py", "tee a"])
+def test_what_is_suggested_lets_the_same_call_through(command: str) -> None:
+    given = policy()
+    assert decide(given, "Bash", command).verdict is ASK
+    given.apply(PermissionsChanged(suggested(given, "Bash", command)))
+    assert decide(given, "Bash", command).verdict is ALLOW
+
+
+def test_a_simple_file_command_offers_its_text_and_the_mode() -> None:
+    assert suggested(policy(), "Bash", "touch made.txt") == (rule("Bash", "touch made.txt"), ACCEPT)
+    outside = {"type": "addDirectories", "directories": ["/opt"], "destination": "session"}
+    assert suggested(policy(), "Bash", "touch /opt/x") == (rule("Bash", "touch /opt/x"), outside, ACCEPT)
+
+
+def test_an_edit_offers_the_mode_and_outside_also_the_directory() -> None:
+    assert suggested(policy(), "Write", f"{ROOT}/x") == (ACCEPT,)
+    directory = {"type": "addDirectories", "directories": ["/opt/a"], "destination": "session"}
+    assert suggested(policy(), "Write", "/opt/a/x") == (directory, ACCEPT)
+
+
+def test_reading_outside_offers_its_directory() -> None:
+    given = policy()
+    first, second = suggested(given, "Read", "/opt/a [1]/x")
+    assert first == rule("Read", "//opt/a \\[1\\]/**", "session")
+    assert second == {"type": "addDirectories", "directories": ["/opt/a [1]"], "destination": "session"}
+    given.apply(PermissionsChanged((first,)))
+    assert decide(given, "Read", "/opt/a [1]/y").verdict is ALLOW
+    assert decide(given, "Read", "/opt/a 1/y").verdict is ASK
+
+
+def test_a_fetch_offers_its_host_and_an_mcp_tool_its_name() -> None:
+    assert suggested(policy(), "WebFetch", "https://Docs.Example.com/x") == (
+        rule("WebFetch", "domain:docs.example.com"),
+    )
+    assert suggested(policy(), "mcp__calc__pic") == (rule("mcp__calc__pic"),)
+
+
+def test_nothing_is_offered_that_would_not_help() -> None:
+    assert suggested(policy(ask=("Bash(git push:*)",)), "Bash", "git push x") == ()
+    assert suggested(policy(), "Write", f"{ROOT}/.git/config") == ()
+    assert suggested(policy("plan"), "Write", f"{ROOT}/x") == ()
+    assert suggested(policy(), "Bash", "rm -rf /") == ()
+    assert suggested(policy(), "Read", f"{ROOT}/x") == ()
+    assert suggested(policy(), "WebFetch", "https://a@b/") == ()
+    assert suggested(policy(), "Bash", "ls *.zip && x") == ()
+    assert policy().suggest("AskUserQuestion", (Access("person"),), {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("Bash", True),
+        ("Bash(*)", True),
+        ("Bash(python:*)", True),
+        ("Bash(node *)", True),
+        ("Bash(/usr/bin/python3 *)", True),
+        ("Bash(bash -c *)", True),
+        ("Bash(sudo:*)", True),
+        ("Bash(python -m pytest:*)", False),
+        ("Bash(git commit:*)", False),
+        ("Bash(python x.py)", False),
+        ("Edit", True),
+        ("Edit(//**)", True),
+        ("Edit(/src/**)", False),
+        ("Read", False),
+    ],
+)
+def test_a_rule_that_lets_anything_run_is_warned_about(text: str, warned: bool) -> None:
+    assert bool(broad(Rule.parse(text, ALLOW))) is warned
+    assert not broad(Rule.parse(text, ASK))
+
+
+def test_an_escaped_path_means_itself() -> None:
+    assert escaped("a*[b]?\\c") == "a\\*\\[b\\]\\?\\\\c"
