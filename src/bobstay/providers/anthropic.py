@@ -55,10 +55,13 @@ class Anthropic:
             await accept(reply, self.name)
             answer = Answer(request.model, reply.headers)
             async for _, data in reply.events():
-                for chunk in answer.take(data):
+                chunks = answer.take(data)
+                if answer.complete:
+                    # Before the last event is out: whoever has it may not come back for more.
+                    reply.release()
+                for chunk in chunks:
                     yield chunk
                 if answer.complete:
-                    reply.release()
                     return
             raise broken_off(self.name)
         finally:
