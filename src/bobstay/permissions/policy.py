@@ -10,7 +10,7 @@ from bobstay.permissions import suggest as suggestions
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.judgement import Judgement
 from bobstay.permissions.mode import Mode, mode_named, problem
-from bobstay.permissions.paths import World, normalise, read_link
+from bobstay.permissions.paths import World, locate, normalise, read_link
 from bobstay.permissions.rule import FAMILIES, Rule
 from bobstay.permissions.rulebook import RULE_UPDATES, Rulebook
 
@@ -113,6 +113,13 @@ class Policy:
         """Tools a bare deny rule takes out of the pool. Patterns over names are asked about by `removes`."""
         bare = {rule.tool for rule in self._book.of(Verdict.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
+
+    def denies_reading(self, path: str) -> bool:
+        """Whether a rule denies reading this file, for tools that come upon files nobody named."""
+        located = locate(path, self._root, self._world)
+        return located.hopeless or any(
+            rule.tool == "Read" and rule.covers_path(located, self._world) for rule in self._book.of(Verdict.DENY)
+        )
 
     def removes(self, tool: str) -> bool:
         """Whether a bare deny rule, `mcp__*` included, takes this tool out of the pool."""

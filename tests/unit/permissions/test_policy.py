@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bobstay.engine.ports import Judge
 from bobstay.model.event import (
     InteractionClosed,
     InteractionOpened,
@@ -129,6 +130,19 @@ def test_a_bare_deny_takes_the_tool_and_its_family_from_the_pool() -> None:
     assert "Bash" not in given.denied_tools()
     assert given.removes("mcp__a__x")
     assert not given.removes("mcp__b__x")
+
+
+def test_the_policy_is_what_the_engine_asks_for() -> None:
+    judge: Judge = policy()
+    assert judge.mode == "default"
+
+
+def test_a_search_can_ask_which_files_it_must_leave_out() -> None:
+    given = policy(deny=("Read(.env)", "Read(~/.ssh/**)"), links={f"{ROOT}/key": "/home/dev/.ssh/id"})
+    assert [path for path in ("a/.env", "key", "a/env", "b") if given.denies_reading(f"{ROOT}/{path}")] == [
+        "a/.env",
+        "key",
+    ]
 
 
 def test_rules_about_agents_and_skills_look_at_the_field_that_names_them() -> None:
