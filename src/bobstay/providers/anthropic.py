@@ -5,10 +5,10 @@ from typing import Any
 
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.anthropic_stream import Answer
-from bobstay.providers.base import Chunk, Request, ToolSpec
+from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.encoding import EncodedMessages, EncodedOnce, to_json
 from bobstay.providers.exchange import accept, broken_off
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http import HttpClient, Reply
 from bobstay.version import __version__
 
 API_VERSION = "2023-06-01"
@@ -45,14 +45,15 @@ class Anthropic:
         if auth_token:
             self._headers["authorization"] = f"Bearer {auth_token}"
         self._headers.update({name.lower(): value for name, value in (headers or {}).items()})
-        self._messages = EncodedMessages(_message)
+        self._refused: frozenset[str] = frozenset()
+        """Signatures of thinking the server does not want back."""
+        self._messages = self._encoder()
         self._tools = EncodedOnce(_tools)
         self._system = EncodedOnce(_system)
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._http.post(self._url, self._headers_for(request), self.body(request))
+        reply = await self._ask(request)
         try:
-            await accept(reply, self.name)
             answer = Answer(request.model, reply.headers)
             async for _, data in reply.events():
                 chunks = answer.take(data)
@@ -85,6 +86,43 @@ class Anthropic:
         parts.append(b",".join(_with_breakpoints(request.messages, self._messages.all(request.messages))))
         parts.append(b"]}")
         return b"".join(parts)
+
+    async def _ask(self, request: Request) -> Reply:
+        headers = self._headers_for(request)
+        reply = await self._http.post(self._url, headers, self.body(request))
+        try:
+            await accept(reply, self.name)
+        except ProviderError as error:
+            if not self._drop_thinking(request, error):
+                raise
+            reply = await self._http.post(self._url, headers, self.body(request))
+            await accept(reply, self.name)
+        return reply
+
+    def _drop_thinking(self, request: Request, error: ProviderError) -> bool:
+        """Leave out from now on all thinking in `request`, if it is what was refused; tell whether that is new.
+
+        Thinking is bound to its model and to all that stood before it. After a compaction or a change of model
+        the server refuses it, and would refuse every later request too.
+        """
+        text = str(error)
+        if error.kind != "invalid_request" or "thinking" not in text:
+            return False
+        if "signature" not in text and "cannot be modified" not in text:
+            return False
+        signatures = {
+            block.signature
+            for message in request.messages
+            for block in message.blocks
+            if isinstance(block, Thinking) and _thinking(block, self._refused)
+        }
+        self._refused |= signatures
+        self._messages = self._encoder()
+        return bool(signatures)
+
+    def _encoder(self) -> EncodedMessages:
+        refused = self._refused
+        return EncodedMessages(lambda message: _message(message, refused))
 
     def _headers_for(self, request: Request) -> dict[str, str]:
         if not request.betas:
@@ -146,22 +184,22 @@ def _with_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) -> li
     return encoded
 
 
-def _message(message: Message) -> bytes:
-    content = [block for block in map(_block, message.blocks) if block is not None]
+def _message(message: Message, refused: frozenset[str]) -> bytes:
+    content = [encoded for block in message.blocks if (encoded := _block(block, refused)) is not None]
     if not content:
         # An answer of nothing but another vendor's thinking: the place must be kept, for roles alternate.
         content = [{"type": "text", "text": "(nothing said)"}]
     return to_json({"role": message.role, "content": content})
 
 
-def _block(block: Block) -> dict[str, Any] | None:
+def _block(block: Block, refused: frozenset[str]) -> dict[str, Any] | None:
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
         case Image():
             return _image(block)
         case Thinking():
-            return _thinking(block)
+            return _thinking(block, refused)
         case ToolCall(identity, name, value):
             return {"type": "tool_use", "id": _legal(identity), "name": _legal(name), "input": value}
         case ToolReply():
@@ -172,8 +210,8 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def _thinking(thinking: Thinking) -> dict[str, Any] | None:
-    if thinking.origin != NAME or not thinking.signature:
+def _thinking(thinking: Thinking, refused: frozenset[str]) -> dict[str, Any] | None:
+    if thinking.origin != NAME or not thinking.signature or thinking.signature in refused:
         return None
     if thinking.redacted:
         return {"type": "redacted_thinking", "data": thinking.signature}

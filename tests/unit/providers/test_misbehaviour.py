@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, TextDelta
-from bobstay.model.message import Text, ToolCall
+from bobstay.model.message import Message, Text, Thinking, ToolCall
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, ErrorKind, Provider, ProviderError, Request
 from bobstay.providers.http import HttpClient
@@ -197,6 +197,50 @@ async def test_a_web_page_in_place_of_a_stream_is_named(server: ModelServer, pro
     _, error = await until_it_fails(provider, request(server.play("page", step)))
     assert error.kind == "protocol"
     assert "base URL" in str(error)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+        "cannot be modified. These blocks must remain as they were in the original response.",
+    ],
+)
+async def test_thinking_the_server_refuses_is_left_out_for_good(
+    server: ModelServer, provider: Provider, message: str
+) -> None:
+    """F5's kin: history that is refused once would be refused for ever, and the session with it."""
+
+    def picky(body: dict[str, object]) -> Step:
+        if "stale" in str(body["messages"]):
+            return Step(status=400, message=message)
+        return Step(blocks=[Say("good")])
+
+    token = server.play("picky", picky)
+    stale = Message("assistant", (Thinking("old", signature="stale", origin="anthropic"), Text("said")))
+    fresh = Message("assistant", (Thinking("new", signature="fresh", origin="anthropic"), Text("said")))
+    go, on = Message("user", (Text(token),)), Message("user", (Text("on"),))
+    chunks = await chunks_of(provider, request("", messages=(go, stale, on)))
+    assert blocks_of(chunks) == [Text("good")]
+    assert len(server.requests) == 2
+    await chunks_of(provider, request("", messages=(go, stale, on, fresh, on)))
+    assert len(server.requests) == 3
+    assert b"fresh" in server.requests[2].raw
+
+
+async def test_a_refusal_that_dropping_thinking_cannot_cure_is_reported(
+    server: ModelServer, provider: Provider
+) -> None:
+    step = Step(status=400, message="Invalid `signature` in `thinking` block")
+    messages = (
+        Message("user", (Text(server.play("no", step)),)),
+        Message("assistant", (Thinking("old", signature="stale", origin="anthropic"), Text("said"))),
+        Message("user", (Text("on"),)),
+    )
+    _, error = await until_it_fails(provider, request("", messages=messages))
+    assert error.kind == "invalid_request"
+    assert len(server.requests) == 2
 
 
 async def test_an_empty_answer_is_an_answer(server: ModelServer, provider: Provider) -> None:
