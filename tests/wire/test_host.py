@@ -113,6 +113,7 @@ async def test_a_question_dropped_by_an_interrupt_is_withdrawn() -> None:
 
 
 async def test_the_state_runs_again_only_when_the_last_question_is_answered() -> None:
+    """F29: seven ask at once, all are queued and all are answered (H2-8)."""
     host = Host(lambda _: None)
     gate = host.gate()
     asked = [asyncio.ensure_future(gate.ask(OPENED)) for _ in range(7)]
@@ -124,7 +125,7 @@ async def test_the_state_runs_again_only_when_the_last_question_is_answered() ->
 
 
 async def test_input_shown_cut_runs_whole_when_it_comes_back_as_shown() -> None:
-    """F38: the text a person approves is the text that runs, or nothing runs."""
+    """What a host approves is what runs, or nothing runs."""
     big = InteractionOpened("i1", "permission", ToolCall("c", "Write", {"content": "x" * 2_000_000}))
     host = Host(lambda body: yes(behavior="allow", updatedInput=body["input"]))
     assert await host.gate().ask(big) == Answer(allow=True)

@@ -228,7 +228,7 @@ def bobstay(*arguments: str, stdin: str | None = None, **environment: str) -> su
 
 
 def test_the_version_costs_no_more_than_a_bare_python() -> None:
-    """H4-1: the fastest path imports next to nothing."""
+    """F27, H4-1: the fastest path imports next to nothing."""
     script = "import sys; from bobstay.cli.main import run; run(['--version']); print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30).stdout
     bare = subprocess.run(
