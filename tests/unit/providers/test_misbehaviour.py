@@ -202,9 +202,8 @@ async def test_a_web_page_in_place_of_a_stream_is_named(server: ModelServer, pro
 @pytest.mark.parametrize(
     "message",
     [
-        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
-        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message "
-        "cannot be modified. These blocks must remain as they were in the original response.",
+        "messages.1.content.0: Invalid `signature` in `thinking` block. It is bound to a different conversation.",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest message cannot be modified.",
     ],
 )
 async def test_thinking_the_server_refuses_is_left_out_for_good(
