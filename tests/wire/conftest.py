@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.modelserver import ModelServer
+pytest.register_assert_rewrite("tests.wire.flows", "tests.wire.program")
+
+from tests.modelserver import ModelServer  # noqa: E402 - what it imports must not come before the line above
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The flows of `golden.py`, driven through a real program against the scripted model."""
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -66,8 +68,6 @@ async def when_asked(program: Program, _: Path) -> None:
 
 
 async def wait_for(path: Path) -> None:
-    import asyncio
-
     async with asyncio.timeout(20):
         while not path.exists():
             await asyncio.sleep(0.02)
@@ -134,7 +134,7 @@ FLOWS: dict[str, Callable[[], Flow]] = {
 async def drive(path: str, name: str, server: ModelServer, directory: Path) -> list[Frame]:
     """Run a flow to its end; return its frames without those that stand beside it."""
     flow = FLOWS[name]()
-    token = server.play(f"{name}-flow", *flow.steps)
+    token = server.play(f"{name}-{os.path.basename(path)}", *flow.steps)
     cwd = directory / "work"
     cwd.mkdir()
     env = environment(server, directory / "home")
