@@ -222,6 +222,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
             (timeouts.between_events if timeouts else None) or usual.between,
         ),
         thinking=_thinking(start),
+        thinking_display=options.thinking_display or "",
         effort=options.effort,
         betas=options.betas,
         structured=options.json_schema is not None,
@@ -233,9 +234,10 @@ def _thinking(start: Start) -> Any:
     options = start.options
     if options.thinking == "disabled" or options.max_thinking_tokens == 0:
         return "off"
-    if options.max_thinking_tokens:
+    kind = start.routes.info(start.model).thinking
+    if options.max_thinking_tokens and kind != "always":
         return options.max_thinking_tokens
-    return "adaptive" if start.routes.info(start.model).thinking in ("adaptive", "always") else "off"
+    return "adaptive" if kind in ("adaptive", "always") else "off"
 
 
 def _projection(start: Start) -> Any:

@@ -34,6 +34,7 @@ class Agent(Struct):
     retry: RetryPolicy = RetryPolicy()
     patience: Patience = Patience()
     thinking: Literal["off", "adaptive"] | int = "off"
+    thinking_display: str = ""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
     hosted_search: bool = False
@@ -58,6 +59,7 @@ class Sending:
             tools=agent.toolbox.specs,
             max_tokens=_room(agent, route),
             thinking=agent.thinking,
+            thinking_display=agent.thinking_display,
             effort=agent.effort,
             betas=agent.betas,
             session_id=agent.session_id,

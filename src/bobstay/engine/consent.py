@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 from bobstay.engine.ports import Answer
 from bobstay.engine.toolbox import Refused
 from bobstay.hooks.event import HookCall
-from bobstay.model.event import Decided, Event, InteractionClosed, InteractionOpened, ModeChanged, PermissionsChanged
+from bobstay.model.event import (
+    Decided,
+    Event,
+    InteractionClosed,
+    InteractionOpened,
+    ModeChanged,
+    Noted,
+    PermissionsChanged,
+)
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
 from bobstay.permissions.access import Decision, Verdict
+from bobstay.permissions.updates import defect
 
 if TYPE_CHECKING:
     from bobstay.engine.pipeline import Settlement
@@ -49,7 +58,9 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
 
 def _with_hook(settlement: "Settlement", decision: Decision) -> Decision:
     hooked = settlement.hooked
-    if hooked.decision == "allow" and decision.verdict is Verdict.ASK and decision.reason_type != "rule":
+    asks_a_person = settlement.prepared is not None and settlement.prepared.tool.interaction != "permission"
+    lifts = decision.verdict is Verdict.ASK and decision.reason_type not in ("rule", "safety") and not asks_a_person
+    if hooked.decision == "allow" and lifts:
         return Decision(Verdict.ALLOW, hooked.reason or "a hook allowed it", "hook", "hook")
     if hooked.decision == "ask" and decision.verdict is not Verdict.DENY:
         return Decision(Verdict.ASK, hooked.reason, "hook", "hook")
@@ -96,7 +107,7 @@ def _still_permitted(settlement: "Settlement") -> None:
     assert prepared is not None
     accesses = prepared.tool.access(prepared.args, prepared.context)
     decision = judge.judge(prepared.tool.name, accesses, prepared.input, read_only=prepared.read_only)
-    if decision.verdict is Verdict.DENY and decision.reason_type == "rule":
+    if decision.verdict is Verdict.DENY and decision.reason_type in ("rule", "safety"):
         settlement.decided = Decided("reject", decision.source, decision.reason_type, decision.why)
         raise Refused(decision.why)
 
@@ -143,7 +154,14 @@ async def _hook_answer(settlement: "Settlement", opened: InteractionOpened) -> A
 
 def _changes(answer: Answer) -> list[Event]:
     """What the answer changes beyond this call: rules and directories, and the mode apart."""
-    rules = tuple(update for update in answer.updates if update.get("type") != "setMode")
-    events: list[Event] = [PermissionsChanged(rules)] if rules else []
-    events.extend(ModeChanged(str(update.get("mode"))) for update in answer.updates if update.get("type") == "setMode")
+    sound = [update for update in answer.updates if not defect(update)]
+    rules = tuple(update for update in sound if update["type"] != "setMode")
+    events: list[Event] = [Noted(f"A permission update was not taken: {why}", "warning") for why in _defects(answer)]
+    if rules:
+        events.append(PermissionsChanged(rules))
+    events.extend(ModeChanged(str(update["mode"])) for update in sound if update["type"] == "setMode")
     return events
+
+
+def _defects(answer: Answer) -> list[str]:
+    return [why for update in answer.updates if (why := defect(update))]

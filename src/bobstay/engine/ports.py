@@ -40,7 +40,8 @@ class Gate(Protocol):
 class Judge(Protocol):
     """The permission policy of a session. It follows the log: `apply` sees each event as it is stored."""
 
-    mode: str
+    @property
+    def mode(self) -> str: ...
 
     def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision: ...
 

@@ -11,7 +11,7 @@ from bobstay.engine.surroundings import Surroundings
 from bobstay.hooks.event import Hooks
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
-from bobstay.tools.base import EVERYTHING, Claim, Context, Tool
+from bobstay.tools.base import Context, Tool
 from bobstay.tools.problems import BadInput, parse
 from bobstay.tools.shelf import Shelf
 
@@ -84,10 +84,7 @@ class Toolbox:
         """Take a place in the order of calls. A call that will be refused anyway claims nothing."""
         if prepared is None:
             return self.order.enter(())
-        claims: tuple[Claim, ...] = (EVERYTHING,)
-        if prepared.input is not None:
-            claims = prepared.tool.claims(prepared.args, prepared.context)
-        return self.order.enter(claims)
+        return self.order.enter(prepared.tool.claims(prepared.args, prepared.context))
 
     def _prepared(
         self,

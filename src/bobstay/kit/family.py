@@ -53,7 +53,10 @@ class Family:
         below: dict[int, list[Process]] = {}
         for process in processes.values():
             below.setdefault(process.parent, []).append(process)
-        queue = [process for process in below.get(os.getpid(), ()) if self._owns(process)]
+        tops = below.pop(os.getpid(), [])
+        for parent in below.keys() - processes.keys():  # it went while we looked, and they are ours by now
+            tops += below[parent]
+        queue = [process for process in tops if self._owns(process)]
         queue.sort(key=lambda process: process.pid != self.leader)
         living = []
         for process in queue:
@@ -207,13 +210,18 @@ def _children_of_this_process() -> list[int] | None:
 
 
 def _settled_environment(pid: int) -> bytes:
-    for _ in range(4):
+    for _ in range(200):
         found = _bytes(f"/proc/{pid}/environ")
-        fields = b"" if found else _bytes(f"/proc/{pid}/stat").rpartition(b")")[2]
-        if found or not fields or fields.split()[0] == b"Z" or fields.split()[48] != b"0":
+        if found or not _is_becoming(pid):
             return found
-        time.sleep(0.0005)
+        time.sleep(0.0005)  # it only waits for its turn to run
     return b""
+
+
+def _is_becoming(pid: int) -> bool:
+    """Tell whether a process is just between two programs: it lives, is ours to look at, and has no environment."""
+    fields = _bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return len(fields) > 48 and fields[0] != b"Z" and fields[48] == b"0" and os.access(f"/proc/{pid}/environ", os.R_OK)
 
 
 def _all_processes() -> Iterator[Process]:

@@ -44,6 +44,7 @@ class Child:
         Raises:
             OSError: it could not be started.
         """
+        become_reaper()  # before the start: an orphan that is made at once must already be ours
         self._loop = asyncio.get_running_loop()
         self._receive = receive
         self._pipes: dict[int, int] = {}
@@ -68,7 +69,6 @@ class Child:
         finally:
             for writer in writers:
                 os.close(writer)
-        become_reaper()  # after the start, which need not wait for it: the kernel tells running children too
         self.pid = self._popen.pid
         self.family = Family(self.pid, mark, frozenset(_pipe_names(readers)))
         for number, reader in enumerate(readers, start=1):

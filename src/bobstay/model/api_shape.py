@@ -60,7 +60,7 @@ def message_json(
     role: Literal["user", "assistant"],
     blocks: Iterable[Block],
     *,
-    id: str = "",  # noqa: A002 - the API's own word
+    id: str = "",
     model: str = "",
     stop: Stop | None = None,
     usage: Usage | None = None,

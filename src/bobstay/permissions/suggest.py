@@ -100,7 +100,8 @@ def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
             return [_rule(tool, f"domain:{found.host}")] if found.host else []
         case "net":
             return [_rule(tool)]
-    return []
+        case "person" | "none":
+            return []
 
 
 def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update]:

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -92,7 +92,7 @@ def _change(path: str, updates: list[Update]) -> bool:
 
 
 @contextmanager
-def _locked(directory: str) -> Iterator[None]:
+def _locked(directory: str) -> Generator[None, None, None]:
     """Hold the lock of a directory: it needs no file of its own and goes when its holder does."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -135,6 +135,8 @@ def _settings(request: Request) -> dict[str, Any]:
     settings: dict[str, Any] = {"max_tokens": request.max_tokens}
     if request.thinking == "adaptive":
         settings["thinking"] = {"type": "adaptive"}
+        if request.thinking_display:
+            settings["thinking"]["display"] = request.thinking_display
     elif isinstance(request.thinking, int):
         # Thinking counts as output, and some room must be left for the answer.
         budget = min(request.thinking, request.max_tokens - 1)

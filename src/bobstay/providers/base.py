@@ -41,6 +41,8 @@ class Request(Struct, frozen=True):
     max_tokens: int = 32_000
     thinking: Literal["off", "adaptive"] | int = "off"
     """Off, as the model sees fit, or at most so many tokens."""
+    thinking_display: str = ""
+    """How much of its thinking the vendor shall show, where it lets one choose."""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
     session_id: str = ""

@@ -142,7 +142,9 @@ def classify(status: int | None, body: bytes | dict[str, Any], headers: dict[str
 
 def _kind(status: int | None, names: list[str], message: str) -> ErrorKind:
     named = next((NAMED[name] for name in names if name in NAMED), None)
-    exact = next((NAMED[name][0] for name in names if name in NAMED and NAMED[name][0] in _EXACT), None)
+    exact: ErrorKind | None = next(
+        (NAMED[name][0] for name in names if name in NAMED and NAMED[name][0] in _EXACT), None
+    )
     if exact:
         return exact
     if status is None or status in _WORDY:

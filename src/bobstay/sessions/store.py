@@ -157,7 +157,7 @@ class Store:
         return tree
 
     def _files(self) -> builtins.list[tuple[float, str, os.stat_result]]:
-        files = []
+        files: builtins.list[tuple[float, str, os.stat_result]] = []
         try:
             with os.scandir(self.directory) as entries:
                 for entry in entries:

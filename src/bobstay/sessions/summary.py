@@ -92,9 +92,9 @@ def _entries(lines: list[bytes]) -> list[Envelope]:
 
 def _first_prompt(entries: list[Envelope]) -> str:
     for entry in entries:
-        match entry.event:
-            case Prompted(origin="human", blocks=blocks) if text := _shortened(text_of(blocks)):
-                return text
+        event = entry.event
+        if isinstance(event, Prompted) and event.origin == "human" and (text := _shortened(text_of(event.blocks))):
+            return text
     return ""
 
 
@@ -119,9 +119,7 @@ def _shortened(text: str) -> str:
 
 def _model(entries: list[Envelope]) -> str:
     for entry in reversed(entries):
-        match entry.event:
-            case TurnStarted(model=model) | ModelChanged(model=model) | MessageDone(model=model) if model:
-                return model
-            case SessionStarted(model=model) if model:
-                return model
+        event = entry.event
+        if isinstance(event, TurnStarted | ModelChanged | MessageDone | SessionStarted) and event.model:
+            return event.model
     return ""

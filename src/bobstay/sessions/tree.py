@@ -106,12 +106,10 @@ def _find(entries: list[Envelope], key: str) -> int:
 
 
 def _names(entry: Envelope) -> tuple[str, ...]:
-    match entry.event:
-        case Prompted(id=prompt_id, client_id=client_id):
-            return (prompt_id, client_id)
-        case BlockDone(message_id=message_id) | MessageDone(message_id=message_id):
-            return (message_id,)
-    return ()
+    event = entry.event
+    if isinstance(event, Prompted):
+        return (event.id, event.client_id)
+    return (event.message_id,) if isinstance(event, BlockDone | MessageDone) else ()
 
 
 def _closed(branch: list[Envelope], place: int) -> int:

@@ -73,7 +73,11 @@ def tool(
     """
     if function is not None:
         return _made(function, name, description, read_only=read_only)
-    return lambda wrapped: _made(wrapped, name, description, read_only=read_only)
+
+    def wrap(wrapped: Callable[..., Any]) -> FunctionTool:
+        return _made(wrapped, name, description, read_only=read_only)
+
+    return wrap
 
 
 def _made(function: Callable[..., Any], name: str | None, description: str | None, *, read_only: bool) -> FunctionTool:

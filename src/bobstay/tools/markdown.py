@@ -69,7 +69,7 @@ class _Writer:
             return
         self._add(text)
 
-    def start(self, tag: Tag) -> None:  # noqa: C901 - one case a kind of element
+    def start(self, tag: Tag) -> None:  # noqa: C901, PLR0912 - one case a kind of element
         match tag.name:
             case name if self._pre and name in _PARAGRAPHS:
                 self._add("\n")
@@ -114,6 +114,8 @@ class _Writer:
                 self._block()
             case name if name in _MARKS and not self._pre:
                 self._add(_MARKS[name])
+            case _:
+                pass
 
     def end(self, tag: Tag) -> None:
         match tag.name:
@@ -141,6 +143,8 @@ class _Writer:
                 self._block()
             case name if name in _MARKS and not self._pre:
                 self._mark_end(_MARKS[name])
+            case _:
+                pass
 
     def finish(self) -> str:
         self._cell()

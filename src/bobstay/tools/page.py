@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 from urllib.parse import urljoin
@@ -190,7 +190,7 @@ async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
 @asynccontextmanager
 async def _connection(
     target: Target, addresses: list[str]
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter], None]:
     context = ssl.create_default_context() if target.scheme == "https" else None
     trouble: OSError | None = None
     for number in addresses:

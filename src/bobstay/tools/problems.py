@@ -44,10 +44,11 @@ def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any], *, 
     Raises:
         BadInput: listing all problems, and how the call should look.
     """
-    if not isinstance(input, dict):
+    if not isinstance(input, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from a model
         raise BadInput(f"The input must be an object, not {_kind(input)}.\n{signature(schema)}")
     if issubclass(args_type, RawArgs):
         return args_type(value=input)
+    loosened: Any = input
     try:
         loosened = _loosened(input, schema)
         if from_model:

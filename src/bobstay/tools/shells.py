@@ -123,8 +123,10 @@ class Shells:
         """End everything that was started here. The session is over."""
         self.on_finished = None
         await asyncio.gather(*(self.stop(job) for job in list(self._running)))
-        if self._started:
-            sweep(f":{self.session_id}:")
+        for _ in range(100 if self._started else 0):
+            if not sweep(f":{self.session_id}:"):
+                break
+            await asyncio.sleep(0.02)
 
     def _forget(self, job: Job) -> None:
         self._running.pop(job, None)

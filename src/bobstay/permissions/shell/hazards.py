@@ -67,7 +67,8 @@ def is_hazardous(values: list[str]) -> bool:
             return any(word in argument for argument in arguments for word in AWK_WORDS)
         case "sed":
             return not all(argument.startswith("-") or is_tame_sed(argument) for argument in _before_files(arguments))
-    return False
+        case _:
+            return False
 
 
 def _long(name: str, argument: str) -> bool:

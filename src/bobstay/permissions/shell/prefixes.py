@@ -53,7 +53,8 @@ def _harmless_length(values: list[str], source: str) -> int:
             plain = [value[:2] in ("-i", "-o", "-e") and value[2:].isalnum() for value in values[1:]]
             count = plain.index(False) if False in plain else len(plain)
             return count + 1 if count else 0
-    return 0
+        case _:
+            return 0
 
 
 def _nice_length(values: list[str]) -> int:

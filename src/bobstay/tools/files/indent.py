@@ -26,9 +26,9 @@ class Reindent(Struct, frozen=True):
         if not line.strip():
             return line
         indent = indent_of(line)
-        return self.add + self._level(indent).removeprefix(self.drop) + line[len(indent) :]
+        return self.add + self.level(indent).removeprefix(self.drop) + line[len(indent) :]
 
-    def _level(self, indent: str) -> str:
+    def level(self, indent: str) -> str:
         if not self.given:
             return indent
         depth = 0
@@ -38,7 +38,7 @@ class Reindent(Struct, frozen=True):
 
     def explains(self, pairs: Sequence[Pair]) -> bool:
         return all(
-            (level := self._level(given)).startswith(self.drop) and self.add + level.removeprefix(self.drop) == wanted
+            (level := self.level(given)).startswith(self.drop) and self.add + level.removeprefix(self.drop) == wanted
             for given, wanted in pairs
         )
 
@@ -55,7 +55,7 @@ def _rules(pairs: Sequence[Pair]) -> Iterator[Reindent]:
         return
     given, wanted = pairs[0]
     for unit in units:
-        level = unit._level(given)  # noqa: SLF001 - its own class, from the function that makes it
+        level = unit.level(given)
         if wanted.endswith(level) and wanted != level:
             yield Reindent(unit.given, unit.wanted, add=wanted.removesuffix(level))
         elif level.endswith(wanted) and wanted != level:

@@ -33,6 +33,7 @@ def view_cells(notebook: Notebook, first: int, most: int) -> CellsView:
     texts: list[str] = []
     listed: list[dict[str, Any]] = []
     room = MOST_BYTES
+    last = first - 1
     for number, cell in enumerate(notebook.cells[first - 1 : first - 1 + most], first):
         outputs = [shown for output in _outputs(cell) if (shown := album.shown(output, cell.id))]
         source = _bounded(cell.source, MOST_BYTES // 2)

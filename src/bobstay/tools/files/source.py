@@ -1,7 +1,7 @@
 """Reads regular files whole, in bounded memory, or only far enough to know them again."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -18,7 +18,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[tuple[int, os.stat_result]]:
+def opened(place: Place) -> Generator[tuple[int, os.stat_result], None, None]:
     """Open a regular file for reading; what is opened is checked again to be one.
 
     Raises:
@@ -31,7 +31,7 @@ def opened(place: Place) -> Iterator[tuple[int, os.stat_result]]:
 
 
 @contextmanager
-def opened_again(place: Place) -> Iterator[tuple[int, os.stat_result]]:
+def opened_again(place: Place) -> Generator[tuple[int, os.stat_result], None, None]:
     """As `opened`, for a place whose status was just looked at."""
     try:
         descriptor = os.open(place.real, _FLAGS)
