@@ -104,3 +104,12 @@ def test_a_thing_with_a_million_keys_still_names_its_call() -> None:
     back = json.loads(encode_line(frame))
     assert back["message"]["content"][0]["tool_use_id"] == "call_1"
     assert back["truncated"] is True
+
+
+def test_what_is_nested_too_deeply_to_be_cut_is_left_out() -> None:
+    nested: Any = "x" * 5_000
+    for _ in range(900):
+        nested = [nested]
+    line = encode_line({"type": "user", "uuid": "u-1", "message": nested}, 2_000)
+    assert len(line) <= 2_000
+    assert json.loads(line)["uuid"] == "u-1"

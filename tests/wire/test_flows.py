@@ -1,6 +1,8 @@
 """A host at the other end: whole conversations with the real program, by its pipes."""
 
+import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,57 @@ async def test_the_end_of_input_lets_the_turn_finish(server: ModelServer, start:
     gate.open()
     assert (await program.until("result"))["result"] == "Finished."
     assert await program.end() == 0
+
+
+async def test_sigterm_ends_an_idle_program_at_once(start: Start) -> None:
+    program = await start()
+    program.send(initialize())
+    await program.until("answer:success")
+    program.process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(10):
+        assert await program.process.wait() == 143
+    assert await program.errors() == ""
+
+
+async def test_sigterm_in_a_turn_still_tells_how_it_ended(server: ModelServer, start: Start) -> None:
+    gate = Gate()
+    program = await start()
+    program.send(prompt(server.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
+    await gate.reached()
+    program.process.send_signal(signal.SIGTERM)
+    assert (await program.until("result"))["terminal_reason"] == "aborted_streaming"
+    async with asyncio.timeout(10):
+        assert await program.process.wait() == 143
+    gate.open()
+
+
+async def test_a_bad_line_in_a_turn_ends_it_and_the_program(server: ModelServer, start: Start) -> None:
+    gate = Gate()
+    program = await start()
+    program.send(prompt(server.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
+    await gate.reached()
+    program.write(b"nonsense\n")
+    assert (await program.until("result"))["is_error"] is True
+    async with asyncio.timeout(10):
+        assert await program.process.wait() == 1
+    gate.open()
+
+
+async def test_a_host_that_stops_reading_in_a_turn_leaves_nothing_behind(
+    server: ModelServer, start: Start, tmp_path: Path
+) -> None:
+    """F12: the tool that ran is gone with the program."""
+    command = "echo $$ > pid; sleep 0.3; echo $$ > pid; exec sleep 60"
+    program = await start("--allowedTools", "Bash", "--include-partial-messages")
+    program.send(prompt(server.play("t", Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("never"))))
+    await wait_for(tmp_path / "work" / "pid")
+    program.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # no public way to stop reading
+    program.send(request(2, "interrupt"))
+    async with asyncio.timeout(20):
+        await program.process.wait()
+    assert "Traceback" not in await program.errors()
+    pid = int((tmp_path / "work" / "pid").read_text() or "0")
+    assert not pid or not Path(f"/proc/{pid}").exists()
 
 
 async def test_a_question_to_a_host_that_hung_up_is_a_no(server: ModelServer, start: Start) -> None:

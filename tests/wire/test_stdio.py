@@ -85,3 +85,12 @@ def test_writing_to_nobody_is_its_own_error() -> None:
 def test_a_line_that_is_no_object_is_refused_with_a_reason(line: bytes) -> None:
     with pytest.raises(BadLineError, match="Error parsing streaming input line"):
         parse_line(line)
+
+
+def test_half_a_character_is_no_reason_to_hang_up() -> None:
+    assert parse_line(b'{"text":"a\\ud800b"}') == {"text": "a?b"}
+
+
+def test_a_line_nested_without_end_is_refused() -> None:
+    with pytest.raises(BadLineError):
+        parse_line(b'{"a":' * 200_000)

@@ -98,7 +98,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--thinking",), "thinking", "value", "MODE", choices=("adaptive", "enabled", "disabled")),
     Flag(("--thinking-display",), "thinking_display", "value", "MODE"),
     Flag(("--max-thinking-tokens",), "max_thinking_tokens", "value", "N", read="count"),
-    Flag(("--betas",), "betas", "rules", "NAMES", "beta headers of the API", "Model"),
+    Flag(("--betas",), "betas", "value", "NAMES", "beta headers of the API", "Model", read="commas"),
     Flag(
         ("--max-turns",),
         "max_turns",

@@ -41,6 +41,10 @@ def _translate(said: dict[str, Any]) -> None:
         said["thinking"] = "adaptive"
     if said.get("tools") == ("default",):
         said["tools"] = None
+    for field in ("prompt", "system_prompt", "append_system_prompt"):
+        if field in said:
+            # Bytes that are no UTF-8 reach us as lone surrogates, which no JSON can carry.
+            said[field] = said[field].encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _state_frames(environment: Mapping[str, str]) -> str:

@@ -152,15 +152,17 @@ def split_rules(text: str) -> list[str]:
 
 
 def _looks_like_rules(text: str) -> bool:
-    """Whether an argument after `--allowedTools A` is one more rule, and not the prompt."""
-    if text.startswith("-"):
+    """Whether an argument after `--allowedTools A` is one more rule and not the prompt: tools are written `Like(so)`."""
+    if " " in text.partition("(")[0]:
         return False
-    for rule in split_rules(text) or [" "]:
-        head, parenthesis, tail = rule.partition("(")
-        name = head.replace("_", "").replace("*", "").replace("-", "").replace(".", "")
-        if (not name.isalnum() and head != "*") or (parenthesis and not tail.endswith(")")):
-            return False
-    return " " not in text.partition("(")[0]
+    return all(_looks_like_rule(rule) for rule in split_rules(text) or [""])
+
+
+def _looks_like_rule(rule: str) -> bool:
+    name, parenthesis, rest = rule.partition("(")
+    if parenthesis and not rest.endswith(")"):
+        return False
+    return name == "*" or name.startswith("mcp__") or (name[:1].isupper() and name.isalnum())
 
 
 def _looks_like_path(text: str) -> bool:

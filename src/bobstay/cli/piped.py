@@ -45,7 +45,7 @@ def _piped(descriptor: int, wait: float | None) -> str:
         return ""
     pieces: list[bytes] = []
     size = 0
-    while piece := os.read(descriptor, 1 << 16):
+    while piece := _read(descriptor):
         size += len(piece)
         if size > LIMIT:
             raise UsageError(
@@ -53,3 +53,10 @@ def _piped(descriptor: int, wait: float | None) -> str:
             )
         pieces.append(piece)
     return b"".join(pieces).decode(errors="replace").strip("\n")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError as error:
+        raise UsageError(f"Error: stdin cannot be read: {error.strerror}") from error

@@ -31,6 +31,18 @@ def _run(options: Options, prompt: str) -> int:
 
     from bobstay.printer.run import run as printed
 
+    if options.debug is not None or options.debug_file:
+        _log(options)
     if options.mcp_config:
         sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
     return asyncio.run(printed(options, prompt))
+
+
+def _log(options: Options) -> None:
+    import logging
+
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.DEBUG, format=form, filename=options.debug_file)
+    for name in filter(None, (options.debug or "").split(",")):
+        # "!part" keeps a part quiet; naming parts keeps all others quiet.
+        logging.getLogger(f"bobstay.{name.lstrip('!')}").setLevel(logging.ERROR if name[0] == "!" else logging.DEBUG)

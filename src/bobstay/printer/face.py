@@ -1,7 +1,8 @@
 """What all ways of printing share: a session as they see it, and one prompt taken to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Protocol
 
 from bobstay.assembly.session import Session
@@ -68,11 +69,12 @@ async def _turns(session: Session, blocks: tuple[Block, ...], show: Callable[[Ev
     return done
 
 
-async def shown(events: AsyncIterator[Event], show: Callable[[Event], None]) -> RunDone | None:
+async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:
     """Show every event of a turn; return the last one."""
     done = None
-    async for event in events:
-        show(event)
-        if isinstance(event, RunDone):
-            done = event
+    async with aclosing(events):
+        async for event in events:
+            show(event)
+            if isinstance(event, RunDone):
+                done = event
     return done

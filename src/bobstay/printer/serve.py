@@ -1,7 +1,7 @@
 """A host program drives the session over stdin and stdout: prompts and requests in, frames and questions out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
 from bobstay.assembly.session import Session
@@ -164,7 +164,7 @@ class Server:
             self._turns = None
         self._state.change("idle")
 
-    async def _turn(self, events: AsyncIterator[Event]) -> None:
+    async def _turn(self, events: AsyncGenerator[Event, None]) -> None:
         done = await shown(events, self._show)
         self._failed = done is None or VERDICTS[done.ending].is_error
 

@@ -22,7 +22,15 @@ def encode_line(frame: Frame, limit: int = LINE_LIMIT) -> bytes:
     line = _encoder.encode(frame)
     if _fits(line, limit):
         return line
-    return _encoder.encode(shrunk(frame, limit))
+    try:
+        return _encoder.encode(shrunk(frame, limit))
+    except RecursionError:
+        # Nested too deeply to be looked through: only what is on the surface is told.
+        return _encoder.encode({**{key: value for key, value in frame.items() if _is_small(value)}, "truncated": True})
+
+
+def _is_small(value: object) -> bool:
+    return not isinstance(value, dict | list | tuple | str) or (isinstance(value, str) and len(value) <= _NEVER_BELOW)
 
 
 def shrunk(frame: Frame, limit: int = LINE_LIMIT) -> Frame:

@@ -104,8 +104,22 @@ def parse_line(line: bytes) -> dict[str, Any]:
     """
     try:
         frame = msgspec.json.decode(line)
+    except RecursionError as error:
+        raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): {error}") from error
+        frame = _lenient(line)
+        if frame is None:
+            raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): {error}") from error
     if not isinstance(frame, dict):
         raise BadLineError(f"Error parsing streaming input line ({len(line)} bytes): expected a JSON object")
     return frame
+
+
+def _lenient(line: bytes) -> Any:
+    """Read a line that escapes half a character, as other languages' writers do; None if it is worse than that."""
+    import json
+
+    try:
+        return msgspec.json.decode(json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None

@@ -154,6 +154,14 @@ def test_rules_may_be_several_words_and_leave_the_prompt_alone() -> None:
     assert read.prompt == "fix the bug"
 
 
+def test_a_prompt_of_one_word_is_no_rule() -> None:
+    assert options("-p", "--allowedTools", "Read", "hello").prompt == "hello"
+
+
+def test_bytes_that_are_no_text_are_replaced_in_a_prompt() -> None:
+    assert options("-p", os.fsdecode(b"a\xffb")).prompt == "a\ufffdb"
+
+
 def test_directories_may_be_several_and_leave_the_prompt_alone(tmp_path: os.PathLike[str]) -> None:
     assert options("-p", "--add-dir", "/gone", str(tmp_path), "go").add_dirs == ("/gone", str(tmp_path))
 
