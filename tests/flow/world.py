@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from bobstay.engine.agent import Agent, Patience
 from bobstay.engine.driver import Driver
 from bobstay.engine.limits import Limits
@@ -14,13 +16,14 @@ from bobstay.engine.state import State
 from bobstay.engine.surroundings import Surroundings
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.model.event import Event, InteractionOpened, RunDone, SessionStarted
+from bobstay.model.event import Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
 from bobstay.permissions.access import Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.http import HttpClient
+from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
 from bobstay.tools.base import Tool
 from bobstay.tools.shelf import Shelf
@@ -82,92 +85,101 @@ def price(usage: Usage) -> float:
     return (usage.input * 3 + usage.output * 15) / 1e6
 
 
-class World:
-    """One session in one folder. `run` plays a prompt to its end."""
+class Wishes(Struct, kw_only=True):
+    """What a test wants of its world."""
 
-    def __init__(
-        self,
-        server: ModelServer,
-        folder: Path,
-        *,
-        mode: str = "default",
-        allow: tuple[str, ...] = (),
-        deny: tuple[str, ...] = (),
-        ask: tuple[str, ...] = (),
-        person: Person | None = None,
-        hooks: Listeners | None = None,
-        limits: Limits | None = None,
-        tools: tuple[Tool[Any], ...] = (),
-        fallbacks: tuple[str, ...] = (),
-        patience: Patience | None = None,
-        schema: dict[str, Any] | None = None,
-        retry: RetryPolicy | None = None,
-        session: str = SESSION,
-    ) -> None:
+    mode: str = "default"
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    person: Person | None = None
+    hooks: Listeners | None = None
+    limits: Limits = Limits()
+    tools: tuple[Tool[Any], ...] = ()
+    fallbacks: tuple[str, ...] = ()
+    patience: Patience = Patience()
+    schema: dict[str, Any] | None = None
+    retry: RetryPolicy = RetryPolicy(attempts=3, first=0.01)
+    session: str = SESSION
+
+
+class World:
+    """One session in one folder. `run` plays a prompt to its end; `wishes` are those of `Wishes`."""
+
+    def __init__(self, server: ModelServer, folder: Path, **wishes: Any) -> None:
+        wanted = Wishes(**wishes)
         self.server = server
+        self.folder = folder
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
         self.store = Store(str(folder / "sessions"))
-        self.person = person or Person()
-        self.hooks = hooks or Listeners()
-        self.policy = Policy(
-            mode, self._rules(allow, deny, ask), root=str(self.work), home=str(folder), can_bypass=True
+        self.person = wanted.person or Person()
+        self.hooks = wanted.hooks or Listeners()
+        rules = _rules(wanted)
+        self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
+        self.shells = Shells()
+        self.surroundings = self._surroundings(wanted)
+        self.routes = Routes(server.url)
+        self.warnings: list[str] = []
+        self.events: list[Event] = []
+        self.log, state = self._log(wanted)
+        agent = self._agent(wanted)
+        self.driver = Driver(
+            agent,
+            self.log,
+            state,
+            hooks=self.hooks,
+            facts=agent.toolbox.facts,
+            followers=(self.policy, self.surroundings),
         )
-        self.surroundings = Surroundings(
-            session_id=session,
+
+    def _surroundings(self, wanted: "Wishes") -> Surroundings:
+        surroundings = Surroundings(
+            session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
-            spill=folder / "spill",
-            environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8"},
+            spill=self.folder / "spill",
+            environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"},
         )
-        self.shells = Shells()
-        self.surroundings.parts["shells"] = self.shells
-        self.surroundings.parts["schema"] = schema
-        available = {"person"} if self.person.can_ask else set()
-        shelf = Shelf.load(available=available, schema=schema, extra=tools, entry_points=False)  # type: ignore[arg-type]
+        surroundings.parts.update(shells=self.shells, schema=wanted.schema)
+        return surroundings
+
+    def _log(self, wanted: "Wishes") -> tuple[JsonlLog, State]:
+        state = State()
+        if not self.store.exists(wanted.session):
+            log = self.store.create(wanted.session, SessionStarted(str(self.work), "test"))
+            return log, state.apply(ModeChanged(wanted.mode))
+        log, branch, self.warnings = self.store.open(wanted.session)
+        for envelope in branch:
+            state = state.apply(envelope.event)
+            self.surroundings.apply(envelope.event)
+        return log, state
+
+    def _agent(self, wanted: "Wishes") -> Agent:
+        available: set[Any] = {"person"} if self.person.can_ask else set()
+        shelf = Shelf.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
+        facts = {"session_id": wanted.session, "cwd": str(self.work)}
         toolbox = Toolbox(
             shelf,
             judge=self.policy,
             gate=self.person,
             hooks=self.hooks,
             surroundings=self.surroundings,
-            facts=lambda: {"session_id": session, "cwd": str(self.work), "permission_mode": self.policy.mode},
+            facts=lambda: {**facts, "permission_mode": self.policy.mode},
         )
-        self.routes = Routes(server.url)
-        agent = Agent(
+        return Agent(
             model="claude-test",
             models=self.routes,
             system=("You are a test.",),
             toolbox=toolbox,
             finish=self,
-            session_id=session,
-            fallbacks=fallbacks,
-            limits=limits or Limits(),
-            retry=retry or RetryPolicy(attempts=3, first=0.01),
-            patience=patience or Patience(),
-            structured=schema is not None,
+            session_id=wanted.session,
+            fallbacks=wanted.fallbacks,
+            limits=wanted.limits,
+            retry=wanted.retry,
+            patience=wanted.patience,
+            structured=wanted.schema is not None,
         )
-        state = State()
-        self.warnings: list[str] = []
-        if self.store.exists(session):
-            log, branch, self.warnings = self.store.open(session)
-        else:
-            log, branch = self.store.create(session, SessionStarted(str(self.work), "test")), []
-        for envelope in branch:
-            state = state.apply(envelope.event)
-            self.policy.apply(envelope.event)
-            self.surroundings.apply(envelope.event)
-        self.log = log
-        self.driver = Driver(
-            agent,
-            log,
-            state,
-            hooks=self.hooks,
-            facts=toolbox.facts,
-            followers=(self.policy, self.surroundings),
-        )
-        self.driver.state = self.driver.state.apply(_mode(mode)) if not state.mode else state
-        self.events: list[Event] = []
 
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
         return await self.driver.before_end(last_text, again=again)
@@ -194,13 +206,7 @@ class World:
         await self.routes.http.close()
         self.log.close()
 
-    @staticmethod
-    def _rules(allow: tuple[str, ...], deny: tuple[str, ...], ask: tuple[str, ...]) -> tuple[Rule, ...]:
-        lists = ((allow, Verdict.ALLOW), (deny, Verdict.DENY), (ask, Verdict.ASK))
-        return tuple(Rule.parse(text, verdict, "cli") for texts, verdict in lists for text in texts)
 
-
-def _mode(mode: str) -> Event:
-    from bobstay.model.event import ModeChanged
-
-    return ModeChanged(mode)
+def _rules(wanted: "Wishes") -> tuple[Rule, ...]:
+    lists = ((wanted.allow, Verdict.ALLOW), (wanted.deny, Verdict.DENY), (wanted.ask, Verdict.ASK))
+    return tuple(Rule.parse(text, verdict, "cli") for texts, verdict in lists for text in texts)

@@ -1,6 +1,6 @@
 """What to do when a model call failed: decided by a table, once, with counters of this turn."""
 
-import random
+import os
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -105,7 +105,7 @@ def _delay(error: ProviderError, attempt: int, policy: RetryPolicy) -> float:
     if error.retry_after is not None:
         return error.retry_after
     delay: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
-    return delay * (0.75 + random.random() / 2)  # noqa: S311 - spreads retries, guards nothing
+    return delay * (0.75 + os.urandom(1)[0] / 512)  # spread, so that many sessions do not come back at once
 
 
 def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action:
