@@ -132,6 +132,23 @@ async def test_a_question_brings_back_the_answer(server: ModelServer, world: Mak
     assert "Blue" in here.of(ToolDone)[0].reply.text
 
 
+async def test_a_search_does_not_show_what_may_not_be_read(server: ModelServer, world: Make) -> None:
+    here = world(deny=("Read(secret.txt)",))
+    (here.work / "secret.txt").write_text("password=hunter2")
+    (here.work / "open.txt").write_text("password=none")
+    calls = [
+        Call("Grep", {"pattern": "password"}, "a"),
+        Call("Grep", {"pattern": "password", "output_mode": "content"}, "b"),
+        Call("Grep", {"pattern": "password", "output_mode": "count"}, "c"),
+        Call("Glob", {"pattern": "*.txt"}, "d"),
+    ]
+    await here.run(server.play("search", Step(blocks=list(calls)), END))
+    for event in here.of(ToolDone):
+        assert "open.txt" in event.reply.text
+        assert "secret" not in event.reply.text
+        assert "hunter2" not in event.reply.text
+
+
 # ---------------------------------------------------------------- hooks
 
 

@@ -141,7 +141,7 @@ class World:
             spill=self.folder / "spill",
             environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"},
         )
-        surroundings.parts.update(shells=self.shells, schema=wanted.schema)
+        surroundings.parts.update(shells=self.shells, schema=wanted.schema, hides=lambda: self.policy.hides)
         return surroundings
 
     def _log(self, wanted: "Wishes") -> tuple[JsonlLog, State]:

@@ -27,6 +27,7 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
         shells=_shells(start),
         instructions=Nested(str(surroundings.root)).entering,
         may_fetch=may_fetch,
+        hides=lambda: policy.hides,
         schema=start.options.json_schema,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
     )

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 
@@ -19,6 +18,8 @@ from msgspec import Struct
 
 MARK = "BOBSTAY_CALL"
 """The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
+_LOOKS = 10
+"""How often we look again when processes come and go while we look."""
 
 
 class Family:
@@ -31,42 +32,49 @@ class Family:
         self._known: dict[int, int] = {}
 
     def orphans(self) -> list[int]:
-        """Those that outlived their parent, the leader included or not: our children now. Reaps the dead among them."""
-        children = _children_of_this_process()
-        if children is None:
-            return [self.leader] if _group_lives(self.leader) else []
-        found = []
-        for pid in children:
-            process = _process(pid)
-            if process is None or pid == self.leader or not self._owns(process):
-                continue
-            self._known[pid] = process.started
-            if process.state == "Z":
-                reap(pid)
-            else:
-                found.append(pid)
-        return found
+        """Those whose parent is gone and who are our children now. Reaps the dead among them."""
+        for _ in range(_LOOKS):
+            children = _children_of_this_process()
+            if children is None:
+                return [self.leader] if _group_lives(self.leader) else []
+            found = [_process(pid) for pid in children if pid != self.leader]
+            living, quiet = self._sort([process for process in found if process and self._owns(process)], {})
+            if living or (quiet and None not in found):
+                return living
+        return []
 
     def members(self) -> list[int]:
         """All of the family that live, the leader first."""
-        processes = {process.pid: process for process in _all_processes()}
-        below: dict[int, list[Process]] = {}
-        for process in processes.values():
-            below.setdefault(process.parent, []).append(process)
-        tops = below.pop(os.getpid(), [])
-        for parent in below.keys() - processes.keys():  # it went while we looked, and they are ours by now
-            tops += below[parent]
-        queue = [process for process in tops if self._owns(process)]
-        queue.sort(key=lambda process: process.pid != self.leader)
-        living = []
+        for _ in range(_LOOKS):
+            processes, still = _table()
+            below: dict[int, list[Process]] = {}
+            for process in processes.values():
+                below.setdefault(process.parent, []).append(process)
+            tops = below.pop(os.getpid(), [])
+            for parent in below.keys() - processes.keys():  # it went while we looked, and they are ours by now
+                tops += below[parent]
+            tops = [process for process in tops if self._owns(process)]
+            living, quiet = self._sort(sorted(tops, key=lambda process: process.pid != self.leader), below)
+            if living or (quiet and still):
+                return living
+        return []
+
+    def _sort(self, tops: "list[Process]", below: "dict[int, list[Process]]") -> tuple[list[int], bool]:
+        """The living among `tops` and those below them, and whether nobody died while we looked.
+
+        Whoever died may have left a child that was born after we began to look: then nobody found is not nobody there.
+        """
+        queue, living, quiet = list(tops), [], True
         for process in queue:
             self._known[process.pid] = process.started
             if process.state != "Z":
                 living.append(process.pid)
-            elif process.pid != self.leader and process.parent == os.getpid():
-                reap(process.pid)
+            elif process.pid != self.leader:
+                quiet = False
+                if process.parent == os.getpid():
+                    reap(process.pid)
             queue.extend(below.get(process.pid, ()))
-        return living
+        return living, quiet
 
     def signal(self, number: int) -> int:
         """Send a signal to all members. Returns how many there were."""
@@ -137,7 +145,9 @@ def sweep(part: str) -> int:
         raise ValueError("too short to be sure whom it names")
     me = os.getpid()
     found = [
-        process for process in _all_processes() if part.encode() in marks_of(process.pid, patient=process.parent == me)
+        process
+        for process in _table()[0].values()
+        if part.encode() in marks_of(process.pid, patient=process.parent == me)
     ]
     for process in found:
         send(process.pid, signal.SIGKILL, process.started)
@@ -205,7 +215,7 @@ def _children_of_this_process() -> list[int] | None:
             with open(f"/proc/self/task/{thread}/children", "rb", buffering=0) as file:
                 found.extend(map(int, file.read(1 << 20).split()))
     except OSError:
-        return [process.pid for process in _all_processes() if process.parent == os.getpid()]
+        return [process.pid for process in _table()[0].values() if process.parent == os.getpid()]
     return found
 
 
@@ -224,14 +234,14 @@ def _is_becoming(pid: int) -> bool:
     return len(fields) > 48 and fields[0] != b"Z" and fields[48] == b"0" and os.access(f"/proc/{pid}/environ", os.R_OK)
 
 
-def _all_processes() -> Iterator[Process]:
+def _table() -> tuple[dict[int, Process], bool]:
+    """All processes by their id, and whether none went away while we looked."""
     try:
-        names = os.listdir("/proc")
+        names = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
-        return
-    for name in names:
-        if name.isdigit() and (process := _process(int(name))) is not None:
-            yield process
+        return {}, True
+    found = {pid: process for pid in names if (process := _process(pid)) is not None}
+    return found, len(found) == len(names)
 
 
 def _process(pid: int) -> Process | None:

@@ -114,6 +114,11 @@ class Policy:
         bare = {rule.tool for rule in self._book.of(Verdict.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
 
+    @property
+    def hides(self) -> Callable[[str], bool] | None:
+        """`denies_reading` where a rule makes it worth asking, else None."""
+        return self.denies_reading if any(rule.tool == "Read" for rule in self._book.of(Verdict.DENY)) else None
+
     def denies_reading(self, path: str) -> bool:
         """Whether a rule denies reading this file, for tools that come upon files nobody named."""
         located = locate(path, self._root, self._world)

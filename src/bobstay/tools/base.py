@@ -93,6 +93,7 @@ class Context(Struct):
 
     `shells` (tools.shells.Shells), `instructions` (path -> text of instruction files newly entered, or ""),
     `schema` (the JSON schema asked for), `search` (tools.search.Search), `may_fetch` (url -> Decision, for redirects),
+    `hides` (() -> None, or a function that tells whether a rule denies reading the file at a path),
     `tasks` (() -> tuple[Task, ...], the list as it stands), `plan_file` (Path)."""
     environment: dict[str, str] = {}
     """What child processes inherit, already scrubbed of keys."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterable
 
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.files.near import suggestions
@@ -48,6 +49,14 @@ async def files_below(directory: str, globs: list[str], context: Context) -> tup
         raise ToolError(f"The pattern is not valid: {fitting.error}")
     known = set(names_in(every))
     return [name for name in names_in(fitting) if name in known], every.complete and fitting.complete
+
+
+def hidden(names: Iterable[bytes], directory: str, context: Context) -> set[bytes]:
+    """Those of `names` that a rule denies reading: a search must not show what may not be read."""
+    hides = context.parts.get("hides", lambda: None)()
+    if hides is None:
+        return set()
+    return {name for name in names if hides(os.path.join(directory, os.fsdecode(name)))}
 
 
 def names_in(found: Found) -> list[bytes]:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.files.place import absolute
-from bobstay.tools.tree import files_below, is_directory, newest_first, starting_place
+from bobstay.tools.tree import files_below, hidden, is_directory, newest_first, starting_place
 
 _MOST = 100
 
@@ -42,7 +42,7 @@ first, at most 100.
         return (Access("read", _split(args, context)[0]),)
 
     def claims(self, args: GlobArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim("files", shared=True),)
+        return (Claim("*", shared=True),)
 
     async def run(self, args: GlobArgs, context: Context) -> Outcome:
         began = time.monotonic()
@@ -54,6 +54,8 @@ first, at most 100.
         complete = True
         if is_directory(directory):
             names, complete = await files_below(directory, [] if pattern == "/**" else [pattern], context)
+            secret = hidden(names, directory, context)
+            names = [name for name in names if name not in secret]
         paths = await asyncio.to_thread(newest_first, names, directory) if names else []
         lines = paths[:_MOST] or ["No files found"]
         if len(paths) > _MOST:

@@ -11,7 +11,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.files.place import absolute
 from bobstay.tools.ripgrep import Found, run_ripgrep
-from bobstay.tools.tree import is_directory, names_in, newest_first, shown, starting_place
+from bobstay.tools.tree import hidden, is_directory, names_in, newest_first, shown, starting_place
 
 _PAGE = 250
 _COLUMNS = 500
@@ -71,7 +71,7 @@ numbers of matches.
         return (Access("read", absolute(args.path, context) if args.path else str(context.cwd)),)
 
     def claims(self, args: GrepArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim("files", shared=True),)
+        return (Claim("*", shared=True),)
 
     async def run(self, args: GrepArgs, context: Context) -> Outcome:
         if "\0" in args.pattern + args.glob + args.type:
@@ -129,11 +129,15 @@ def _answer(args: GrepArgs, found: Found, allowed: set[bytes] | None, directory:
     early = [] if found.complete else ["(The search was ended early: there is more. Use a narrower path or pattern.)"]
     if args.output_mode == "files_with_matches":
         names = [name for name in names_in(found) if allowed is None or name in allowed]
+        secret = hidden(names, directory, context)
+        names = [name for name in names if name not in secret]
         paths = [shown(path, context) for path in newest_first(names, directory)]
         page = _page(args, paths)
         head = f"Found {page.total:,} {'file' if page.total == 1 else 'files'}" if paths else "No files found"
         return _outcome(args, [head, *page.items, page.note, *early], page, {"filenames": page.items})
     groups = _grouped(found.output, allowed)
+    for name in hidden(list(groups), directory, context):
+        del groups[name]
     labels = {name: shown(os.path.join(directory, name.decode("utf-8", "replace")), context) for name in groups}
     if args.output_mode == "count":
         counts = {name: int(lines[0][1:]) for name, lines in groups.items() if lines[0][1:].isdigit()}
