@@ -309,3 +309,17 @@ async def test_no_line_is_longer_than_hosts_read(server: ModelServer, start: Sta
     assert (await program.until("result"))["result"] == "Edited."
     assert path.read_text().startswith("begin\n")
     assert max(len(json.dumps(frame, ensure_ascii=False)) for frame in program.frames) < 1024 * 1024
+
+
+async def test_a_transcript_is_mirrored_before_the_result(server: ModelServer, start: Start) -> None:
+    program = await start("--session-mirror")
+    program.send(prompt(server.play("t", say("Mirrored."))))
+    result = await program.until("result")
+    assert await program.end() == 0
+    kinds = [kind_of(frame) for frame in program.frames]
+    assert kinds.index("transcript_mirror") < kinds.index("result")
+    mirrored = [frame for frame in program.frames if frame["type"] == "transcript_mirror"]
+    assert all(frame["filePath"].endswith(f"{result['session_id']}.jsonl") for frame in mirrored)
+    entries = [entry for frame in mirrored for entry in frame["entries"]]
+    assert [entry["type"] for entry in entries if entry["type"] in ("user", "assistant")] == ["user", "assistant"]
+    assert "Mirrored." in json.dumps(entries)

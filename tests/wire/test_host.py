@@ -180,13 +180,12 @@ def test_a_matcher_that_is_no_pattern_is_refused_when_it_is_registered() -> None
         hooks(None, PreToolUse=[matcher("(")])
 
 
-async def test_a_callback_gets_the_moment_and_the_common_fields() -> None:
+async def test_a_callback_gets_the_moment_and_its_fields() -> None:
     subject, host = hooks(lambda _: yes(), PreToolUse=[matcher()])
-    subject.common = lambda: {"session_id": "s1"}
     assert await subject.run(before()) == HookOutcome()
     request = host.sent[0]["request"]
     assert (request["subtype"], request["callback_id"], request["tool_use_id"]) == ("hook_callback", "hook_0", "call_1")
-    assert request["input"] == {"session_id": "s1", "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    assert request["input"] == {"hook_event_name": "PreToolUse", "tool_name": "Bash"}
 
 
 async def test_the_strictest_of_several_answers_holds() -> None:

@@ -152,7 +152,7 @@ def split_rules(text: str) -> list[str]:
 
 
 def _looks_like_rules(text: str) -> bool:
-    """Whether an argument after `--allowedTools A` is one more rule and not the prompt: tools are written `Like(so)`."""
+    """Whether an argument after `--allowedTools A` is a rule too and not the prompt: rules are written `Like(so)`."""
     if " " in text.partition("(")[0]:
         return False
     return all(_looks_like_rule(rule) for rule in split_rules(text) or [""])

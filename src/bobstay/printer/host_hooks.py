@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -45,8 +44,6 @@ class HostHooks:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._matchers: dict[str, tuple[Matcher, ...]] = {}
-        self.common: Callable[[], Frame] = dict
-        """The fields every callback is given, once the session is open."""
 
     def register(self, hooks: object) -> None:
         """Take what `initialize` brought; it replaces what was registered before.
@@ -65,7 +62,7 @@ class HostHooks:
         calls = [(matcher, callback) for matcher in matching for callback in matcher.callbacks]
         if not calls:
             return NO_OPINION
-        fields = {**self.common(), "hook_event_name": call.name, **call.fields}
+        fields = {"hook_event_name": call.name, **call.fields}
         outcomes = await asyncio.gather(*(self._call(call, fields, matcher, callback) for matcher, callback in calls))
         return merged(outcomes)
 

@@ -6,7 +6,6 @@ from bobstay.model.api_shape import block_json, message_json, reply_content
 from bobstay.model.event import (
     BlockBegan,
     BlockDone,
-    Decided,
     Event,
     HookRan,
     InputDelta,
@@ -39,6 +38,7 @@ from bobstay.model.message import Block, Text, ToolCall
 from bobstay.wire import frames
 from bobstay.wire.frames import Facts, Frame
 from bobstay.wire.partial import Partials
+from bobstay.wire.replies import by_nobody, display, permitted
 from bobstay.wire.results import STATUS_WORDS, VERDICTS, Tally, Totals, error_word, result_frame
 
 INTERRUPTED = {
@@ -177,7 +177,7 @@ class Encoder:
         if event.denied or (event.interrupted and reply.call_id in self._asked):
             asked_for = event.input if event.input is not None else (call.input if call else {})
             self._tally.denials.append({"tool_name": name, "tool_use_id": reply.call_id, "tool_input": asked_for})
-            if _by_nobody(event.decided) and not event.interrupted:
+            if by_nobody(event.decided) and not event.interrupted:
                 told.append(self._denial(event, name))
         content = {
             "tool_use_id": reply.call_id,
@@ -185,9 +185,9 @@ class Encoder:
             "content": reply_content(reply),
             "is_error": reply.is_error,
         }
-        frame = frames.user(self._id, [content], tool_use_result=_display(event))
+        frame = frames.user(self._id, [content], tool_use_result=display(event))
         if event.decided is not None or event.denied or event.interrupted:
-            frame["tool_result_meta"] = [_meta(event)]
+            frame["tool_result_meta"] = [permitted(event)]
         self._tally.user_frames += 1
         return [*told, frame]
 
@@ -311,39 +311,3 @@ def _spoken(blocks: tuple[Block, ...]) -> str | list[Frame]:
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         return blocks[0].text
     return [block_json(block) for block in blocks]
-
-
-def _display(event: ToolDone) -> object:
-    if event.reply.is_error:
-        return _error_text(event.reply.text)
-    return event.display if event.display is not None else reply_content(event.reply)
-
-
-def _error_text(text: str) -> str:
-    bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-    return bare if bare.startswith(("Error: ", "InputValidationError: ")) else f"Error: {bare}"
-
-
-def _meta(event: ToolDone) -> Frame:
-    meta: Frame = {"id": event.reply.call_id}
-    if event.interrupted:
-        meta["non_execution_kind"] = "user-rejected"
-    elif event.denied:
-        meta["non_execution_kind"] = "permission-rule"
-    if event.decided is not None:
-        decision = {"decision": event.decided.verdict, "source": _source(event.decided)}
-        if event.decided.reason_type:
-            decision["reason_type"] = event.decided.reason_type
-        meta["permission_decision"] = decision
-    return meta
-
-
-def _source(decided: Decided) -> str:
-    if decided.source.startswith("user_"):
-        return decided.source if decided.verdict == "accept" else "user_reject"
-    return "hook" if decided.source == "hook" or decided.reason_type == "hook" else "config"
-
-
-def _by_nobody(decided: Decided | None) -> bool:
-    """Whether neither a person nor a hook said no: the rules or the mode did."""
-    return decided is None or _source(decided) == "config"
