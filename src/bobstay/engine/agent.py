@@ -71,8 +71,7 @@ class Sending:
         self._clean = 0
 
     def _repaired(self, messages: Sequence[Message], state: State) -> list[Message]:
-        never_started = frozenset(call.id for call in state.unanswered) - state.started
-        repaired = repair(messages, clean=self._clean, never_started=never_started)
+        repaired = repair(messages, clean=self._clean, never_started=state.never_started)
         self._clean = clean_prefix(messages, repaired)
         return repaired
 

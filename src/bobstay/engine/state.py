@@ -78,6 +78,8 @@ class State(Struct, frozen=True):
     queued: tuple[InputQueued, ...] = ()
     started: frozenset[str] = frozenset()
     """Calls of the last answer that began to run."""
+    abandoned: frozenset[str] = frozenset()
+    """Calls of earlier answers that never began to run and were never answered: a crash came before."""
     lines_added: int = 0
     lines_removed: int = 0
     running: bool = False
@@ -94,6 +96,11 @@ class State(Struct, frozen=True):
         """Calls of the last answer that nobody has answered."""
         answered = {block.call_id for block in self.said if isinstance(block, ToolReply)}
         return tuple(b for b in self.answer if isinstance(b, ToolCall) and b.id not in answered)
+
+    @property
+    def never_started(self) -> frozenset[str]:
+        """Unanswered calls that never began to run. One that is here once stays: what the model was told stays true."""
+        return self.abandoned | (frozenset(call.id for call in self.unanswered) - self.started)
 
     @property
     def last_text(self) -> str:
@@ -167,7 +174,15 @@ class State(Struct, frozen=True):
         closed = self.closed
         for message in self._unclosed():
             closed = closed.append(message)
-        return replace(self, closed=closed, answer_id=message_id, answer=(), said=(), started=frozenset())
+        return replace(
+            self,
+            closed=closed,
+            answer_id=message_id,
+            answer=(),
+            said=(),
+            started=frozenset(),
+            abandoned=self.never_started,
+        )
 
     def _count(self, done: MessageDone) -> "State":
         before = self.by_model.get(done.model, ModelTotals())

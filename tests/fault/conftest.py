@@ -1,0 +1,33 @@
+"""The scripted model, and a last word on where the runs were killed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fault.killing import Killing
+from tests.fault.points import SEED
+from tests.modelserver import ModelServer
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def killing(server: ModelServer, tmp_path: Path) -> Killing:
+    return Killing(server, tmp_path)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    killed: Counter[str] = Counter()
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        killed.update(
+            str(value) for name, value in report.user_properties if name == "killed" and report.when == "call"
+        )
+    if killed:
+        places = ", ".join(f"{count} {kind}" for kind, count in sorted(killed.items()))
+        terminalreporter.write_line(f"killed at {killed.total()} points ({places}); BOBSTAY_FAULT_SEED={SEED}")

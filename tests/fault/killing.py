@@ -1,0 +1,42 @@
+"""One run of the story, from its start over its death to the check of what is left."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from bobstay.model.ids import new_id
+from tests.fault import story
+from tests.fault.aftermath import Remains, check_all, name_of
+from tests.fault.victim import Victim
+from tests.modelserver import ModelServer
+from tests.wire.program import BOBSTAY, Frame, initialize, prompt
+
+SAID = "Do the twenty things."
+
+
+class Killing:
+    def __init__(self, server: ModelServer, folder: Path) -> None:
+        self.server, self.folder, self.session = server, folder, new_id()
+        story.lay_out(folder / "work")
+        self.model = story.Model()
+        self.token = server.play("story", self.model)
+        self.silent_about = ""
+        """The deed about which the person never answers."""
+
+    async def run(self, until: Callable[[Victim], Awaitable[None]], program: str = BOBSTAY) -> Remains:
+        """Start it, kill it when `until` returns (unless it killed itself), and check everything."""
+        options = ("--session-id", self.session, *story.ARGUMENTS)
+        victim = await Victim.begin(self.server, self.folder, *options, program=program, answer=self._answer)
+        try:
+            victim.send(initialize(), prompt(f"{self.token} {SAID}"))
+            await until(victim)
+            if victim.process.returncode is None:
+                await victim.kill_now()
+        finally:
+            await victim.kill()
+        self.model.stops = {}
+        return await check_all(self.server, self.folder, self.session, self.token, victim, f"{self.token} {SAID}")
+
+    def _answer(self, request: Frame) -> Frame | None:
+        if request["subtype"] != "can_use_tool":
+            return {}
+        return None if name_of(request["tool_use_id"]) == self.silent_about else story.allow(request)

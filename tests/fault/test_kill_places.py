@@ -1,0 +1,109 @@
+"""kill -9 while the model speaks, a tool runs or a person is asked, in the midst of a run of twenty tools.
+
+F1, F3, F4, H3-8: the session always loads, nothing told is lost, the run goes on, nothing runs twice.
+The places are chosen by BOBSTAY_FAULT_SEED; BOBSTAY_FAULT_POINTS says how many.
+"""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+
+import pytest
+
+from bobstay.model.event import InteractionClosed, InteractionOpened, MessageDone, ToolDone, ToolStarted
+from tests.fault import story
+from tests.fault.aftermath import name_of
+from tests.fault.killing import Killing
+from tests.fault.points import SEED, chooser, points
+from tests.fault.victim import Pipe, Victim
+from tests.modelserver import Gate, Step
+from tests.wire.program import Frame, kind_of
+
+Record = Callable[[str, object], None]
+ASKING = [deed.name for deed in story.DEEDS.values() if deed.asks]
+RUNNING = [deed.name for deed in story.DEEDS.values() if deed.tool == "Bash"]
+
+
+@pytest.mark.parametrize("number", points("streaming"))
+async def test_killed_while_the_model_speaks(killing: Killing, number: int, record_property: Record) -> None:
+    choose = chooser("streaming", number)
+    step = choose.randrange(len(story.STEPS))
+    stop, stands_there = speaking(choose, step, parts=1 + len(story.STEPS[step]))
+    killing.model.stops[step] = stop
+    remains = await killing.run(stands_there)
+    assert len(remains.of(MessageDone)) == step, "it was no longer speaking"
+    record_property("killed", "while streaming")
+
+
+def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Victim], Awaitable[None]]]:
+    """An answer that stands still at a place of its stream, and a way to wait until it does."""
+    way = choose.choice(["before a byte", "after a block", "in the words", "half an event"])
+    gate, after, pieces = Gate(), choose.randint(1, parts), choose.randint(1, 8)
+    print(f"seed {SEED}: {way}, step {step}, block {after}, piece {pieces}")
+
+    async def at_the_gate(_: Victim) -> None:
+        await gate.reached()
+
+    async def seen(victim: Victim, kind: str, count: int) -> None:
+        await victim.until("message_start", step + 1)
+        await victim.when(lambda frames: since_answer(frames, step).count(kind) >= count)
+
+    async def in_the_words(victim: Victim) -> None:
+        await seen(victim, "content_block_delta", pieces)
+
+    async def after_blocks(victim: Victim) -> None:
+        await seen(victim, "content_block_stop", after - 1)
+
+    match way:
+        case "before a byte":
+            return Step(gate=gate), at_the_gate
+        case "after a block":
+            return Step(gate=gate, gate_after=after), at_the_gate
+        case "in the words":
+            return Step(chunk=2, chunk_delay=0.1), in_the_words
+        case _:
+            return Step(stall="half_event", stall_after=after - 1), after_blocks
+
+
+def since_answer(frames: list[Frame], step: int) -> list[str]:
+    """Kinds of the frames since the model began its answer of that number."""
+    kinds = [kind_of(frame) for frame in frames]
+    starts = [place for place, kind in enumerate(kinds) if kind == "message_start"]
+    return kinds[starts[step] :]
+
+
+@pytest.mark.parametrize("number", points("tool"))
+async def test_killed_while_a_tool_runs(killing: Killing, number: int, record_property: Record) -> None:
+    choose = chooser("tool", number)
+    deed, when = choose.choice(RUNNING), choose.choice(["before", "after"])
+    print(f"seed {SEED}: {when} the effect of {deed}")
+    pipe = Pipe(killing.folder / "work" / f"{when}-{deed}")
+
+    async def the_tool_is_there(_: Victim) -> None:
+        await pipe.reached()
+        pipe.remove()
+
+    remains = await killing.run(the_tool_is_there)
+    assert f"{deed}-1" in [event.call_id for event in remains.of(ToolStarted)]
+    assert f"{deed}-1" not in [event.reply.call_id for event in remains.of(ToolDone)]
+    record_property("killed", "while a tool ran")
+
+
+@pytest.mark.parametrize("number", points("approval"))
+async def test_killed_while_an_approval_is_open(killing: Killing, number: int, record_property: Record) -> None:
+    deed = ASKING[(number + chooser("approval", 0).randrange(len(ASKING))) % len(ASKING)]
+    print(f"seed {SEED}: asked about {deed}")
+    killing.silent_about = deed
+
+    async def the_person_is_asked(victim: Victim) -> None:
+        await victim.when(lambda frames: deed in asked_about(frames))
+
+    remains = await killing.run(the_person_is_asked)
+    opened = {event.id: name_of(event.call.id) for event in remains.of(InteractionOpened)}
+    closed = {event.id for event in remains.of(InteractionClosed)}
+    assert [name for id_, name in opened.items() if id_ not in closed] == [deed]
+    assert f"{deed}-1" not in [event.call_id for event in remains.of(ToolStarted)]
+    record_property("killed", "while an approval was open")
+
+
+def asked_about(frames: list[Frame]) -> list[str]:
+    return [name_of(frame["request"]["tool_use_id"]) for frame in frames if kind_of(frame) == "can_use_tool"]
