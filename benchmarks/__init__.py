@@ -1,0 +1,1 @@
+"""Measures bobstay beside other coding agents: `python -m benchmarks`. See docs/benchmarks.md."""
