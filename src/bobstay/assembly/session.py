@@ -71,6 +71,11 @@ class Session:
         return self._driver.log.session_id
 
     @property
+    def entry(self) -> str:
+        """Id of the last thing stored: while an event is being shown, that event's."""
+        return self._driver.log.head
+
+    @property
     def state(self) -> State:
         return self._driver.state
 
@@ -113,9 +118,9 @@ class Session:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
     async def interrupt(self) -> tuple[str, ...]:
-        """End the running turn, if any; its calls are stopped and answered. Returns the ids still queued."""
+        """End the running turn, if any; its calls are stopped and answered. Returns the ids of what is still queued."""
         self._driver.interrupt()
-        return tuple(queued.id for queued in self.state.queued)
+        return tuple(queued.client_id or queued.id for queued in self.state.queued)
 
     async def set_mode(self, mode: str) -> ModeChanged:
         """Change the permission mode, also in the middle of a turn.
@@ -142,6 +147,14 @@ class Session:
         route = self._models.route(name)
         self._driver.set_model(name)
         return route.name
+
+    def set_thinking(self, tokens: int | None) -> None:
+        """Let the model think with at most so many tokens from the next call on; None leaves it to the model."""
+        thinks = self._models.info(self.state.model or self._driver.agent.model).thinking
+        if tokens is None or (tokens and thinks == "always"):
+            self._driver.agent.thinking = "adaptive" if thinks in ("adaptive", "always") else "off"
+        else:
+            self._driver.agent.thinking = tokens or "off"
 
     def totals(self) -> Totals:
         state = self.state

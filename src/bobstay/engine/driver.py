@@ -138,7 +138,8 @@ class Driver:
         yield started
         if outcome.decision in ("block", "deny") or outcome.stop:
             why = outcome.reason or outcome.stop_reason
-            done = RunDone("prompt_blocked", text=f"UserPromptSubmit operation blocked by hook:\n{why}")
+            text = f"UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {text_of(blocks)}"
+            done = RunDone("prompt_blocked", text=text)
             self.record(done)
             yield done
             return

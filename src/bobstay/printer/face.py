@@ -34,12 +34,19 @@ def facts_of(session: Session) -> Facts:
         model=session.model,
         mode=session.mode,
         api_key_source=session.api_key_source,
-        commands=tuple(command["name"] for command in session.info().get("commands", ())),
+        commands=session.commands,
     )
 
 
 def encoder_for(session: Session, *, partial: bool = False, replay: bool = False) -> Encoder:
-    return Encoder(session.id, lambda: facts_of(session), session.totals, partial=partial, replay=replay)
+    return Encoder(
+        session.id,
+        lambda: facts_of(session),
+        session.totals,
+        partial=partial,
+        replay=replay,
+        entry=lambda: session.entry,
+    )
 
 
 async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop) -> int:

@@ -49,6 +49,7 @@ class Requests:
             "mcp_set_servers": self._set_servers,
             "rewind_files": self._rewind,
             "stop_task": self._stop_task,
+            "set_max_thinking_tokens": self._set_thinking,
         }
 
     async def answer(self, frame: Frame) -> None:
@@ -137,6 +138,12 @@ class Requests:
 
     async def _rewind(self, request: Frame) -> Frame:
         raise RefusedRequestError("File checkpointing is not enabled in this session, so files cannot be rewound.")
+
+    async def _set_thinking(self, request: Frame) -> None:
+        given = request.get("max_thinking_tokens")
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 0):
+            raise RefusedRequestError("max_thinking_tokens must be a number of tokens or null", "invalid_request")
+        self._session.set_thinking(given)
 
     async def _stop_task(self, request: Frame) -> Frame:
         return {}

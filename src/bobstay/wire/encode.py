@@ -34,6 +34,7 @@ from bobstay.model.event import (
     ToolStarted,
     TurnStarted,
 )
+from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, ToolCall
 from bobstay.wire import frames
 from bobstay.wire.frames import Facts, Frame
@@ -63,7 +64,10 @@ class Encoder:
         *,
         partial: bool = False,
         replay: bool = False,
+        entry: Callable[[], str] = new_id,
     ) -> None:
+        """`entry` gives the id under which the event at hand is stored: a host may name it to resume there."""
+        self._entry = entry
         self._id = session_id
         self._facts = facts
         self._totals = totals
@@ -160,7 +164,7 @@ class Encoder:
         if isinstance(event.block, ToolCall):
             self._calls[event.block.id] = event.block
         message = message_json("assistant", (event.block,), id=event.message_id, model=event.model, usage=event.usage)
-        frame = frames.assistant(self._id, message)
+        frame = frames.assistant(self._id, message, uuid=self._entry())
         if event.partial:
             frame["aborted"] = True
         if self._tally.prompts:
@@ -185,7 +189,7 @@ class Encoder:
             "content": reply_content(reply),
             "is_error": reply.is_error,
         }
-        frame = frames.user(self._id, [content], tool_use_result=display(event))
+        frame = frames.user(self._id, [content], uuid=self._entry(), tool_use_result=display(event))
         if event.decided is not None or event.denied or event.interrupted:
             frame["tool_result_meta"] = [permitted(event)]
         self._tally.user_frames += 1
@@ -212,8 +216,8 @@ class Encoder:
             content = [block_json(block) for block in event.blocks]
             if event.why == "interrupt":
                 self._interruption_told = True
-                return [frames.user(self._id, content)]
-            return [frames.user(self._id, content, isSynthetic=True)]
+                return [frames.user(self._id, content, uuid=self._entry())]
+            return [frames.user(self._id, content, uuid=self._entry(), isSynthetic=True)]
         told: list[Frame] = []
         if self._replay:
             told.append(frames.user(self._id, _spoken(event.blocks), uuid=event.client_id or event.id, isReplay=True))

@@ -148,7 +148,8 @@ def _sketch(value: Any, budget: "_Budget") -> Any:
         return text
     if isinstance(value, dict):
         kept: Frame = {}
-        for key in sorted(value, key=lambda key: isinstance(value[key], dict | list)):
+        names: list[str] = sorted(value, key=lambda name: isinstance(value[str(name)], dict | list))
+        for key in names:
             budget.left -= _length(key) + 8
             if budget.left < 0:
                 break

@@ -60,15 +60,13 @@ def init(session_id: str, facts: Facts) -> Frame:
     }
 
 
-def assistant(session_id: str, message: Frame, **extra: Any) -> Frame:
-    return {"type": "assistant", "message": message, **_spoken(session_id), **extra}
+def assistant(session_id: str, message: Frame, *, uuid: str = "", **extra: Any) -> Frame:
+    return {"type": "assistant", "message": message, **_spoken(session_id, uuid), **extra}
 
 
 def user(session_id: str, content: str | list[Frame], *, uuid: str = "", **extra: Any) -> Frame:
-    frame = {"type": "user", "message": {"role": "user", "content": content}, **_spoken(session_id), **extra}
-    if uuid:
-        frame["uuid"] = uuid
-    return frame
+    message = {"role": "user", "content": content}
+    return {"type": "user", "message": message, **_spoken(session_id, uuid), **extra}
 
 
 def stream_event(session_id: str, message_id: str, event: Frame) -> Frame:
@@ -122,5 +120,6 @@ def synthetic(text: str, stop: str) -> Frame:
     }
 
 
-def _spoken(session_id: str) -> Frame:
-    return {"parent_tool_use_id": None, "session_id": session_id, "uuid": new_id(), "timestamp": timestamp()}
+def _spoken(session_id: str, uuid: str) -> Frame:
+    uuid = uuid or new_id()
+    return {"parent_tool_use_id": None, "session_id": session_id, "uuid": uuid, "timestamp": timestamp()}
