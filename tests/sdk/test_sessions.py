@@ -1,0 +1,61 @@
+"""Sessions as the SDK's users handle them: resume at a message, import a foreign transcript, mirror (H6-3)."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from claude_agent_sdk import AssistantMessage
+
+from tests.modelserver.script import Say, Step
+from tests.sdk.conftest import World
+from tests.sdk.reading import result
+
+
+async def test_a_session_is_resumed_at_a_message_the_host_saw(world: World) -> None:
+    first = await world.run(world.play(Step(blocks=[Say("First answer.")]), name="a"))
+    seen = [message for message in first if isinstance(message, AssistantMessage)][-1]
+    session = result(first).session_id
+    await world.run(world.play(Step(blocks=[Say("Second answer.")]), name="b"), resume=session)
+    await world.run(
+        world.play(Step(blocks=[Say("Other.")]), name="c"),
+        resume=session,
+        extra_args={"resume-session-at": seen.uuid},
+    )
+    sent = json.dumps(world.bodies[-1]["messages"])
+    assert "First answer." in sent
+    assert "Second answer." not in sent
+
+
+async def test_a_claude_code_transcript_is_taken_up(world: World) -> None:
+    session = str(uuid.uuid4())
+    folder = Path(world.options().env["HOME"]) / ".claude" / "projects" / "anywhere"
+    folder.mkdir(parents=True)
+    entries: list[dict[str, Any]] = [
+        {
+            "type": "user",
+            "uuid": str(uuid.uuid4()),
+            "parentUuid": None,
+            "message": {"role": "user", "content": "Old question."},
+        },
+    ]
+    entries.append(
+        {
+            "type": "assistant",
+            "uuid": str(uuid.uuid4()),
+            "parentUuid": entries[0]["uuid"],
+            "message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "Old answer."}]},
+        }
+    )
+    common = {
+        "sessionId": session,
+        "isSidechain": False,
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "cwd": str(world.cwd),
+    }
+    (folder / f"{session}.jsonl").write_text("".join(json.dumps({**entry, **common}) + "\n" for entry in entries))
+    done = result(await world.run(world.play(Step(blocks=[Say("New answer.")])), resume=session))
+    assert done.session_id == session
+    sent = json.dumps(world.bodies[-1]["messages"])
+    assert "Old question." in sent
+    assert "Old answer." in sent
