@@ -1,0 +1,259 @@
+"""The documentation says what the code does: links lead somewhere, flags are known, examples run as shown."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from bobstay.cli.flags import FLAGS, Flag
+from bobstay.cli.parse import UsageError, parse
+from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES
+from bobstay.config.settings import Bash, Permissions, Search, Settings, Timeouts
+from bobstay.model.event import Durable, Ending, Live, MessageDone, TextDelta
+from bobstay.model.message import Message, Text
+from bobstay.providers.base import Request
+from bobstay.providers.http import HttpClient
+from bobstay.tools.shelf import builtin_entries
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+COMMAND_LINE = (ROOT / "docs/command-line.md").read_text()
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BROKEN_PROGRAM = 'def greet(name):\n    return "Hello, " + nam\n'
+PASSING_TEST = 'from greeting import greet\n\nassert greet("world") == "Hello, world"\nprint("ok")\n'
+
+
+# ---------------------------------------------------------------- links
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """The file and the heading each link of a page leads to, inside the project."""
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" not in target and not target.startswith("mailto:"):
+            path, _, heading = target.partition("#")
+            yield (page.parent / path if path else page), heading
+
+
+def headings(page: Path) -> set[str]:
+    found = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_inside_the_documentation_leads_somewhere(page: Path) -> None:
+    for target, heading in links(page):
+        assert target.exists(), f"{page.name} links to {target}"
+        assert not heading or heading in headings(target), f"{page.name} links to #{heading} of {target.name}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, new = set[Path](), {ROOT / "README.md"}
+    while new:
+        reached |= new
+        new = {target.resolve() for page in new if page.suffix == ".md" for target, _ in links(page)} - reached
+    missing = [str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in reached]
+    assert not missing
+
+
+# ---------------------------------------------------------------- flags
+
+
+def named_flags(text: str) -> set[str]:
+    """What stands in code spans and looks like a flag."""
+    spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    return {span.split()[0] for span in spans if re.match(r"--?[a-zA-Z]", span)}
+
+
+def example_of(flag: Flag, name: str) -> list[str]:
+    if flag.kind in ("switch", "optional"):
+        return [name]
+    values = {"integer": "1", "count": "1", "number": "1", "json": "{}"}
+    return [name, flag.choices[0] if flag.choices else values.get(flag.read, "x")]
+
+
+KNOWN = {name: flag for flag in FLAGS for name in flag.names}
+ELSEWHERE = {"--all": "of `bobstay sessions`"}
+ACCEPTED, _, AFTER = COMMAND_LINE.partition("\n## Refused\n")
+REFUSED, _, EXIT_CODES = AFTER.partition("\n## Exit codes\n")
+
+
+@pytest.mark.parametrize("name", sorted(named_flags(ACCEPTED + EXIT_CODES) - {"-pc", "--"} - ELSEWHERE.keys()))
+def test_a_flag_of_the_documentation_is_accepted(name: str) -> None:
+    assert name in KNOWN
+    parse(example_of(KNOWN[name], name))
+
+
+@pytest.mark.parametrize("name", sorted(named_flags(REFUSED)))
+def test_a_flag_documented_as_refused_is_refused_with_a_reason(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be used: "):
+        parse(example_of(KNOWN[name], name))
+
+
+def test_every_flag_is_documented_under_all_its_names() -> None:
+    """Those hidden from the help too: somebody who passes one wants to know what became of it."""
+    documented = named_flags(COMMAND_LINE)
+    assert not {name for flag in FLAGS for name in flag.names} - documented
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/settings.md", "docs/permissions.md"])
+def test_flags_named_on_other_pages_are_known(page: str) -> None:
+    assert not named_flags((ROOT / page).read_text()) - KNOWN.keys()
+
+
+# ---------------------------------------------------------------- settings, events, tools
+
+
+def test_every_setting_is_documented() -> None:
+    spans = set(re.findall(r"`([^`\n]+)`", (ROOT / "docs/settings.md").read_text()))
+    spans |= {f"permissions{span}" for span in spans if span.startswith(".")}
+    parts: dict[str, type[msgspec.Struct]] = {
+        "permissions": Permissions,
+        "timeouts": Timeouts,
+        "bash": Bash,
+        "search": Search,
+    }
+    wanted = {field.encode_name for field in msgspec.structs.fields(Settings)} - parts.keys() - {" extra"}
+    wanted |= {f"{key}.{field.encode_name}" for key, part in parts.items() for field in msgspec.structs.fields(part)}
+    assert not wanted - spans
+    assert not {*PROVIDER_VARIABLES, *SEARCH_VARIABLES} - spans
+
+
+def tags(union: object) -> set[str]:
+    return {str(kind.__struct_config__.tag) for kind in get_args(union)}
+
+
+def test_every_event_is_named_in_the_python_api() -> None:
+    page = (ROOT / "docs/python-api.md").read_text()
+    assert not {tag for tag in tags(Live) | tags(Durable) if f"`{tag}`" not in page}
+    assert not {ending for ending in get_args(Ending) if f"`{ending}`" not in page}
+
+
+def test_every_event_that_is_stored_is_named_in_the_description_of_the_log() -> None:
+    page = (ROOT / "docs/log-format.md").read_text()
+    assert not {tag for tag in tags(Durable) if f"`{tag}`" not in page}
+
+
+def test_the_readme_lists_the_tools_there_are() -> None:
+    listed = re.search(r"sixteen built-in tools \(`([^`]+)`\)", (ROOT / "README.md").read_text())
+    assert listed is not None
+    assert sorted(listed[1].split()) == [entry.name for entry in builtin_entries()]
+    assert len(listed[1].split()) == 16
+
+
+# ---------------------------------------------------------------- examples
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The project of the examples: a misspelt name, and a test that fails for it."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "greeting.py").write_text(BROKEN_PROGRAM)
+    (folder / "test_greeting.py").write_text(PASSING_TEST)
+    return folder
+
+
+def run(command: list[str], project: Path) -> str:
+    """What a program prints that finds bobstay on its PATH, and no key of anybody."""
+    home = project.parent / "home"
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether `shown` is what was `printed`: `…` stands for left-out text, alone on a line for left-out lines."""
+    pattern = ""
+    for line in shown.splitlines():
+        if line == "…":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*".join(map(re.escape, line.split("…"))) + r"\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+def test_left_out_text_and_lines_match_and_nothing_else_does() -> None:
+    assert matches("a … c\n…\nz\n", "a b c\none\ntwo\nz\n")
+    assert not matches("a\nz\n", "a\nb\nz\n")
+    assert not matches("a …\n", "b c\n")
+
+
+def python_examples() -> list[tuple[str, str, str]]:
+    """Where an example stands, its code, and what the page says it prints."""
+    found: list[tuple[str, str, str]] = []
+    for name in ("README.md", "docs/python-api.md"):
+        blocks: list[tuple[str, str]] = FENCE.findall((ROOT / name).read_text())
+        following = [*blocks[1:], ("", "")]
+        pairs = [(code, after) for (kind, code), after in zip(blocks, following, strict=True) if kind == "python"]
+        for number, (code, (kind, shown)) in enumerate(pairs, start=1):
+            assert kind == "text", f"{name}: example {number} does not show what it prints"
+            found.append((f"{name}-{number}", code, shown))
+    return found
+
+
+EXAMPLES = python_examples()
+
+
+@pytest.mark.parametrize(("code", "shown"), [each[1:] for each in EXAMPLES], ids=[each[0] for each in EXAMPLES])
+def test_a_python_example_prints_what_the_page_shows(code: str, shown: str, project: Path) -> None:
+    printed = run([sys.executable, "-c", code], project)
+    assert matches(shown, printed), printed
+
+
+TRANSCRIPTS: list[str] = [text for kind, text in FENCE.findall((ROOT / "README.md").read_text()) if kind == "console"]
+
+
+@pytest.mark.parametrize("transcript", TRANSCRIPTS)
+def test_a_command_of_the_readme_prints_what_it_shows(transcript: str, project: Path) -> None:
+    command, _, shown = transcript.removeprefix("$ ").partition("\n")
+    printed = run(["bash", "-c", command.replace("bobstay ", f"{sys.executable} -m bobstay ", 1)], project)
+    assert matches(shown, printed), printed
+
+
+async def test_the_adapter_of_the_how_to_works() -> None:
+    page = (ROOT / "docs/how-to/add-a-provider.md").read_text()
+    (code,) = [text for kind, text in FENCE.findall(page) if kind == "python"]
+    names: dict[str, Any] = {}
+    exec(compile(code, "add-a-provider.md", "exec"), names)
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n") + await reader.readuntil(b"}"))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        writer.write(b"data: Hel\n\ndata: lo\n\nevent: end\ndata: .\n\n")
+        await writer.drain()
+        writer.close()
+
+    http = HttpClient()
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        provider = names["Echo"](http, base_url=url, api_key="k")
+        request = Request("small", ("Be good.",), (Message("user", (Text("Hello"),)),))
+        chunks = [chunk async for chunk in provider.stream(request)]
+        await provider.close()
+    assert b'{"model":"small","say":"Hello"}' in asked[0]
+    assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextDelta)) == "Hello"
+    assert isinstance(chunks[-1], MessageDone)
