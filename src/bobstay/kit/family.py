@@ -18,6 +18,7 @@ from msgspec import Struct
 
 MARK = "BOBSTAY_CALL"
 """The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
+_KERNEL_THREAD = 0x200000
 _LOOKS = 10
 """How often we look again when processes come and go while we look."""
 
@@ -51,7 +52,7 @@ class Family:
             for process in processes.values():
                 below.setdefault(process.parent, []).append(process)
             tops = below.pop(os.getpid(), [])
-            for parent in below.keys() - processes.keys():  # it went while we looked, and they are ours by now
+            for parent in below.keys() - processes.keys() - {0}:  # it went while we looked, and they are ours by now
                 tops += below[parent]
             tops = [process for process in tops if self._owns(process)]
             living, quiet = self._sort(sorted(tops, key=lambda process: process.pid != self.leader), below)
@@ -231,7 +232,9 @@ def _settled_environment(pid: int) -> bytes:
 def _is_becoming(pid: int) -> bool:
     """Tell whether a process is just between two programs: it lives, is ours to look at, and has no environment."""
     fields = _bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return len(fields) > 48 and fields[0] != b"Z" and fields[48] == b"0" and os.access(f"/proc/{pid}/environ", os.R_OK)
+    if len(fields) <= 48 or fields[0] == b"Z" or int(fields[6]) & _KERNEL_THREAD:
+        return False
+    return fields[48] == b"0" and os.access(f"/proc/{pid}/environ", os.R_OK)
 
 
 def _table() -> tuple[dict[int, Process], bool]:

@@ -63,6 +63,32 @@ async def test_nobody_escapes(escape: str, leader: str, tmp_path: Path) -> None:
     assert not [pid for pid in members if _alive(pid)]
 
 
+def test_the_very_first_process_is_no_exception(tmp_path: Path) -> None:
+    """F12: orphans are ours from the start, in a program that has started nothing before."""
+    script = textwrap.dedent("""
+        import asyncio
+        from bobstay.kit.family import MARK
+        from bobstay.kit.proc import Child
+
+        async def main():
+            environment = {"PATH": "/usr/bin:/bin", MARK: "0123456789abcdef"}
+            command = ["sh", "-c", "(setsid sleep 300 >/dev/null 2>&1 &)"]
+            child = Child(command, cwd="/", environment=environment, receive=print, mark="0123456789abcdef")
+            await child.ended
+            print(len(child.family.orphans()))
+            await child.end()
+            child.close()
+            print(len(child.family.orphans()))
+
+        asyncio.run(main())
+    """)
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    program = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert program.stdout.split() == ["1", "0"]
+
+
 async def test_processes_of_others_are_neither_ended_nor_reaped(tmp_path: Path) -> None:
     """F14: those of a program we are embedded in, of another call, and ourselves."""
     foreign = subprocess.Popen(["sleep", "300"], start_new_session=True)
