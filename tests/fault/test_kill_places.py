@@ -51,7 +51,10 @@ def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Vic
         await seen(victim, "content_block_delta", pieces)
 
     async def after_blocks(victim: Victim) -> None:
-        await seen(victim, "content_block_stop", after - 1)
+        if after > 1:
+            await seen(victim, "content_block_stop", after - 1)
+        else:
+            await victim.when(lambda frames: sum(map(is_request, frames)) == step + 1)
 
     match way:
         case "before a byte":
@@ -62,6 +65,11 @@ def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Vic
             return Step(chunk=2, chunk_delay=0.1), in_the_words
         case _:
             return Step(stall="half_event", stall_after=after - 1), after_blocks
+
+
+def is_request(frame: Frame) -> bool:
+    """The model is being asked."""
+    return bool(frame.get("status") == "requesting")
 
 
 def since_answer(frames: list[Frame], step: int) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from bobstay.assembly.session import Session
-from bobstay.model.event import Event, RunDone
+from bobstay.model.event import Event, InputQueued, RunDone
 from bobstay.model.message import Block
 from bobstay.printer.stop import Stop
 from bobstay.wire.encode import Encoder
@@ -71,9 +71,14 @@ async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop
 
 async def _turns(session: Session, blocks: tuple[Block, ...], show: Callable[[Event], None]) -> RunDone | None:
     done = await shown(session.run(blocks), show)
-    while (queued := session.next_queued()) is not None:
+    while (queued := next_after(session, done)) is not None:
         done = await shown(session.run_queued(queued), show)
     return done
+
+
+def next_after(session: Session, done: RunDone | None) -> InputQueued | None:
+    """The message to take up next. None after a turn that could not be stored: the next would fail alike, for ever."""
+    return None if done is None or done.error == "log" else session.next_queued()
 
 
 async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
 from bobstay.printer.host_hooks import BadMatcherError, HostHooks
+from bobstay.sessions.log import LogError
 from bobstay.version import PROTOCOL_LEVEL
 from bobstay.wire.control import failure, success
 from bobstay.wire.encode import Encoder
@@ -67,6 +68,9 @@ class Requests:
             response = await grant(request)
         except RefusedRequestError as refusal:
             self._send(failure(request_id, str(refusal), refusal.code))
+            return
+        except LogError as error:
+            self._send(failure(request_id, str(error), "not_stored"))
             return
         beside: Frame = {"pending_permission_requests": []} if subtype == "initialize" else {}
         self._send(success(request_id, response, **beside))

@@ -5,13 +5,14 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
 from bobstay.assembly.session import Session
-from bobstay.model.event import Event
+from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
-from bobstay.printer.face import PATIENCE, shown
+from bobstay.printer.face import PATIENCE, next_after, shown
 from bobstay.printer.host_hooks import HostHooks
 from bobstay.printer.incoming import client_id, prompt_blocks
 from bobstay.printer.requests import Requests
 from bobstay.printer.stop import Stop
+from bobstay.sessions.log import LogError
 from bobstay.wire import frames
 from bobstay.wire.control import Channel
 from bobstay.wire.encode import Encoder
@@ -143,8 +144,12 @@ class Server:
             self._output.send(refused_start(self._session.id, "The message has no content that could be understood."))
             return
         if self._turns is not None:
+            try:
+                self._session.steer(blocks, client_id=given)
+            except LogError as error:
+                self._output.send(refused_start(self._session.id, str(error)))
+                return
             self._queued(given)
-            self._session.steer(blocks, client_id=given)
             return
         self._state.change("running")
         self._queued(given)
@@ -156,17 +161,18 @@ class Server:
 
     async def _take_turns(self, blocks: tuple[Block, ...], given: str) -> None:
         try:
-            await self._turn(self._session.run(blocks, client_id=given))
-            while (queued := self._session.next_queued()) is not None:
-                await self._turn(self._session.run_queued(queued))
+            done = await self._turn(self._session.run(blocks, client_id=given))
+            while (queued := next_after(self._session, done)) is not None:
+                done = await self._turn(self._session.run_queued(queued))
         finally:
             # Nothing is awaited between the last look at the queue and here: no prompt can fall in between.
             self._turns = None
         self._state.change("idle")
 
-    async def _turn(self, events: AsyncGenerator[Event, None]) -> None:
+    async def _turn(self, events: AsyncGenerator[Event, None]) -> RunDone | None:
         done = await shown(events, self._show)
         self._failed = done is None or VERDICTS[done.ending].is_error
+        return done
 
     def _show(self, event: Event) -> None:
         for frame in self._encoder.frames(event):
