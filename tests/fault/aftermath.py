@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.engine.repair import NOT_STARTED
 from bobstay.engine.state import State
 from bobstay.model.api_shape import blocks_from_json
 from bobstay.model.event import BlockDone, Envelope, Prompted, RunDone, ToolDone, ToolStarted
@@ -120,10 +119,12 @@ def check_end(folder: Path, session: str, remains: Remains, requests: list[Asked
     work = folder / "work"
     told = story.results(requests[-1].body["messages"])
     first = story.results(requests[0].body["messages"])
-    never = {name_of(call) for call, text in first.items() if text == NOT_STARTED}
+    never = {name_of(call) for call, text in first.items() if text in story.NEVER_BEGAN}
     assert not never & set(before["effects"]), f"told that it had no effect: {never & set(before['effects'])}"
-    unsure = {name_of(call) for call, text in told.items() if story.unsure(text)}
-    assert unsure <= {name_of(call.id) for call in remains.state.unanswered}
+    unsure = {name_of(call) for call, text in told.items() if text in story.UNSURE}
+    cut_off = [event.reply.call_id for event in remains.of(ToolDone) if event.interrupted]
+    cut_off += [call.id for call in remains.state.unanswered]
+    assert unsure <= {name_of(call) for call in cut_off}
     seen = story.effects(work)
     assert all(count == 1 for count in seen.values()), seen
     lasting = {name for name, deed in story.DEEDS.items() if not deed.repeatable}

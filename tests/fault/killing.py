@@ -25,7 +25,7 @@ class Killing:
     async def run(self, until: Callable[[Victim], Awaitable[None]], program: str = BOBSTAY) -> Remains:
         """Start it, kill it when `until` returns (unless it killed itself), and check everything."""
         options = ("--session-id", self.session, *story.ARGUMENTS)
-        victim = await Victim.begin(self.server, self.folder, *options, program=program, answer=self._answer)
+        victim = await Victim.begin(self.server, self.folder, *options, program=program, answer=self.person)
         try:
             victim.send(initialize(), prompt(f"{self.token} {SAID}"))
             await until(victim)
@@ -36,7 +36,8 @@ class Killing:
         self.model.stops = {}
         return await check_all(self.server, self.folder, self.session, self.token, victim, f"{self.token} {SAID}")
 
-    def _answer(self, request: Frame) -> Frame | None:
+    def person(self, request: Frame) -> Frame | None:
+        """Allows everything but the one thing."""
         if request["subtype"] != "can_use_tool":
             return {}
         return None if name_of(request["tool_use_id"]) == self.silent_about else story.allow(request)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.engine.repair import NOT_STARTED
+from bobstay.engine import pipeline, repair
 from tests.modelserver.script import Call, Part, Say, Step
 
 MARK = """#!/bin/sh
@@ -35,6 +35,12 @@ ARGUMENTS = (
     *("--allowedTools", "Bash(./mark:*)", "Read", "Write", "Edit", "--"),
 )
 WORDS = "Now for the next part of the work, which is number {}. "
+
+
+NEVER_BEGAN = (repair.NOT_STARTED, pipeline.NEVER_BEGAN)
+"""What a call is answered with that was cut off before it began: by a crash, by an interrupt."""
+UNSURE = (repair.INTERRUPTED, pipeline.INTERRUPTED)
+"""The same for one of which nobody knows how far it came."""
 
 
 class Deed(Struct, frozen=True):
@@ -155,14 +161,9 @@ def as_text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def unsure(text: str) -> bool:
-    """Whether a result says that nobody knows what became of the call."""
-    return text.startswith("Interrupted before an answer came")
-
-
 def _settled(deed: Deed, told: dict[str, str]) -> bool:
     answers = [text for identity, text in told.items() if identity.partition("-")[0] == deed.name]
-    return any(text != NOT_STARTED and not (deed.repeatable and unsure(text)) for text in answers)
+    return any(text not in NEVER_BEGAN and not (deed.repeatable and text in UNSURE) for text in answers)
 
 
 def _with_blocks(step: Step, parts: list[Part]) -> Step:

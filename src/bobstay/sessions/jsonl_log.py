@@ -119,8 +119,12 @@ class JsonlLog:
     def sync(self) -> None:
         try:
             os.fdatasync(self._fd)
+            gone = os.fstat(self._fd).st_nlink == 0
         except OSError as error:
             raise self._failure(error) from None
+        if gone:
+            reason = f"the session file {self.path} was deleted while it was in use: nothing more can be kept of it"
+            raise LogError(f"{reason}. Start a new session.", errno.ENOENT)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -1,0 +1,53 @@
+"""A long run in one process: what it holds grows with the talk, not with the square of it (F25)."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bobstay.model.ids import new_id
+from tests.modelserver import Call, ModelServer, Say, Step
+from tests.wire.program import BOBSTAY, environment
+
+STEPS, OUTPUT = 300, 16_000
+BOUND = 64_000
+"""Kilobytes that 200 steps with 16 kB each may add. The talk itself is 3.2 MB; what is sent of it stands in memory
+as messages, as the text of the request and in the socket's buffers, each a few MB."""
+
+
+def test_memory_grows_no_faster_than_the_talk(server: ModelServer, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(STEPS):
+        lines = (f"{number} " + "x" * 90 + "\n") * (OUTPUT // 93)
+        (work / f"{number}.txt").write_text(lines)
+    resident: list[int] = []
+
+    def model(body: dict[str, Any]) -> Step:
+        number = len(resident)
+        resident.append(kilobytes(process.pid))
+        if number == STEPS:
+            return Step(blocks=[Say("Done.")])
+        return Step(blocks=[Call("Read", {"file_path": f"{number}.txt"}, f"r{number}")])
+
+    process = subprocess.Popen(
+        [BOBSTAY, "-p", "--session-id", new_id(), "--", server.play("long", model)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=work,
+        env=environment(server, tmp_path / "home"),
+    )
+    out, errors = process.communicate(timeout=55)
+    assert (out, errors, process.returncode) == ("Done.\n", "", 0)
+    assert len(server.requests[-1].raw) > STEPS * OUTPUT
+    print(f"kilobytes at the start, after 100 and after 300 steps: {resident[0]}, {resident[100]}, {resident[STEPS]}")
+    assert resident[STEPS] - resident[100] < BOUND
+
+
+def kilobytes(pid: int) -> int:
+    """How much memory a process has now."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
