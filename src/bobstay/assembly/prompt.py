@@ -1,5 +1,6 @@
 """Gathers what the system prompt says about this place and time."""
 
+import os
 import sys
 import time
 
@@ -17,7 +18,8 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = Status(cwd, surroundings.environment) if repository and loaded.trusted else None
-    instructions = _instructions(options, start.environment, cwd)
+    top = os.path.dirname(repository) if repository else cwd
+    instructions = _instructions(options, start.environment, cwd, top)
     place = Place(
         cwd=cwd,
         directories=tuple(str(folder) for folder in surroundings.directories[1:]),
@@ -37,14 +39,14 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     )
 
 
-def _instructions(options: Options, environment: Environment, cwd: str) -> list[Instruction]:
+def _instructions(options: Options, environment: Environment, cwd: str, top: str) -> list[Instruction]:
     sources = options.setting_sources
     found: list[Instruction] = []
     if sources is None or "user" in sources:
         found += of_user(environment.paths.bobstay, environment.paths.claude)
     if sources is None or "project" in sources:
         known = {instruction.path for instruction in found}
-        found += [instruction for instruction in of_project(cwd) if instruction.path not in known]
+        found += [instruction for instruction in of_project(cwd, top) if instruction.path not in known]
     return found
 
 

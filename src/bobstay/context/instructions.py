@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 
 from msgspec import Struct
 
@@ -26,8 +27,12 @@ def of_user(*folders: str) -> list[Instruction]:
     return found
 
 
-def of_project(cwd: str) -> list[Instruction]:
-    """The instruction files from the top of the file system down to `cwd`: what is nearer comes later."""
+def of_project(cwd: str, top: str = "") -> list[Instruction]:
+    """The instruction files from the top of the file system down to `cwd`: what is nearer comes later.
+
+    A file that is a link must lead to one in its own folder, or below `top`, the top of the project: a repository
+    must not be able to show the model what lies elsewhere.
+    """
     folders: list[str] = []
     folder = cwd
     while True:
@@ -39,7 +44,9 @@ def of_project(cwd: str) -> list[Instruction]:
     found: list[Instruction] = []
     for folder in reversed(folders):
         for name in (*NAMES[:2], *_NESTED, *NAMES[2:]):
-            _take(os.path.join(folder, name), found, allowed=(folder,))
+            path = os.path.join(folder, name)
+            if _stays(path, folder, top):
+                _take(path, found, allowed=(folder,))
     return found
 
 
@@ -62,12 +69,22 @@ class Nested:
         found: list[Instruction] = []
         for folder in reversed(new):
             for name in NAMES[:2]:
-                _take(os.path.join(folder, name), found, allowed=(folder,))
+                path = os.path.join(folder, name)
+                if _stays(path, folder, self._root):
+                    _take(path, found, allowed=(folder,))
         return render(found)
 
 
 def render(instructions: list[Instruction]) -> str:
     return "\n\n".join(f"Instructions from {each.path}:\n\n{each.text}" for each in instructions)
+
+
+def _stays(path: str, *folders: str) -> bool:
+    """Whether a path that may be a link leads to a place in one of the folders."""
+    if not os.path.islink(path):
+        return True
+    target = os.path.realpath(path)
+    return any(folder and target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in folders)
 
 
 def _take(path: str, found: list[Instruction], *, allowed: tuple[str, ...]) -> None:
@@ -107,11 +124,14 @@ def _read(path: str) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
-        try:
-            raw = file.read(LONGEST + 1)
-        except OSError:
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
+        raw = os.read(descriptor, LONGEST + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     text = raw[:LONGEST].decode(errors="replace").strip()
     if not text:
         return None

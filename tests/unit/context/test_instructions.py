@@ -1,0 +1,111 @@
+"""Instruction files are found from the top down, imports are followed within bounds (H4-4)."""
+
+import os
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bobstay.context.instructions import LONGEST, Nested, of_project, of_user, render
+
+
+def texts(folder: Path) -> list[str]:
+    return [found.text for found in of_project(str(folder)) if found.path.startswith(str(folder.parent.parent))]
+
+
+def test_what_is_nearer_comes_later(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "a" / "AGENTS.md").write_text("outer")
+    (inner / "AGENTS.md").write_text("inner agents")
+    (inner / "CLAUDE.md").write_text("inner claude")
+    (inner / "CLAUDE.local.md").write_text("inner local")
+    assert texts(inner) == ["outer", "inner agents", "inner claude", "inner local"]
+
+
+def test_the_same_text_under_two_names_is_taken_once(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("same")
+    os.symlink("AGENTS.md", folder / "CLAUDE.md")
+    assert texts(folder) == ["same"]
+
+
+def test_imports_are_followed_five_deep_and_circles_are_cut(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("start @part1.md and @AGENTS.md")
+    for number in range(1, 9):
+        (folder / f"part{number}.md").write_text(f"part {number} @part{number + 1}.md")
+    assert [text.split(" @")[0] for text in texts(folder)] == ["start", *(f"part {n}" for n in range(1, 6))]
+
+
+def test_an_import_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret.md").write_text("SECRET")
+    os.symlink(tmp_path / "secret.md", folder / "link.md")
+    (folder / "AGENTS.md").write_text(f"@../../secret.md @{tmp_path}/secret.md @link.md @~/secret.md")
+    assert "SECRET" not in str(of_project(str(folder)))
+
+
+def test_a_link_that_leads_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret").write_text("SECRET")
+    (tmp_path / "a" / "shared.md").write_text("shared")
+    os.symlink("../../secret", folder / "AGENTS.md")
+    os.symlink("../shared.md", folder / "CLAUDE.md")
+    assert "SECRET" not in str(of_project(str(folder), str(tmp_path / "a")))
+    assert "shared" in str(of_project(str(folder), str(tmp_path / "a")))
+    assert "shared" not in str([found.text for found in of_project(str(folder))])
+    assert Nested(str(tmp_path / "a")).entering(str(folder / "x")).count("SECRET") == 0
+
+
+def test_what_looks_like_an_import_in_code_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "x.md").write_text("imported")
+    (folder / "AGENTS.md").write_text("mail me@x.md `@x.md`\n```\n@x.md\n```\n")
+    assert "imported" not in texts(folder)
+
+
+def test_a_long_file_is_cut_and_odd_ones_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "AGENTS.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
+    (folder / "CLAUDE.md").mkdir()
+    os.mkfifo(folder / "AGENTS.local.md")
+    found = of_project(str(folder))
+    assert found[-1].text.endswith("(cut at 32 KiB)")
+    assert len(found[-1].text) < LONGEST + 100
+
+
+def test_the_users_own_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("mine")
+    assert [found.text for found in of_user(str(tmp_path), str(tmp_path / "missing"))] == ["mine"]
+
+
+def test_a_nested_folder_gives_its_instructions_once_when_it_is_entered(tmp_path: Path) -> None:
+    deep = tmp_path / "src" / "deep"
+    deep.mkdir(parents=True)
+    (tmp_path / "AGENTS.md").write_text("root's, known already")
+    (tmp_path / "src" / "AGENTS.md").write_text("of src")
+    (deep / "CLAUDE.md").write_text("of deep")
+    nested = Nested(str(tmp_path))
+    first = nested.entering(str(deep / "file.py"))
+    assert "of src" in first
+    assert "of deep" in first
+    assert "root's" not in first
+    assert nested.entering(str(deep / "other.py")) == ""
+    assert nested.entering(str(tmp_path.parent / "elsewhere.py")) == ""
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_no_text_breaks_the_search_for_imports(text: str) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "AGENTS.md").write_text(text, errors="replace")
+        assert isinstance(render(of_user(name)), str)
