@@ -30,17 +30,23 @@ class Family:
         self.leader = leader
         self.mark = mark
         self._pipes = pipes
+        self._sessions = {leader}
+        """Sessions begun by members: whoever stands in one came from us."""
         self._known: dict[int, int] = {}
+        self._strangers: dict[int, int] = {}
 
     def orphans(self) -> list[int]:
         """Those whose parent is gone and who are our children now. Reaps the dead among them."""
+        nobody = 0
         for _ in range(_LOOKS):
             children = _children_of_this_process()
             if children is None:
                 return [self.leader] if _group_lives(self.leader) else []
             found = [_process(pid) for pid in children if pid != self.leader]
-            living, quiet = self._sort([process for process in found if process and self._owns(process)], {})
-            if living or (quiet and None not in found):
+            tops, settled = self._owned([process for process in found if process is not None])
+            living, quiet = self._sort(tops, {})
+            nobody = nobody + 1 if quiet and settled and None not in found else 0
+            if living or nobody > 1:  # the kernel's list may miss one while others go, so once is not enough
                 return living
         return []
 
@@ -54,11 +60,23 @@ class Family:
             tops = below.pop(os.getpid(), [])
             for parent in below.keys() - processes.keys() - {0}:  # it went while we looked, and they are ours by now
                 tops += below[parent]
-            tops = [process for process in tops if self._owns(process)]
+            tops, settled = self._owned(tops)
             living, quiet = self._sort(sorted(tops, key=lambda process: process.pid != self.leader), below)
-            if living or (quiet and still):
+            if living or (quiet and settled and still):
                 return living
         return []
+
+    def _owned(self, processes: "list[Process]") -> tuple[list["Process"], bool]:
+        """Those of ours, and whether there is none of whom we cannot tell: one that is dead when first seen."""
+        owned, settled = [], True
+        for process in processes:
+            if self._owns(process):
+                owned.append(process)
+                self._sessions.add(process.session)
+            elif process.state == "Z" and self._strangers.get(process.pid) != process.started:
+                self._strangers[process.pid] = process.started
+                settled = False
+        return owned, settled
 
     def _sort(self, tops: "list[Process]", below: "dict[int, list[Process]]") -> tuple[list[int], bool]:
         """The living among `tops` and those below them, and whether nobody died while we looked.
@@ -98,7 +116,7 @@ class Family:
     def _owns(self, process: "Process") -> bool:
         if process.pid == os.getpid():
             return False
-        if self.leader in (process.pid, process.session):
+        if process.pid == self.leader or process.session in self._sessions:
             return True
         if self._known.get(process.pid) == process.started:
             return True
@@ -223,8 +241,10 @@ def _children_of_this_process() -> list[int] | None:
 def _settled_environment(pid: int) -> bytes:
     for _ in range(200):
         found = _bytes(f"/proc/{pid}/environ")
-        if found or not _is_becoming(pid):
+        if found:
             return found
+        if not _is_becoming(pid):
+            return _bytes(f"/proc/{pid}/environ")  # it may have become the other program while we read
         time.sleep(0.0005)  # it only waits for its turn to run
     return b""
 
