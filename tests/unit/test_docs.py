@@ -138,7 +138,8 @@ def test_every_event_is_named_in_the_python_api() -> None:
 
 def test_every_event_that_is_stored_is_named_in_the_description_of_the_log() -> None:
     page = (ROOT / "docs/log-format.md").read_text()
-    assert not {tag for tag in tags(Durable) if f"`{tag}`" not in page}
+    missing = sorted(tag for tag in tags(Durable) if f"`{tag}`" not in page)
+    assert not missing, f"docs/log-format.md does not name {', '.join(missing)}"
 
 
 def test_the_readme_lists_the_tools_there_are() -> None:
