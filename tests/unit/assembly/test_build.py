@@ -1,0 +1,208 @@
+"""A session is put together from options, settings and environment, and says plainly what stands in its way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.assembly.build import StartError, open_session
+from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.model.event import InputQueued
+from bobstay.model.message import Text
+
+
+class Place:
+    """A home, a folder to work in, and an environment of its own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.home = tmp_path / "home"
+        self.work = tmp_path / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        self.variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
+
+    def write(self, where: str, settings: dict[str, Any]) -> None:
+        path = self.work / where if not where.startswith("~") else self.home / where[2:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings))
+
+    async def open(self, **options: Any) -> Session:
+        options.setdefault("model", "demo")
+        environment = Environment.read(self.variables)
+        return await open_session(Options(cwd=str(self.work), **options), environment=environment)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def test_the_mode_comes_from_the_settings_and_bypassing_needs_a_launch_flag(place: Place) -> None:
+    """H5-1"""
+    place.write("~/.bobstay/settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
+    session = await place.open()
+    assert session.mode == "acceptEdits"
+    with pytest.raises(UnknownMode):
+        await session.set_mode("bogus")
+    with pytest.raises(BypassNotLaunched):
+        await session.set_mode("bypassPermissions")
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"permissions": {"defaultMode": "bypassPermissions"}})
+    session = await place.open()
+    assert session.mode == "default"
+    assert any("bypassPermissions" in warning for warning in session.warnings)
+    await session.close()
+
+
+async def test_managed_settings_can_forbid_bypassing(place: Place) -> None:
+    forbid = {"permissions": {"disableBypassPermissionsMode": "disable"}}
+    place.write("~/.bobstay/settings.json", forbid)
+    session = await place.open(dangerously_skip_permissions=True, permission_mode="bypassPermissions")
+    assert session.mode == "default"
+    await session.close()
+
+
+async def test_an_untrusted_folder_contributes_only_restrictions(place: Place) -> None:
+    settings = {"permissions": {"allow": ["Bash"], "deny": ["WebFetch"]}, "model": "gpt-9"}
+    place.write(".bobstay/settings.json", settings)
+    session = await place.open()
+    assert "WebFetch" not in session.tools
+    assert any("not trusted" in warning for warning in session.warnings)
+    await session.close()
+    trusted = await place.open(trust=True)
+    assert trusted.warnings == []
+    await trusted.close()
+
+
+async def test_hooks_in_settings_that_are_not_run_are_told(place: Place) -> None:
+    place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": []}]}})
+    session = await place.open()
+    assert any("hooks" in warning for warning in session.warnings)
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": "claude-sonnet-4-5"}, "ANTHROPIC_API_KEY"),
+        ({"model": None}, "--model demo"),
+        ({"model": "openai/gpt-5"}, "OPENAI_API_KEY"),
+        ({"model": "gemini-3-pro"}, "GEMINI_API_KEY"),
+        ({"model": "who-knows"}, "provider/model"),
+        ({"resume": "6f0d0ae2-1111-4222-8333-444455556666"}, "No conversation found"),
+        ({"resume": "../../etc/passwd"}, "cannot name a session"),
+        ({"settings": "{broken"}, "not valid JSON"),
+        ({"settings": "/no/such/file.json"}, "there is no such file"),
+        ({"allowed_tools": ("Bash(",)}, "closing bracket"),
+        ({"system_prompt_file": "/no/such/prompt"}, "cannot be read"),
+    ],
+)
+async def test_what_stands_in_the_way_is_said(place: Place, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(StartError, match=says):
+        await place.open(**options)
+
+
+async def test_a_folder_that_cannot_be_worked_in_is_said(place: Place) -> None:
+    with pytest.raises(StartError, match="Cannot work in"):
+        await open_session(Options(cwd=str(place.work / "missing"), model="demo"))
+
+
+async def test_the_first_key_that_is_there_decides_the_model(place: Place) -> None:
+    place.variables["OPENAI_API_KEY"] = "dummy"
+    session = await place.open(model=None)
+    assert session.model.startswith("openai/")
+    assert session.api_key_source == "OPENAI_API_KEY"
+    await session.close()
+
+
+async def test_a_search_endpoint_brings_the_search_tool(place: Place) -> None:
+    """H1-13"""
+    session = await place.open()
+    assert "WebSearch" not in session.tools
+    await session.close()
+    place.variables["SEARXNG_URL"] = "http://127.0.0.1:9/"
+    session = await place.open()
+    assert "WebSearch" in session.tools
+    await session.close()
+
+
+async def test_the_tools_are_those_asked_for(place: Place) -> None:
+    """H1-5"""
+    session = await place.open(tools=("Read", "Bash"))
+    assert session.tools == ("Bash", "Read")
+    await session.close()
+    session = await place.open(disallowed_tools=("Bash", "WebFetch"))
+    assert "Bash" not in session.tools
+    assert list(session.tools) == sorted(session.tools)
+    await session.close()
+
+
+async def test_a_session_without_persistence_leaves_nothing(place: Place) -> None:
+    session = await place.open(no_session_persistence=True)
+    async for _ in session.run("hello"):
+        pass
+    await session.close()
+    assert not (place.home / ".bobstay" / "sessions").exists()
+
+
+async def test_a_session_is_continued_forked_and_not_opened_twice(place: Place) -> None:
+    first = await place.open()
+    async for _ in first.run("hello"):
+        pass
+    said = len(first.state.messages)
+    with pytest.raises(StartError, match=r"in use|busy|another"):
+        await place.open(resume=first.id)
+    await first.close()
+    again = await place.open(continue_=True)
+    assert (again.id, len(again.state.messages)) == (first.id, said)
+    await again.close()
+    forked = await place.open(resume=first.id, fork_session=True)
+    assert forked.id != first.id
+    assert len(forked.state.messages) == said
+    await forked.close()
+    fresh = await place.open()
+    assert fresh.state.messages == []
+    await fresh.close()
+
+
+async def test_a_resumed_session_starts_in_the_mode_asked_for_now(place: Place) -> None:
+    first = await place.open(permission_mode="acceptEdits")
+    async for _ in first.run("hello"):
+        pass
+    await first.close()
+    again = await place.open(resume=first.id)
+    assert again.mode == "default"
+    await again.close()
+
+
+async def test_an_interrupt_tells_what_is_still_queued_by_the_hosts_own_id(place: Place) -> None:
+    session = await place.open()
+    session.steer("later", client_id="host-1", how="queue")
+    assert isinstance(session.next_queued(), InputQueued)
+    assert await session.interrupt() == ("host-1",)
+    await session.close()
+
+
+async def test_context_usage_adds_up(place: Place) -> None:
+    session = await place.open()
+    async for _ in session.run((Text("hello"),)):
+        pass
+    usage = session.context_usage()
+    used = sum(each["tokens"] for each in usage["categories"] if each["kind"] != "free")
+    assert used == usage["totalTokens"]
+    assert usage["totalTokens"] < usage["maxTokens"]
+    await session.close()
+
+
+async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
+    session = await place.open()
+    chosen: list[Any] = []
+    for tokens in (2000, 0, None):
+        session.set_thinking(tokens)
+        chosen.append(session._driver.agent.thinking)
+    assert chosen[:2] == [2000, "off"]
+    assert chosen[2] in ("off", "adaptive")
+    await session.close()
