@@ -17,7 +17,8 @@ PY
 echo "A scratch project with a failing test:"
 (cd "$scratch" && python3 test_greeting.py 2>&1 | tail -1) || true
 echo
-echo '$ bobstay -p "fix the failing test" --model demo'
+echo '$ bobstay -p "fix the failing test" --model demo --permission-mode acceptEdits \
+      --allowedTools "Bash(python3 test_greeting.py)"'
 cd "$scratch"
 BOBSTAY_HOME="$scratch/.home" "$root/.venv/bin/bobstay" -p "fix the failing test" --model demo \
     --permission-mode acceptEdits --allowedTools "Bash(python3 test_greeting.py)"

@@ -202,6 +202,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
     options, settings = start.options, start.loaded.settings
     retries = start.environment.max_retries
     timeouts, usual = settings.timeouts, Patience()
+    first = start.environment.api_timeout_ms / 1000 if start.environment.api_timeout_ms else usual.first
     return Agent(
         model=start.model,
         models=start.routes,
@@ -218,16 +219,21 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
         ),
         retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
         patience=Patience(
-            (timeouts.first_event if timeouts else None) or usual.first,
+            (timeouts.first_event if timeouts else None) or first,
             (timeouts.between_events if timeouts else None) or usual.between,
         ),
         thinking=_thinking(start),
         thinking_display=options.thinking_display or "",
-        effort=options.effort,
+        effort=options.effort or _effort(settings.effort),
+        max_output=start.environment.max_output_tokens,
         betas=options.betas,
         structured=options.json_schema is not None,
         spent_before=state.cost,
     )
+
+
+def _effort(said: str | None) -> Any:
+    return said if said in ("low", "medium", "high", "xhigh", "max") else None
 
 
 def _thinking(start: Start) -> Any:

@@ -71,6 +71,8 @@ def _shells(start: Start) -> Shells:
         shells.default_timeout = limits.timeout or shells.default_timeout
         shells.longest_timeout = limits.longest_timeout or shells.longest_timeout
         shells.background_after = limits.background_after or shells.background_after
+    asked = (limits.output_length if limits else None) or environment.bash_output_length
+    shells.shown = max(asked, 2_000) if asked else shells.shown
     return shells
 
 
@@ -85,5 +87,8 @@ def _search(start: Start) -> Any:
     from bobstay.tools.search import Search
 
     url = (asked.url if asked else "") or (keys.get("SEARXNG_URL", "") if kind == "searxng" else "")
-    key = next((keys[variable] for variable, name in SEARCH_BY_KEY.items() if name == kind and variable in keys), "")
+    named = start.environment.children.get(asked.key_variable, "") if asked and asked.key_variable else ""
+    key = named or next(
+        (keys[variable] for variable, name in SEARCH_BY_KEY.items() if name == kind and variable in keys), ""
+    )
     return msgspec.convert({"kind": kind, "url": url, "key": "" if kind == "searxng" else key}, Search)

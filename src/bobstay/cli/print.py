@@ -33,6 +33,8 @@ def _run(options: Options, prompt: str) -> int:
 
     if options.debug is not None or options.debug_file:
         _log(options)
+    if options.debug is not None or options.debug_file:
+        _log_to(options.debug_file)
     if options.mcp_config:
         sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
     return asyncio.run(printed(options, prompt))
@@ -46,3 +48,10 @@ def _log(options: Options) -> None:
     for name in filter(None, (options.debug or "").split(",")):
         # "!part" keeps a part quiet; naming parts keeps all others quiet.
         logging.getLogger(f"bobstay.{name.lstrip('!')}").setLevel(logging.ERROR if name[0] == "!" else logging.DEBUG)
+
+
+def _log_to(file: str | None) -> None:
+    import logging
+
+    form = "%(asctime)s %(name)s %(levelname)s %(message)s"
+    logging.basicConfig(filename=file, level=logging.DEBUG, format=form)

@@ -38,6 +38,8 @@ class Agent(Struct):
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
     hosted_search: bool = False
+    max_output: int | None = None
+    """Tokens one answer may have, where that is not left to the model."""
     structured: bool = False
     """The run is to end with structured output."""
     spent_before: float = 0.0
@@ -78,6 +80,8 @@ class Sending:
 
 def _room(agent: Agent, route: Route) -> int:
     """How many tokens the answer may have: all the model can give, within reason."""
+    if agent.max_output:
+        return min(route.max_output, agent.max_output)
     wanted = min(route.max_output, 32_000)
     if isinstance(agent.thinking, int):
         wanted = min(route.max_output, max(wanted, agent.thinking + 8_000))

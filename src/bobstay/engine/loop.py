@@ -4,6 +4,7 @@ It touches the world only through the agent's provider and toolbox. A generator 
 its consumer has stored an event and pulled again, the event is on disk before anything that follows from it.
 """
 
+import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -33,6 +34,8 @@ from bobstay.model.event import (
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text, ToolCall
 from bobstay.providers.base import ProviderError
+
+log = logging.getLogger(__name__)
 
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
@@ -80,7 +83,9 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
     """One model call, and then whatever it leads to: more of the same, recovery, or the end of the turn."""
     route = agent.models.route(state.model or agent.model)
     yield Requesting(route.name)
-    step = Step(agent, route, walk.sending.request(agent, state, route), control, walk.used)
+    request = walk.sending.request(agent, state, route)
+    log.debug("asking %s: %d messages", route.name, len(request.messages))
+    step = Step(agent, route, request, control, walk.used)
     async with aclosing(step.events()) as events:
         async for event in events:
             if not isinstance(event, LIVE):
@@ -208,6 +213,7 @@ async def _after_fault(
 ) -> AsyncGenerator[Event, None]:
     error = step.error
     assert error is not None
+    log.debug("the model call failed: %s (%s, status %s)", error, error.kind, error.status)
     action = after_error(error, walk.recovery, agent.retry, state, walk.fallbacks)
     match action:
         case Wait(seconds=seconds):

@@ -29,6 +29,7 @@ from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.limit import bound, printable
 
 log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())  # a traceback is for those who asked for one with --debug
 
 INTERRUPTED = (
     "Interrupted by the user before it finished. What it did until then stays done: check before trying again."

@@ -19,6 +19,10 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+_flush = getattr(os, "fdatasync", os.fsync)
+"""Not every system has the cheaper of the two."""
+
+
 class JsonlLog:
     """A `Log`. Made by `create` or `reopen`, for use by one thread; `sync` alone may run in another."""
 
@@ -118,7 +122,7 @@ class JsonlLog:
 
     def sync(self) -> None:
         try:
-            os.fdatasync(self._fd)
+            _flush(self._fd)
             gone = os.fstat(self._fd).st_nlink == 0
         except OSError as error:
             raise self._failure(error) from None

@@ -132,7 +132,7 @@ class Store:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
                 file.writelines(lines)
                 file.flush()
-                os.fdatasync(file.fileno())
+                os.fsync(file.fileno())
             _name(draft, path)
         except FileExistsError:
             name = os.path.basename(path).removesuffix(SUFFIX)

@@ -25,6 +25,8 @@ class Shells:
         self.background_after = 60.0
         self.default_timeout = 120.0
         self.longest_timeout = 600.0
+        self.shown = 30_000
+        """Characters of a command's output the model sees; it can be set lower."""
         self.grace = 0.5
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50

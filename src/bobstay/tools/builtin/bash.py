@@ -148,7 +148,7 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
     if moved or left:
         shells.to_background(job)
     cwd = _new_cwd(job, shells, start, note)
-    text = job.output.text(_SHOWN - 1_000, lambda: _whole(job)).strip("\n")
+    text = job.output.text(min(shells.shown, _SHOWN) - 1_000, lambda: _whole(job)).strip("\n")
     if not job.background:
         job.output.close()
     error = job.status in ("timed_out", "killed") or bool(job.code)
