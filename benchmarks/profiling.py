@@ -67,7 +67,7 @@ class Profile:
             print(f"{each.own / 1000:7.2f} {each.total / 1000:7.2f}  {each.name}, for {each.wanted_by}")
 
     def phases(self) -> None:
-        """A start in parts, each a whole process without any profiler, in processor time: waiting says nothing of us."""
+        """A start in parts, each a whole process without a profiler, in processor time: waiting says nothing of us."""
         parts: dict[str, list[float]] = {"nothing": [], "imports": [], "all": []}
         for _ in range(9):
             parts["nothing"].append(self._python("pass"))

@@ -132,6 +132,7 @@ def measure_many(
     times = [line.asked_at for found in requests for line in found]
     steps = sum(max(0, len(found) - 1) for found in requests)
     wall = (max(run.ended for run in runs) - runs[0].began) / 1e9
+    outputs = [run.output() for run in runs]
     good = all(_good(run, found) for run, found in zip(runs, requests, strict=True))
     measured = Measured(
         contender.name,
@@ -146,9 +147,10 @@ def measure_many(
         steady_steps_per_second=steps / max((max(times) - min(times)) / 1e9, 0.001) if times else 0.0,
         load=load,
         others=share,
-        output="" if good else runs[0].output()[-2000:],
+        output="" if good else outputs[0][-2000:],
     )
     end_leftovers({scratch.model})
+    scratch.tidy(contender)
     return measured
 
 
@@ -160,9 +162,11 @@ def _alone(contender: Contender, scratch: Scratch, search: str, scenario: str, c
     run.wait()
     memory.stop()
     share = others.share(run.processor)
-    end_leftovers({scratch.model})
     requests = run.main_requests(scratch.lines())
     good = _good(run, requests)
+    output = run.output()
+    end_leftovers({scratch.model})
+    scratch.tidy(contender)
     return Measured(
         contender.name,
         scenario,
@@ -174,7 +178,7 @@ def _alone(contender: Contender, scratch: Scratch, search: str, scenario: str, c
         resident=memory.resident,
         load=load,
         others=share,
-        output=run.output()[-2000:] if not good else "",
+        output="" if good else output[-2000:],
     )
 
 

@@ -72,6 +72,17 @@ class Scratch:
         name = "".join(random.choices(string.ascii_lowercase, k=10))
         return Path(shutil.copytree(self.folder / "repository", self.work / name))
 
+    def tidy(self, contender: Contender) -> None:
+        """Remove what runs left: working copies, and big files in the home, which would crowd the memory of others."""
+        for path in self.work.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.suffix == ".out":
+                path.unlink()
+        for path in self.home(contender).rglob("*"):
+            if path.is_file() and not path.is_symlink() and path.stat().st_size > BIG // 10:
+                path.unlink()
+
     def lines(self) -> list[Line]:
         """What the model has logged since the last call."""
         with self._log.open("rb") as file:

@@ -12,7 +12,7 @@ from benchmarks.scratch import Scratch
 STEPS = 50
 DELTAS = 20_000
 PROCESSES = 8
-OUTPUTS = 20
+OUTPUTS = 10
 """Calls that print 10 MB in one run; one alone would drown in the noise of a start."""
 Job = Callable[[], Measured]
 TOPICS = ("version", "start", "step", "stream", "output", "eight")
