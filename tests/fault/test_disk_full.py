@@ -105,7 +105,7 @@ async def test_a_waiting_message_survives_a_full_disk(killing: Killing) -> None:
     victim = await Victim.begin(killing.server, killing.folder, *options, program=program, answer=story.allow)
     try:
         victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
-        await pipe.reached()
+        await pipe.reached(victim)
         victim.send(prompt("Mind the gap.", uuid=new_id()))
         await victim.until("lifecycle:queued")
         flag.touch()
@@ -145,7 +145,7 @@ async def test_what_cannot_be_stored_is_refused_in_words(
     victim = await Victim.begin(server, killing.folder, *options, program=program, answer=story.allow)
     try:
         victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
-        await pipe.reached()
+        await pipe.reached(victim)
         flag.touch()
         victim.send(wish)
         await victim.when(lambda frames: NO_ROOM in str(frames))

@@ -23,6 +23,14 @@ ASKING = [deed.name for deed in story.DEEDS.values() if deed.asks]
 RUNNING = [deed.name for deed in story.DEEDS.values() if deed.tool == "Bash"]
 
 
+KILLER = """#!/bin/sh
+setsid sleep 300 &
+read -r _ _ _ parent _ < "/proc/$PPID/stat"
+grep -qe --session-id "/proc/$parent/cmdline" && kill -9 "$parent"
+exec sleep 300
+"""
+
+
 @pytest.mark.parametrize("number", points("streaming"))
 async def test_killed_while_the_model_speaks(killing: Killing, number: int, record_property: Record) -> None:
     choose = chooser("streaming", number)
@@ -86,13 +94,28 @@ async def test_killed_while_a_tool_runs(killing: Killing, number: int, record_pr
     print(f"seed {SEED}: {when} the effect of {deed}")
     pipe = Pipe(killing.folder / "work" / f"{when}-{deed}")
 
-    async def the_tool_is_there(_: Victim) -> None:
-        await pipe.reached()
+    async def the_tool_is_there(victim: Victim) -> None:
+        await pipe.reached(victim)
         pipe.remove()
 
     remains = await killing.run(the_tool_is_there)
     assert f"{deed}-1" in [event.call_id for event in remains.of(ToolStarted)]
     assert f"{deed}-1" not in [event.reply.call_id for event in remains.of(ToolDone)]
+    record_property("killed", "while a tool ran")
+
+
+@pytest.mark.parametrize("number", range(3))
+async def test_killed_by_its_own_first_command(killing: Killing, number: int, record_property: Record) -> None:
+    """F12: not even then is anybody left, though hardly anything has been set up."""
+    mark = killing.folder / "work" / "mark"
+    usual = mark.read_text()
+    mark.write_text(KILLER)
+
+    async def it_is_dead(victim: Victim) -> None:
+        await victim.dead()
+        mark.write_text(usual)
+
+    await killing.run(it_is_dead)
     record_property("killed", "while a tool ran")
 
 

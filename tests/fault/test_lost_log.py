@@ -1,7 +1,6 @@
 """The log cannot be made, is taken away, or belongs to somebody else; and messages that wait when the program dies."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from tests.fault.aftermath import go_on, read_remains, sessions
 from tests.fault.killing import SAID, Killing
 from tests.fault.test_disk_full import run_printing
 from tests.fault.victim import TORN_IF, Pipe, Victim, interposed
+from tests.modelserver import Gate, Step
 from tests.wire.program import BOBSTAY, initialize, prompt
 
 
@@ -47,14 +47,14 @@ def options_of(killing: Killing) -> tuple[str, ...]:
 
 async def test_a_run_whose_log_is_deleted_does_nothing_more(killing: Killing) -> None:
     """What can no longer be written down is not done: the next effect needs a log first."""
-    pipe = Pipe(killing.folder / "work" / "before-b1")
+    gate = Gate()
+    killing.model.stops[1] = Step(gate=gate)
     victim = await Victim.begin(killing.server, killing.folder, *options_of(killing), answer=story.allow)
     try:
         victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
-        await pipe.reached()
+        await gate.reached()
         (sessions(killing.folder) / f"{killing.session}.jsonl").unlink()
-        for pid in tool_processes(victim):
-            os.kill(pid, 9)
+        gate.open()
         result = await victim.until("result")
         assert result["is_error"]
         assert "was deleted while it was in use" in result["errors"][0]
@@ -63,14 +63,7 @@ async def test_a_run_whose_log_is_deleted_does_nothing_more(killing: Killing) ->
         await victim.leaves_nobody()
     finally:
         await victim.kill()
-        pipe.remove()
-    assert not story.effects(killing.folder / "work")
-
-
-def tool_processes(victim: Victim) -> list[int]:
-    from tests.fault.victim import below
-
-    return [pid for pid in below(victim.process.pid) if Path(f"/proc/{pid}/comm").read_text() == "sleep\n"]
+    assert story.effects(killing.folder / "work") == {"b1": 1}
 
 
 async def test_a_session_in_use_is_refused_and_its_user_named(killing: Killing) -> None:
@@ -78,7 +71,7 @@ async def test_a_session_in_use_is_refused_and_its_user_named(killing: Killing) 
     victim = await Victim.begin(killing.server, killing.folder, *options_of(killing), answer=story.allow)
     try:
         victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
-        await pipe.reached()
+        await pipe.reached(victim)
         asked = len(killing.server.requests)
         second = await Victim.begin(killing.server, killing.folder, "--resume", killing.session, *story.ARGUMENTS)
         refusal = await second.until("result")
@@ -104,7 +97,7 @@ async def waiting_message(killing: Killing, program: str = BOBSTAY) -> Victim:
     )
     try:
         victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
-        await pipe.reached()
+        await pipe.reached(victim)
         victim.send(prompt("Mind the gap.", uuid=new_id()))
         if program == BOBSTAY:
             await victim.until("lifecycle:queued")

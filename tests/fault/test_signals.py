@@ -31,8 +31,8 @@ def speaking(killing: Killing) -> Moment:
 def working(killing: Killing) -> Moment:
     pipe = Pipe(killing.folder / "work" / "after-b6")
 
-    async def stands_there(_: Victim) -> None:
-        await pipe.reached()
+    async def stands_there(victim: Victim) -> None:
+        await pipe.reached(victim)
         pipe.remove()
 
     return stands_there

@@ -107,15 +107,19 @@ class Pipe:
         os.mkfifo(path)
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
-    async def reached(self) -> None:
+    async def reached(self, victim: Victim) -> None:
         here = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.add_reader(self._fd, here.set)
+        waiting = asyncio.ensure_future(here.wait())
+        ended = asyncio.ensure_future(victim.process.wait())
         try:
-            async with asyncio.timeout(DEADLINE):
-                await here.wait()
+            await asyncio.wait((waiting, ended), timeout=DEADLINE, return_when=asyncio.FIRST_COMPLETED)
+            assert waiting.done(), f"nobody came to {self._path.name}; last was {victim.frames[-1:]}"
         finally:
             loop.remove_reader(self._fd)
+            waiting.cancel()
+            ended.cancel()
 
     def remove(self) -> None:
         os.close(self._fd)

@@ -61,8 +61,8 @@ class Shells:
         settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
         settled[MARK] = f"{inherited}/{mark}" if inherited else mark
         run = Run(job, Live(report) if report else None, self.grace, self._forget)
+        guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
         run.start(cwd, settled, mark, timeout)
-        guard(inherited)
         self._running[job] = run
         return job
 
