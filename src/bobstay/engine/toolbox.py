@@ -102,4 +102,4 @@ class Toolbox:
         except BadInput as error:
             raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
         context = self.surroundings.context(call_id, self.judge.mode, report)
-        return Prepared(tool, args, context, input, tool.read_only(args))
+        return Prepared(tool, args, context, input, tool.read_only(args, context))

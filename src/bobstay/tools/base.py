@@ -118,7 +118,7 @@ class Tool(ABC, Generic[A]):
     needs: ClassVar[Need] = ""
     """Kept beside the schema as data, so that offering tools imports none of them."""
 
-    def read_only(self, args: A) -> bool:
+    def read_only(self, args: A, context: Context) -> bool:
         return False
 
     def destructive(self, args: A) -> bool:

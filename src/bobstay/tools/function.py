@@ -24,7 +24,7 @@ class FunctionTool(Tool[Args]):
         """Call the function itself, as if it had never been made a tool."""
         return type(self).function(*positional, **named)
 
-    def read_only(self, args: Args) -> bool:
+    def read_only(self, args: Args, context: Context) -> bool:
         return self.touches_nothing
 
     def access(self, args: Args, context: Context) -> tuple[Access, ...]:

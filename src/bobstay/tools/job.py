@@ -53,10 +53,13 @@ class Job:
 class Run:
     """What keeps a job going: its process, its timers and the pipe by which the shell tells where it stands."""
 
-    def __init__(self, job: Job, live: Live | None, grace: float, gone: Callable[[Job], None]) -> None:
+    def __init__(
+        self, job: Job, live: Live | None, grace: float, gone: Callable[[Job], None], *, linger: float = 0.02
+    ) -> None:
         self._job = job
         self._live = live
         self._grace = grace
+        self._linger = linger
         self._gone = gone
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -143,7 +146,7 @@ class Run:
         if not job.background and self._timer is not None:
             self._timer.cancel()
         if self._check_orphans() and not job.background:
-            self._loop.call_later(0.02, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
+            self._loop.call_later(self._linger, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
 
     def _leave_behind(self) -> None:
         if not self._job.shell_ended.done():

@@ -27,6 +27,8 @@ class Shells:
         self.longest_timeout = 600.0
         self.shown = 30_000
         """Characters of a command's output the model sees; it can be set lower."""
+        self.linger = 0.02
+        """Seconds for what outlives its shell to end by itself before it is called left behind."""
         self.grace = 0.5
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
@@ -60,7 +62,7 @@ class Shells:
         mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"
         settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
         settled[MARK] = f"{inherited}/{mark}" if inherited else mark
-        run = Run(job, Live(report) if report else None, self.grace, self._forget)
+        run = Run(job, Live(report) if report else None, self.grace, self._forget, linger=self.linger)
         guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
         run.start(cwd, settled, mark, timeout)
         self._running[job] = run

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -298,15 +297,3 @@ def test_any_json_object_is_settings_or_broken_at_a_place(raw: dict[str, Any]) -
         decode(json.dumps(raw, indent=1).encode(), "file")
     except BrokenSettings as error:
         assert error.line >= 1  # noqa: PT017 - either way is fine, but an error must have its place
-
-
-def test_loading_is_fast(place: Place) -> None:
-    for file in FILES:
-        place.put(file, {"permissions": {"allow": [f"Bash(x{number}:*)" for number in range(20)]}, "env": {"A": "1"}})
-    place.load()
-    best = 1.0
-    for _ in range(10):
-        began = time.perf_counter()
-        place.load()
-        best = min(best, time.perf_counter() - began)
-    assert best < 0.003

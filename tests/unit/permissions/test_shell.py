@@ -437,15 +437,6 @@ def test_an_edit_deny_holds_for_commands_that_write() -> None:
     assert verdict("Bash", "rm -f secrets/x", allow=("Bash",), deny=("Edit(secrets/**)",)) is DENY
 
 
-def test_reading_a_command_is_quick() -> None:
-    world = World(ROOT, HOME)
-    command = "git log --format='%h %s' -n 3 -- src/app.py"
-    began = time.process_time()
-    for _ in range(200):
-        read(command, ROOT, world)
-    assert (time.process_time() - began) / 200 < 0.001
-
-
 @pytest.mark.parametrize("command", ["sudo " * 1900 + "x", "bash -c '" * 900, "$(" * 4900, "a=1 " * 2400, "'\"" * 4000])
 def test_no_command_takes_long_to_read(command: str) -> None:
     began = time.process_time()

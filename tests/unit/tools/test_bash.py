@@ -225,6 +225,7 @@ async def test_a_background_child_does_not_hold_the_call(context: Context, shell
 
 
 async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, shells: Shells) -> None:
+    shells.linger = 30.0
     outcome = await bash(context, "echo hi > >(cat); true")
     assert text(outcome) == "hi"
     assert shells.jobs == {}
@@ -323,9 +324,10 @@ def test_what_a_call_states(context: Context) -> None:
     assert tool.access(BashArgs("rm -rf x"), context) == (Access("exec", "rm -rf x"),)
     assert tool.claims(BashArgs("make"), context) == (EVERYTHING,)
     assert tool.claims(BashArgs("cd sub"), context) == (EVERYTHING,)
-    assert tool.claims(BashArgs("ls"), context) == (Claim("shell", shared=True),)
-    assert tool.read_only(BashArgs("pwd"))
-    assert not tool.read_only(BashArgs("pwd; rm x"))
+    assert tool.claims(BashArgs("ls"), context) == (Claim("*", shared=True),)
+    assert tool.read_only(BashArgs("pwd"), context)
+    assert tool.read_only(BashArgs("ls ."), context)
+    assert not tool.read_only(BashArgs("pwd; rm x"), context)
     assert tool.destructive(BashArgs("sudo rm x"))
     assert not tool.destructive(BashArgs("ls"))
 
@@ -333,13 +335,3 @@ def test_what_a_call_states(context: Context) -> None:
 def test_the_description_names_the_shell() -> None:
     """F38: the model must know whose syntax to write."""
     assert "bash" in Bash.description
-
-
-async def test_a_call_is_quick(context: Context) -> None:
-    """The best of some tries, so that a busy machine does not count against us."""
-    best = 1.0
-    for _ in range(15):
-        began = time.perf_counter()
-        await bash(context, "true")
-        best = min(best, time.perf_counter() - began)
-    assert best < 0.02

@@ -131,5 +131,5 @@ async def test_old_finished_jobs_are_forgotten(context: Context) -> None:
 
 def test_looking_asks_for_nothing(context: Context) -> None:
     tool = BashOutput()
-    assert tool.read_only(BashOutputArgs("x"))
+    assert tool.read_only(BashOutputArgs("x"), context)
     assert [access.kind for access in tool.access(BashOutputArgs("x"), context)] == ["none"]

@@ -61,7 +61,7 @@ def test_an_edit_states_what_it_touches(context: Context, tmp_path: Path) -> Non
     args = EditArgs("sub/../link.txt", "a", "b")
     assert Edit().access(args, context) == (Access("write", f"{tmp_path}/link.txt"),)
     assert Edit().claims(args, context) == (Claim(f"file:{os.path.realpath(tmp_path)}/real.txt"),)
-    assert not Edit().read_only(args)
+    assert not Edit().read_only(args, context)
 
 
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", "a\ud800b"])

@@ -89,7 +89,7 @@ def test_a_tool_that_states_nothing_is_asked_about_and_runs_alone(context: Conte
     """H1-2"""
     args = parse(move.args, {"point": {"x": 1}}, entry_of(move).schema)
     assert move.access(args, context) == ()
-    assert move.read_only(args) is False
+    assert move.read_only(args, context) is False
     assert move.claims(args, context) == (EVERYTHING,)
 
 
@@ -101,7 +101,7 @@ def test_a_read_only_tool_says_that_it_touches_nothing(context: Context) -> None
 
     args = look.args()
     assert look.access(args, context) == (Access("none"),)
-    assert look.read_only(args) is True
+    assert look.read_only(args, context) is True
     assert look.claims(args, context) == ()
 
 

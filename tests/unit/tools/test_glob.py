@@ -152,5 +152,5 @@ def test_what_a_call_states(context: Context, root: Path) -> None:
     assert tool.access(GlobArgs("/etc/*.conf"), context) == (Access("read", "/etc"),)
     assert tool.access(GlobArgs("../../x/*"), context) == (Access("read", str(root.parent.parent / "x")),)
     assert tool.access(GlobArgs("/*"), context) == (Access("read", "/"),)
-    assert tool.read_only(GlobArgs("*"))
+    assert tool.read_only(GlobArgs("*"), context)
     assert all(claim.shared for claim in tool.claims(GlobArgs("*"), context))

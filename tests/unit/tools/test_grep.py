@@ -201,4 +201,4 @@ def test_what_a_call_states(context: Context, root: Path) -> None:
     tool = Grep()
     assert tool.access(GrepArgs("x"), context) == (Access("read", str(root)),)
     assert tool.access(GrepArgs("x", path="/etc"), context) == (Access("read", "/etc"),)
-    assert tool.read_only(GrepArgs("x"))
+    assert tool.read_only(GrepArgs("x"), context)

@@ -58,7 +58,7 @@ async def test_it_works_in_a_session_without_a_list_so_far(tmp_path: Path) -> No
 def test_it_touches_nothing(tmp_path: Path) -> None:
     tool, args = TodoWrite(), TodoWriteArgs([])
     assert tool.access(args, make_context(tmp_path)) == (Access("none"),)
-    assert tool.read_only(args)
+    assert tool.read_only(args, make_context(tmp_path))
 
 
 def test_a_wrong_status_is_explained() -> None:

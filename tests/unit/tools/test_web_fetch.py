@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import ssl
-import time
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -431,14 +430,3 @@ async def test_a_certificate_of_another_host_is_refused(certificate: Path, monke
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with pytest.raises(FetchError, match="not valid"):
         await secure_get(certificate, "127.0.0.1")
-
-
-async def test_a_large_page_does_not_hold_up_the_event_loop(site: Site, context: Context) -> None:
-    site.page("/", b"<p>word</p>" * 100_000)
-    longest, last = 0.0, time.perf_counter()
-    running = asyncio.create_task(fetch(site.url, context))
-    while not running.done():
-        await asyncio.sleep(0)
-        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-    assert "word" in str(running.result().content)
-    assert longest < 0.5

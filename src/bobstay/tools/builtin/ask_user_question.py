@@ -48,7 +48,7 @@ Do not ask what you can find out by reading the code, and do not ask for leave t
     interaction = "question"
     needs = "person"
 
-    def read_only(self, args: AskUserQuestionArgs) -> bool:
+    def read_only(self, args: AskUserQuestionArgs, context: Context) -> bool:
         return True
 
     def access(self, args: AskUserQuestionArgs, context: Context) -> tuple[Access, ...]:

@@ -53,8 +53,9 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
 - Join commands that depend on each other with &&; make several calls for those that do not."""
     args = BashArgs
 
-    def read_only(self, args: BashArgs) -> bool:
-        return args.command.strip() in _HARMLESS and not args.run_in_background
+    def read_only(self, args: BashArgs, context: Context) -> bool:
+        """Whether it only looks, as the permission check sees it: such a command may have run twice unnoticed."""
+        return not args.run_in_background and _only_looks(args.command, context)
 
     def destructive(self, args: BashArgs) -> bool:
         words = args.command.split(None, 2)
@@ -66,14 +67,10 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
 
     def claims(self, args: BashArgs, context: Context) -> tuple[Claim, ...]:
         """Commands that only look run side by side, but not one that changes where the shell stands."""
-        from bobstay.permissions.shell.simple import is_read_only
-
-        directories = tuple(map(str, context.directories))
-        home = context.environment.get("HOME", "/nonexistent")
         moves = "".join(args.command.split(None, 1)[:1]) in ("cd", "pushd", "popd")
-        if moves or args.run_in_background or not is_read_only(args.command, str(context.cwd), directories, home=home):
+        if moves or not self.read_only(args, context):
             return (EVERYTHING,)
-        return (Claim("shell", shared=True),)
+        return (Claim("*", shared=True),)
 
     async def check(self, args: BashArgs, context: Context) -> None:
         if not args.command.strip():
@@ -111,6 +108,15 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
             await shells.stop(job)
             raise
         return _outcome(job, shells, start, note)
+
+
+def _only_looks(command: str, context: Context) -> bool:
+    if command.strip() in _HARMLESS:
+        return True
+    from bobstay.permissions.shell.simple import is_read_only
+
+    home = context.environment.get("HOME", "/nonexistent")
+    return is_read_only(command, str(context.cwd), tuple(map(str, context.directories)), home=home)
 
 
 def shells_of(context: Context) -> Shells:

@@ -34,7 +34,7 @@ Get what a background command printed since you last looked, its status, and its
 wait: when there is nothing new, do something else before you look again."""
     args = BashOutputArgs
 
-    def read_only(self, args: BashOutputArgs) -> bool:
+    def read_only(self, args: BashOutputArgs, context: Context) -> bool:
         return True
 
     def access(self, args: BashOutputArgs, context: Context) -> tuple[Access, ...]:

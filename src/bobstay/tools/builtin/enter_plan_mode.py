@@ -21,7 +21,7 @@ and for questions."""
     args = EnterPlanModeArgs
     needs = "person"
 
-    def read_only(self, args: EnterPlanModeArgs) -> bool:
+    def read_only(self, args: EnterPlanModeArgs, context: Context) -> bool:
         return True
 
     def access(self, args: EnterPlanModeArgs, context: Context) -> tuple[Access, ...]:

@@ -35,7 +35,7 @@ plain text."""
     interaction = "plan"
     needs = "person"
 
-    def read_only(self, args: ExitPlanModeArgs) -> bool:
+    def read_only(self, args: ExitPlanModeArgs, context: Context) -> bool:
         return True
 
     def access(self, args: ExitPlanModeArgs, context: Context) -> tuple[Access, ...]:

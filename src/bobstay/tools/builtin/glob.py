@@ -35,7 +35,7 @@ first, at most 100.
 - To look for what is in files use Grep."""
     args = GlobArgs
 
-    def read_only(self, args: GlobArgs) -> bool:
+    def read_only(self, args: GlobArgs, context: Context) -> bool:
         return True
 
     def access(self, args: GlobArgs, context: Context) -> tuple[Access, ...]:

@@ -64,7 +64,7 @@ numbers of matches.
 - Files that .gitignore names are left out; hidden files are not."""
     args = GrepArgs
 
-    def read_only(self, args: GrepArgs) -> bool:
+    def read_only(self, args: GrepArgs, context: Context) -> bool:
         return True
 
     def access(self, args: GrepArgs, context: Context) -> tuple[Access, ...]:

@@ -43,7 +43,7 @@ class Read(Tool[ReadArgs]):
     args = ReadArgs
     cap = 120_000
 
-    def read_only(self, args: ReadArgs) -> bool:
+    def read_only(self, args: ReadArgs, context: Context) -> bool:
         return True
 
     def access(self, args: ReadArgs, context: Context) -> tuple[Access, ...]:

@@ -22,7 +22,7 @@ are told every problem and call it again."""
     args = RawArgs
     needs = "schema"
 
-    def read_only(self, args: RawArgs) -> bool:
+    def read_only(self, args: RawArgs, context: Context) -> bool:
         return True
 
     def access(self, args: RawArgs, context: Context) -> tuple[Access, ...]:

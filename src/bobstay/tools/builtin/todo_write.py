@@ -37,7 +37,7 @@ in progress and add a step for what stands in the way.
 - Add steps you discover, drop steps that turned out needless."""
     args = TodoWriteArgs
 
-    def read_only(self, args: TodoWriteArgs) -> bool:
+    def read_only(self, args: TodoWriteArgs, context: Context) -> bool:
         return True
 
     def access(self, args: TodoWriteArgs, context: Context) -> tuple[Access, ...]:

@@ -59,7 +59,7 @@ file whose path you are told.
         self._clock = clock
         self._pages: dict[str, Fetched] = {}
 
-    def read_only(self, args: WebFetchArgs) -> bool:
+    def read_only(self, args: WebFetchArgs, context: Context) -> bool:
         return True
 
     def access(self, args: WebFetchArgs, context: Context) -> tuple[Access, ...]:
