@@ -1,0 +1,222 @@
+"""Puts `[masked NAME]` in the place of secrets: values that were named to it, and texts that have a token's shape."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+SHORTEST = 8
+"""A value with fewer characters would be found in every other word."""
+LONGEST_HELD = 8_192
+"""Characters of a stream that may wait for the end of what looks like a secret."""
+ROUNDS = 3
+"""How often a text is looked at again after something was taken out of it."""
+
+
+class Shape(Struct, frozen=True):
+    """A kind of token that can be told by its looks."""
+
+    name: str
+    needles: tuple[str, ...]
+    """One of these is in every such token: looking for them costs next to nothing, so they are looked for first."""
+    pattern: str
+    """What is masked; a group `kept` at its start is left standing."""
+
+
+_WORD = "(?<![A-Za-z0-9])"
+_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_END = "(?:-----END[A-Z0-9 ]{1,60}-----)?"
+
+SHAPES = (
+    Shape("API key", ("sk-",), _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})"),
+    Shape("API key", ("k_live_",), _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}"),
+    Shape("GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    Shape("GitHub token", ("github_pat_",), _WORD + r"github_pat_\w{22,}"),
+    Shape("GitLab token", ("glpat-",), _WORD + r"glpat-[\w-]{20,}"),
+    Shape("AWS key", ("AKIA", "ASIA"), _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])"),
+    Shape("Slack token", ("xox",), _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    Shape("Google key", ("AIza",), _WORD + r"AIza[\w-]{35}"),
+    Shape("JWT", ("eyJ",), _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    # After the first line of the key anything up to its last: line numbers, quotes and `\n` may stand between.
+    Shape(
+        "private key", ("PRIVATE KEY",), _BEGIN + r"[^A-Za-z-]{0,40}n?[A-Za-z0-9+/]{40}[^-]*(?:-----END[A-Z ]+-----)?"
+    ),
+    Shape("bearer token", ("earer ",), r"(?P<kept>\b[Bb]earer )(?=\S*\d)[\w.~+/=-]{20,}"),
+)
+OPENERS = (
+    *("sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
+    *("AKIA", "ASIA", "xox", "AIza", "eyJ", "-----BEGIN ", "Bearer ", "bearer "),
+)
+"""How tokens begin: where a piece of a stream ends in one of these, or within one, that waits for what follows."""
+_BREAKS = frozenset(" \t\r\n\"'<>()[]{},;")
+"""What no token has in it."""
+
+
+class Mask:
+    """Knows the secrets of this process. Text without a secret comes back as it is, the very same object."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        """`values`: the secrets there are, by the name that shall stand in their place."""
+        named = {name: value.strip() for name, value in (values or {}).items()}
+        shown = "\n".join(map(placeholder, (*named, *(shape.name for shape in SHAPES))))
+        known: dict[str, str] = {}
+        for name, value in named.items():
+            for spelled in (value, _escaped(value)):
+                # A value that is part of what is put in its place would be found there again.
+                if len(spelled) >= SHORTEST and spelled not in shown:
+                    known.setdefault(spelled, placeholder(name))
+        self._known = tuple(sorted(known.items(), key=lambda pair: -len(pair[0])))
+        self.given: set[str] = set()
+        """What was put in the place of secrets so far."""
+
+    def known(self, text: str) -> str:
+        """`text` without the values this process was given, whatever else looks like a token."""
+        for value, instead in self._known:
+            if value in text:
+                self.given.add(instead)
+                text = text.replace(value, instead)
+        return text
+
+    def text(self, text: str) -> str:
+        """`text` without secrets."""
+        for _ in range(ROUNDS):
+            masked = self._once(text)
+            if masked is text:
+                break
+            text = masked
+        return text
+
+    def value(self, value: Any) -> Any:
+        """The same for all texts in a JSON value or a struct; what has none in it comes back as it is."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                entries = {self.value(key): self.value(entry) for key, entry in value.items()}
+                same = all(new is old for new, old in zip(entries.values(), value.values(), strict=False))
+                return value if same and len(entries) == len(value) and entries.keys() == value.keys() else entries
+            case list() | tuple():
+                parts = [self.value(part) for part in value]
+                same = all(new is old for new, old in zip(parts, value, strict=True))
+                return value if same else type(value)(parts)
+            case Struct():
+                return self._struct(value)
+            case _:
+                return value
+
+    def given_in(self, value: Any) -> str:
+        """What stands for a secret in `value` and was put there by this mask; "" if nothing does."""
+        if not self.given:
+            return ""
+        if isinstance(value, str):
+            return next((instead for instead in self.given if instead in value), "")
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+        return next((found for part in parts if (found := self.given_in(part))), "")
+
+    def stream(self) -> "Stream":
+        return Stream(self, tuple(value for value, _ in self._known))
+
+    def _once(self, text: str) -> str:
+        before = text
+        text = self.known(text)
+        for shape in SHAPES:
+            for needle in shape.needles:
+                if needle in text:
+                    text = self._without(shape, text)
+                    break
+        return before if text == before else text
+
+    def _without(self, shape: Shape, text: str) -> str:
+        instead = placeholder(shape.name)
+
+        def replaced(found: "re.Match[str]") -> str:
+            self.given.add(instead)
+            return found.groupdict().get("kept", "") + instead
+
+        return _compiled(shape.pattern).sub(replaced, text)
+
+    def _struct(self, value: Struct) -> Struct:
+        changed = {}
+        for field in fields(value):
+            old = getattr(value, field.name)
+            new = self.value(old)
+            if new is not old:
+                changed[field.name] = new
+        return replace(value, **changed) if changed else value
+
+
+class Stream:
+    """Masks a text that comes in pieces: the end of a piece waits where it may be the beginning of a secret."""
+
+    def __init__(self, mask: Mask, values: tuple[str, ...]) -> None:
+        self._mask = mask
+        self._held = ""
+        self._last = ""
+        """The letter before what is held: whether a word begins there depends on it."""
+        self._beginnings = (*values, *OPENERS)
+        self._longest = min(max(map(len, self._beginnings)), LONGEST_HELD)
+        self._firsts = frozenset(beginning[0] for beginning in self._beginnings)
+
+    def feed(self, piece: str) -> str:
+        """What can be shown by now."""
+        text = self._held + piece
+        place = self._begun(text)
+        if len(text) - place > LONGEST_HELD:
+            place = len(text)
+        self._held = text[place:]
+        return self._shown(text[:place])
+
+    def flush(self) -> str:
+        """What was still waiting: no more will come."""
+        text, self._held = self._held, ""
+        return self._shown(text)
+
+    def _shown(self, text: str) -> str:
+        if not text:
+            return ""
+        before, self._last = self._last, text[-1]
+        return self._mask.text(before + text)[len(before) :]
+
+    def _begun(self, text: str) -> int:
+        """Where in `text` something begins that may become a secret; its length if nowhere."""
+        run = len(text)
+        while run and text[run - 1] not in _BREAKS:
+            run -= 1
+        found = [text.find(opener, max(run - 7, 0) if opener.endswith("earer ") else run) for opener in OPENERS]
+        found.append(_unended_key(text))
+        place = min((index for index in found if index >= 0), default=len(text))
+        for index in range(max(0, len(text) - self._longest), place):
+            if text[index] in self._firsts:
+                tail = text[index:]
+                if any(beginning.startswith(tail) for beginning in self._beginnings):
+                    return index
+        return place
+
+
+def placeholder(name: str) -> str:
+    return f"[masked {name}]"
+
+
+def _escaped(value: str) -> str:
+    """A value as it stands in JSON text."""
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _unended_key(text: str) -> int:
+    """Where a private key begins whose end has not come; -1 if nowhere."""
+    place = text.rfind("-----BEGIN ")
+    if place < 0:
+        return -1
+    rest = text[place:]
+    end = rest.find("-----END")
+    if end >= 0:
+        return -1 if rest.find("-----", end + 8) >= 0 else place
+    return place if "PRIVATE KEY" in rest or len(rest) < 60 else -1
+
+
+@cache
+def _compiled(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern)
