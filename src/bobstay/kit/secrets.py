@@ -213,7 +213,8 @@ def _unended_key(text: str) -> int:
     rest = text[place:]
     end = rest.find("-----END")
     if end >= 0:
-        return -1 if rest.find("-----", end + 8) >= 0 else place
+        closed = rest.find("-----", end + 8)
+        return -1 if 0 <= closed < len(rest) - 5 else place
     return place if "PRIVATE KEY" in rest or len(rest) < 60 else -1
 
 
