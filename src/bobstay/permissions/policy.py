@@ -105,9 +105,13 @@ class Policy:
                 if asked is not None and outcome == "denied" and by in PEOPLE:
                     self._refused[asked] = message or "A person refused this very call before."
             case ToolDone(cwd=cwd) if cwd:
-                self._cwd = normalise(cwd)
+                self.stands_in(cwd)
             case _:
                 pass  # the rest of the log is no business of permissions
+
+    def stands_in(self, cwd: str) -> None:
+        """Where the shell stands: relative paths of the next command start there."""
+        self._cwd = normalise(cwd)
 
     def denied_tools(self) -> frozenset[str]:
         """Tools a bare deny rule takes out of the pool. Patterns over names are asked about by `removes`."""
