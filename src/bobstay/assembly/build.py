@@ -7,16 +7,20 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.history import take_up
+from bobstay.assembly.hooking import HookWatcher, session_began, session_ended, session_hooks
 from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.parts import lend, may_search, shelf_for
-from bobstay.assembly.permission import StoredUpdates, initial_mode, make_policy
+from bobstay.assembly.permission import initial_mode, make_policy
 from bobstay.assembly.prompt import system_prompt
 from bobstay.assembly.session import Session
 from bobstay.assembly.start import Start
+from bobstay.assembly.untrusted import UntrustedJudge, child_environment, kept_updates
 from bobstay.config.environment import Environment
+from bobstay.config.keys import secret_values
 from bobstay.config.options import Options
 from bobstay.config.sources import BrokenSettings, load
 from bobstay.engine.agent import Agent, Patience
+from bobstay.engine.auto import Advisor, Auto
 from bobstay.engine.driver import Driver
 from bobstay.engine.limits import Limits
 from bobstay.engine.ports import Answer, Gate
@@ -25,6 +29,7 @@ from bobstay.engine.state import State
 from bobstay.engine.surroundings import Surroundings
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
+from bobstay.kit.secrets import Mask
 from bobstay.model.event import InteractionOpened
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
@@ -72,6 +77,7 @@ async def open_session(
     can_ask: bool = False,
     tools: tuple[Tool[Any], ...] = (),
     environment: Environment | None = None,
+    hook_watcher: HookWatcher | None = None,
 ) -> Session:
     """Put a session together.
 
@@ -81,7 +87,9 @@ async def open_session(
     try:
         start = _start(options, environment or Environment.read())
         try:
-            return _assemble(start, gate if can_ask and gate else Nobody(), hooks or NoHooks(), tools)
+            return await _assemble(
+                start, gate if can_ask and gate else Nobody(), hooks or NoHooks(), tools, hook_watcher
+            )
         except BaseException:
             start.history.log.close()
             raise
@@ -106,12 +114,12 @@ def _start(options: Options, environment: Environment) -> Start:
     routes.route(model)
     history = take_up(options, environment, cwd, model)
     warnings = [*history.warnings, *([loaded.untrusted_notice] if loaded.untrusted_notice else [])]
-    if loaded.settings.hooks:
-        warnings.append("The settings name command hooks; this version does not run them yet.")
     return Start(options, environment, loaded, cwd, routes, model, history, warnings)
 
 
-def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ...]) -> Session:
+async def _assemble(
+    start: Start, gate: Gate, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
+) -> Session:
     history, environment = start.history, start.environment
     mode, can_bypass = initial_mode(start)
     spill = Path(environment.paths.bobstay, "output", start.session_id)
@@ -121,15 +129,17 @@ def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ..
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
         spill=spill,
-        environment=environment.child_environment(start.loaded.settings.variables),
+        environment=child_environment(start),
     )
     lend(start, policy, surroundings)
+    hooks, commands = session_hooks(start, host, surroundings, watcher)
     shelf = shelf_for(start, policy, surroundings.parts, tools, can_ask=gate.can_ask)
+    start.warnings.extend(shelf.warnings)
     projection = _projection(start)
     transcript = projection.path if projection is not None else history.log.path
     toolbox = Toolbox(
         shelf,
-        judge=policy,
+        judge=policy if start.loaded.trusted else UntrustedJudge(policy),
         gate=gate,
         hooks=hooks,
         surroundings=surroundings,
@@ -141,12 +151,16 @@ def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ..
         },
         at_once=start.loaded.settings.max_concurrent_tools or 10,
     )
+    toolbox.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
+    toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
+    for envelope in history.branch:
+        toolbox.auto.apply(envelope.event)
     state = _state(start, surroundings, mode)
     finish = Finish()
     agent = _agent(start, toolbox, finish, state)
     agent.system = system_prompt(start, surroundings)
     agent.hosted_search = may_search(start, policy, surroundings.parts)
-    followers = (policy, surroundings, StoredUpdates(environment.paths.destinations(start.cwd), start.warnings))
+    followers = (policy, surroundings, toolbox.auto, kept_updates(start))
     driver = Driver(agent, history.log, state, hooks=hooks, facts=toolbox.facts, followers=followers)
     finish.driver = driver
     session = Session(
@@ -154,10 +168,13 @@ def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ..
         start.routes,
         cwd=Path(start.cwd),
         can_bypass=can_bypass,
-        warnings=[*start.warnings, *shelf.warnings],
+        warnings=start.warnings,
         key_source=_key_source(environment),
         closers=(surroundings.parts["shells"].close, start.routes.close),
     )
+    if commands is not None:
+        session.on_close(lambda: session_ended(commands, toolbox.facts))
+        await session_began(commands, start, toolbox.facts)
     if projection is not None:
         projection.resume(history.branch)
         driver.listeners.append(projection.write)
@@ -165,6 +182,20 @@ def _assemble(start: Start, gate: Gate, hooks: Hooks, tools: tuple[Tool[Any], ..
     if history.scratch:
         session.on_close(lambda: _remove(history.scratch))
     return session
+
+
+def _advisor(start: Start, toolbox: Toolbox, driver: Driver) -> Advisor:
+    """The judge of auto mode, made when it is first needed."""
+    from bobstay.assembly.auto import SmallModel, small_model
+
+    lists = start.loaded.settings.auto_mode
+    return SmallModel(
+        start.routes,
+        lambda: small_model(lists.model, driver.state.model or start.model),
+        lists,
+        toolbox.mask,
+        cwd=start.cwd,
+    )
 
 
 def _check_rule(text: str, verdict: str) -> None:

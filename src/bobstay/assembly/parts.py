@@ -25,7 +25,7 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
 
     surroundings.parts.update(
         shells=_shells(start),
-        instructions=Nested(str(surroundings.root)).entering,
+        instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,
         may_fetch=may_fetch,
         hides=lambda: policy.hides,
         schema=start.options.json_schema,

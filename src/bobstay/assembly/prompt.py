@@ -5,8 +5,6 @@ import sys
 import time
 
 from bobstay.assembly.start import Start
-from bobstay.config.environment import Environment
-from bobstay.config.options import Options
 from bobstay.context.git import Status, branch, find_repository
 from bobstay.context.instructions import Instruction, of_project, of_user
 from bobstay.context.system import Surroundings as Place
@@ -19,7 +17,7 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     repository = find_repository(cwd)
     status = Status(cwd, surroundings.environment) if repository and loaded.trusted else None
     top = os.path.dirname(repository) if repository else cwd
-    instructions = _instructions(options, start.environment, cwd, top)
+    own, project = _instructions(start, cwd, top)
     place = Place(
         cwd=cwd,
         directories=tuple(str(folder) for folder in surroundings.directories[1:]),
@@ -33,21 +31,25 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     extra = loaded.settings.append_system_prompt or ""
     return sections(
         place,
-        instructions,
+        [*own, *project] if loaded.trusted else own,
+        unproven=[] if loaded.trusted else project,
         replaced=_text(options.system_prompt, options.system_prompt_file),
         appended="\n\n".join(part for part in (appended, extra) if part),
     )
 
 
-def _instructions(options: Options, environment: Environment, cwd: str, top: str) -> list[Instruction]:
-    sources = options.setting_sources
-    found: list[Instruction] = []
+def _instructions(start: Start, cwd: str, top: str) -> tuple[list[Instruction], list[Instruction]]:
+    """The user's files and the project's. Until the folder is trusted, its files are read, not what they name."""
+    sources, paths = start.options.setting_sources, start.environment.paths
+    own: list[Instruction] = []
     if sources is None or "user" in sources:
-        found += of_user(environment.paths.bobstay, environment.paths.claude)
+        own += of_user(paths.bobstay, paths.claude)
+    project: list[Instruction] = []
     if sources is None or "project" in sources:
-        known = {instruction.path for instruction in found}
-        found += [instruction for instruction in of_project(cwd, top) if instruction.path not in known]
-    return found
+        known = {instruction.path for instruction in own}
+        found = of_project(cwd, top, imports=start.loaded.trusted)
+        project = [instruction for instruction in found if instruction.path not in known]
+    return own, project
 
 
 def _text(said: str | None, file: str | None) -> str | None:

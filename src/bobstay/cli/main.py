@@ -6,6 +6,7 @@ from bobstay.version import __version__
 
 COMMANDS = {
     "sessions": "list the sessions kept on this machine",
+    "trust": "show, give or take back trust in a folder",
     "help": "show this help",
 }
 """Sub-commands, each in the module of its name, imported only when it is called."""
@@ -30,6 +31,10 @@ def run(arguments: list[str]) -> int:
         from bobstay.cli.sessions import run as sessions
 
         return sessions(arguments[1:])
+    if first == "trust":
+        from bobstay.cli.trust import run as trust
+
+        return trust(arguments[1:])
     from bobstay.cli.print import run as print_mode
 
     return print_mode(arguments)

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -11,6 +11,7 @@ from msgspec import Struct
 from bobstay.config.merge import merge
 from bobstay.config.paths import Paths, local_settings, project_settings
 from bobstay.config.settings import KNOWN, Permissions, Settings
+from bobstay.config.trust import UNKNOWN, Standing, standing
 
 Source: TypeAlias = Literal["managed", "cli", "local", "project", "user"]
 
@@ -55,6 +56,8 @@ class Loaded(Struct, frozen=True):
     trusted: bool = False
     untrusted_notice: str = ""
     """What of this folder's settings was left out because nobody trusted it yet; for a person."""
+    stored: bool = False
+    """Trusted by the user's list, which is bound to the content of the folder."""
 
 
 def load(
@@ -85,17 +88,19 @@ def load(
     layers = _layers("managed", (paths.managed,))
     if settings is not None:
         layers.append(_command_line(settings, cwd))
-    folder = [
-        *(_layers("local", local_settings(cwd)) if "local" in wanted else []),
-        *(_layers("project", project_settings(cwd)) if "project" in wanted else []),
-    ]
-    # In the home directory the project's files are the user's own: they count once.
-    folder = [layer for layer in folder if os.path.realpath(layer.file) not in seen]
+    found = _folder_files(cwd, wanted)
+    # Trust is settled before anything these files say is looked at; the bytes judged are the bytes used.
     trusted = trust or _is_trusted(cwd, layers, user, paths)
-    notice = ""
-    if folder and not trusted:
-        notice = _notice(folder, cwd, paths)
-        folder = [Layer(layer.source, layer.file, _only_restrictions(layer.settings)) for layer in folder]
+    place = os.path.realpath(cwd)
+    how = UNKNOWN if trusted else standing(place, paths, {place + file[len(cwd) :]: data for _, file, data in found})
+    # In the home directory the project's files are the user's own: they count once.
+    folder = [
+        Layer(source, file, decode(data, file)) for source, file, data in found if os.path.realpath(file) not in seen
+    ]
+    trusted = trusted or how.trusted
+    notice = "" if trusted else _notice(folder, cwd, how)
+    restricted = _without_redirects if trusted else _only_restrictions
+    folder = [Layer(layer.source, layer.file, restricted(layer.settings)) for layer in folder]
     layers = [*layers, *folder, *user]
     return Loaded(
         merge([layer.settings for layer in layers]),
@@ -103,6 +108,7 @@ def load(
         tuple(layers),
         trusted,
         notice,
+        how.trusted,
     )
 
 
@@ -178,6 +184,15 @@ def _layers(source: Source, files: tuple[str, ...]) -> list[Layer]:
     return [Layer(source, file, settings) for file, settings in found if settings is not None]
 
 
+def _folder_files(cwd: str, wanted: tuple[str, ...]) -> list[tuple[Source, str, bytes]]:
+    named: list[tuple[Source, str]] = []
+    if "local" in wanted:
+        named += [("local", file) for file in local_settings(cwd)]
+    if "project" in wanted:
+        named += [("project", file) for file in project_settings(cwd)]
+    return [(source, file, data) for source, file in named if (data := _bytes(file)) is not None]
+
+
 def _command_line(text: str, cwd: str) -> Layer:
     if text.lstrip().startswith("{"):
         return Layer("cli", "--settings", decode(text.encode("utf-8", "surrogatepass"), "--settings"))
@@ -238,19 +253,48 @@ def _only_restrictions(settings: Settings) -> Settings:
     return Settings(permissions=Permissions(ask=settings.permissions.ask, deny=settings.permissions.deny))
 
 
-def _notice(folder: list[Layer], cwd: str, paths: Paths) -> str:
+def _without_redirects(settings: Settings) -> Settings:
+    """A trusted folder may choose where its own searches go, not where the user's keys are sent."""
+    search = settings.search
+    if search is None or not search.url or search.kind == "searxng":
+        return settings
+    return msgspec.structs.replace(settings, search=msgspec.structs.replace(search, url=None))
+
+
+def _notice(folder: list[Layer], cwd: str, how: Standing) -> str:
     left_out: list[str] = []
     for layer in folder:
         names = _permissive(layer.settings)
         if names:
-            left_out.append(f"{os.path.relpath(layer.file, cwd)} ({', '.join(names)})")
-    if not left_out:
-        return ""
-    return (
-        f"This folder is not trusted, so part of its settings was left out: {'; '.join(left_out)}. "
-        f"To use them, start with --trust, or add {os.path.realpath(cwd)} "
-        f"to trustedFolders in {paths.user_settings[0]}."
-    )
+            left_out.append(f"{os.path.relpath(layer.file, cwd)} ({_shortened(names)})")
+    said: list[str] = [how.problem] if how.problem else []
+    if how.changed:
+        said.append(
+            f"This folder was trusted, but it is not what it was then: {_shortened(how.changed)}. "
+            "It is not trusted now."
+        )
+    elif left_out:
+        said.append("This folder is not trusted.")
+    if left_out:
+        said.append(f"Part of its settings was left out: {'; '.join(left_out)}.")
+    if said:
+        said.append(
+            "If you know what is in it, start with --trust for this run, or keep your trust with: "
+            f"bobstay trust add {_quoted(os.path.realpath(cwd))}"
+        )
+    # The folder chose these names: they must not move the cursor nor fill the screen.
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(said))
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(name[:200] for name in names[:12]) + more
+
+
+def _quoted(path: str) -> str:
+    from shlex import quote
+
+    return quote(path)
 
 
 def _permissive(settings: Settings) -> list[str]:

@@ -2,9 +2,10 @@
 
 import os
 import re
-import stat
 
 from msgspec import Struct
+
+from bobstay.kit.regular import read_regular
 
 LONGEST = 32 * 1024
 DEEPEST = 5
@@ -27,11 +28,12 @@ def of_user(*folders: str) -> list[Instruction]:
     return found
 
 
-def of_project(cwd: str, top: str = "") -> list[Instruction]:
+def of_project(cwd: str, top: str = "", *, imports: bool = True) -> list[Instruction]:
     """The instruction files from the top of the file system down to `cwd`: what is nearer comes later.
 
     A file that is a link must lead to one in its own folder, or below `top`, the top of the project: a repository
-    must not be able to show the model what lies elsewhere.
+    must not be able to show the model what lies elsewhere. Above the project only files of the user and of root
+    count: anybody may write into a folder such as /tmp. Without `imports`, no file that another names is read.
     """
     folders: list[str] = []
     folder = cwd
@@ -45,20 +47,24 @@ def of_project(cwd: str, top: str = "") -> list[Instruction]:
     for folder in reversed(folders):
         for name in (*NAMES[:2], *_NESTED, *NAMES[2:]):
             path = os.path.join(folder, name)
-            if _stays(path, folder, top):
-                _take(path, found, allowed=(folder,))
+            if _stays(path, folder, top) and (_within(folder, top or cwd) or _is_ours(path)):
+                _take(path, found, allowed=(folder,), imports=imports)
     return found
 
 
 class Nested:
     """Gives the instruction files of a folder below the project's when a file in it is first read."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, silent: bool = False) -> None:
+        """`silent` for a folder nobody trusts: its files are read where a person or the model asks for them."""
         self._root = root
+        self._silent = silent
         self._entered: set[str] = set()
 
     def entering(self, path: str) -> str:
         """The text of instruction files between the project's folder and `path` not given before; or empty."""
+        if self._silent:
+            return ""
         folder = os.path.dirname(path)
         new: list[str] = []
         while folder != self._root and folder.startswith(self._root.rstrip("/") + "/"):
@@ -75,8 +81,8 @@ class Nested:
         return render(found)
 
 
-def render(instructions: list[Instruction]) -> str:
-    return "\n\n".join(f"Instructions from {each.path}:\n\n{each.text}" for each in instructions)
+def render(instructions: list[Instruction], what: str = "Instructions from") -> str:
+    return "\n\n".join(f"{what} {each.path}:\n\n{each.text}" for each in instructions)
 
 
 def _stays(path: str, *folders: str) -> bool:
@@ -87,12 +93,24 @@ def _stays(path: str, *folders: str) -> bool:
     return any(folder and target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in folders)
 
 
-def _take(path: str, found: list[Instruction], *, allowed: tuple[str, ...]) -> None:
+def _within(folder: str, top: str) -> bool:
+    return folder == top or folder.startswith(top.rstrip("/") + "/")
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        return os.stat(path).st_uid in (os.geteuid(), 0)
+    except OSError:
+        return False
+
+
+def _take(path: str, found: list[Instruction], *, allowed: tuple[str, ...], imports: bool = True) -> None:
     text = _read(path)
     if text is None or any(text == other.text for other in found):
         return
     found.append(Instruction(path, text))
-    _follow_imports(path, text, found, allowed, depth=1, seen={os.path.realpath(path)})
+    if imports:
+        _follow_imports(path, text, found, allowed, depth=1, seen={os.path.realpath(path)})
 
 
 def _follow_imports(
@@ -120,18 +138,9 @@ def _without_code(text: str) -> str:
 
 
 def _read(path: str) -> str | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    raw = read_regular(path, LONGEST + 1)
+    if raw is None:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        raw = os.read(descriptor, LONGEST + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
     text = raw[:LONGEST].decode(errors="replace").strip()
     if not text:
         return None

@@ -51,6 +51,27 @@ class HookOutcome(Struct, frozen=True):
 NO_OPINION = HookOutcome()
 
 
+class Ran(Struct, frozen=True):
+    """How a command ended."""
+
+    code: int | None
+    """None if it did not end by itself."""
+    stdout: str
+    stderr: str
+
+
+class HookReport(Struct, frozen=True):
+    """What a command hook is doing, for programs that follow along. Without `ran` it was just started."""
+
+    id: str
+    name: str
+    """Event and subject, such as `PreToolUse:Bash`."""
+    event: HookName
+    ran: Ran | None = None
+    outcome: str = "success"
+    """Or `error`, or `cancelled`: it was ended before it ended."""
+
+
 class Hooks(Protocol):
     def wants(self, name: HookName, subject: str = "") -> bool:
         """Cheap: whether any hook would be called, so that nobody builds fields in vain."""

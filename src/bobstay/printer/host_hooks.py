@@ -1,24 +1,18 @@
 """Hooks a host registered with `initialize`: called over the wire, all of a moment at once."""
 
 import asyncio
-import re
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import Struct
 
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
+from bobstay.hooks.matcher import DEFAULT_TIMEOUT, NAMES, BadMatcherError, checked_pattern, matches
+from bobstay.hooks.outcome import failed, merged, outcome_of
 from bobstay.model.ids import new_id
-from bobstay.printer.hook_answer import failed, merged, outcome_of
 from bobstay.wire.control import Channel, ControlError
 from bobstay.wire.frames import Frame
 
-DEFAULT_TIMEOUT = 60.0
-_NAMES: frozenset[str] = frozenset(get_args(HookName))
-_PLAIN = re.compile(r"[\w|-]+")
-
-
-class BadMatcherError(ValueError):
-    """A matcher is no pattern. Better refused when it is registered than silently never called."""
+__all__ = ["BadMatcherError", "HostHooks"]
 
 
 class Matcher(Struct, frozen=True):
@@ -30,12 +24,7 @@ class Matcher(Struct, frozen=True):
     """Whether a callback that fails counts as a no."""
 
     def matches(self, subject: str) -> bool:
-        """Plain names, also several with `|` between, match whole; anything else is searched for as a pattern."""
-        if not self.pattern or not subject:
-            return True
-        if _PLAIN.fullmatch(self.pattern):
-            return subject in self.pattern.split("|")
-        return re.search(self.pattern, subject) is not None
+        return matches(self.pattern, subject)
 
 
 class HostHooks:
@@ -52,7 +41,7 @@ class HostHooks:
             BadMatcherError: a matcher cannot be read.
         """
         if isinstance(hooks, dict):
-            self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in _NAMES}
+            self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in NAMES}
 
     def wants(self, name: HookName, subject: str = "") -> bool:
         return any(matcher.matches(subject) for matcher in self._matchers.get(name, ()))
@@ -88,19 +77,10 @@ def _matchers(entries: object) -> tuple[Matcher, ...]:
 
 
 def _matcher(entry: dict[str, Any]) -> Matcher:
-    pattern = entry.get("matcher") or ""
-    if not isinstance(pattern, str):
-        raise BadMatcherError(f"a hook's matcher must be text, not {type(pattern).__name__}")
-    if pattern == "*":
-        pattern = ""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise BadMatcherError(f"the hook matcher {pattern!r} is no valid pattern: {error}") from error
     callbacks = entry.get("hookCallbackIds")
     timeout = entry.get("timeout")
     return Matcher(
-        pattern,
+        checked_pattern(entry.get("matcher") or None),
         tuple(str(callback) for callback in callbacks) if isinstance(callbacks, list) else (),
         float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
         entry.get("onFailure") == "block",

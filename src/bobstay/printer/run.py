@@ -3,8 +3,10 @@
 import sys
 
 from bobstay.assembly.build import StartError, open_session
+from bobstay.assembly.hooking import HookWatcher
 from bobstay.assembly.session import Session
 from bobstay.config.options import Options
+from bobstay.hooks.event import HookReport
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.printer.face import Face, encoder_for, run_once
@@ -34,7 +36,7 @@ async def run(options: Options, prompt: str) -> int:
 
 
 async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
-    session = await open_session(options, None, None, can_ask=False)
+    session = await open_session(options, None, None, can_ask=False, hook_watcher=_hook_watcher(options, output))
     try:
         _warn(session)
         code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
@@ -70,7 +72,8 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
     state = StateFrames(output, options.session_state_frames)
     hooks = HostHooks(channel)
     gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
-    session = await open_session(options, gate, hooks, can_ask=gate is not None)
+    watcher = _hook_watcher(options, output)
+    session = await open_session(options, gate, hooks, can_ask=gate is not None, hook_watcher=watcher)
     try:
         _warn(session)
         state.session_id = session.id
@@ -79,6 +82,20 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
         return await server.run(lines, stop)
     finally:
         await session.close()
+
+
+def _hook_watcher(options: Options, output: Output) -> HookWatcher | None:
+    """Tells a program that follows along of command hooks: those of the session's start always, others if asked."""
+    if options.output_format != "stream-json":
+        return None
+
+    def tell(session_id: str, report: HookReport) -> None:
+        if options.include_hook_events or report.event == "SessionStart":
+            from bobstay.printer.hook_frames import hook_frame
+
+            output.send(hook_frame(session_id, report))
+
+    return tell
 
 
 def _warn(session: Session) -> None:

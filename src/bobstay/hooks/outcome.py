@@ -1,4 +1,4 @@
-"""What the callbacks of a host say about one moment, and how several of them make one outcome."""
+"""What hooks say about one moment, and how several of them make one outcome."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -35,13 +35,23 @@ def outcome_of(name: HookName, said: dict[str, Any]) -> HookOutcome:
 
 
 def failed(name: HookName, error: str, *, block: bool) -> HookOutcome:
-    """A callback that gave no answer has no say, unless it was registered to block then."""
+    """A hook that gave no answer has no say, unless it was registered to block then."""
     if not block:
         return HookOutcome(messages=(f"{name} hook failed: {error}",))
-    if name == "PermissionRequest":
-        return HookOutcome(permission={"behavior": "deny", "message": f"hook failed: {error}"})
-    decision = "deny" if name == "PreToolUse" else "block"
-    return HookOutcome(decision=decision, reason=f"hook failed: {error}")  # type: ignore[arg-type]  # as above
+    return blocked(name, f"hook failed: {error}")
+
+
+def blocked(name: HookName, reason: str) -> HookOutcome:
+    """A plain no, in the words of the moment. Where nothing can be stopped it is told to the person."""
+    match name:
+        case "PermissionRequest":
+            return HookOutcome(permission={"behavior": "deny", "message": reason})
+        case "PreToolUse":
+            return HookOutcome(decision="deny", reason=reason)
+        case "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart":
+            return HookOutcome(messages=(f"{name} hook: {reason}",))
+        case "PostToolUse" | "PostToolUseFailure" | "UserPromptSubmit" | "Stop" | "SubagentStop" | "PreCompact":
+            return HookOutcome(decision="block", reason=reason)
 
 
 def merged(outcomes: Iterable[HookOutcome]) -> HookOutcome:
