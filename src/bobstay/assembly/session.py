@@ -10,6 +10,7 @@ from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.usage import context_usage
 from bobstay.engine.driver import Driver
 from bobstay.engine.state import State
+from bobstay.kit.secrets import Mask
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage
@@ -87,6 +88,11 @@ class Session:
     @property
     def mode(self) -> str:
         return self.state.mode
+
+    @property
+    def mask(self) -> Mask:
+        """Takes secrets out of what is shown."""
+        return self._driver.agent.toolbox.mask
 
     @property
     def tools(self) -> tuple[str, ...]:

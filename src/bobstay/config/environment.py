@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, without_secrets
+from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, secret_values, without_secrets
 from bobstay.config.paths import Paths
 
 OFF = frozenset({"", "0", "false", "no", "off"})
@@ -39,6 +39,8 @@ class Environment(Struct, frozen=True):
     background_wait_ms: int | None = None
     api_timeout_ms: int | None = None
     debug: bool = False
+    secrets: dict[str, str] = {}
+    """What must not be stored or shown, by the name of its variable."""
     children: dict[str, str] = {}
     """What child processes inherit: everything but secrets."""
 
@@ -68,6 +70,7 @@ class Environment(Struct, frozen=True):
             background_wait_ms=_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
             api_timeout_ms=_number(source, "API_TIMEOUT_MS"),
             debug=_switch(source, "BOBSTAY_DEBUG"),
+            secrets=secret_values(source),
             children=without_secrets(source),
         )
 

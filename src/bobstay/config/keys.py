@@ -51,15 +51,46 @@ MISLEADING = frozenset({"CDPATH"})
 def is_secret(name: str) -> bool:
     """Whether a variable of this name is kept from child processes."""
     upper = name.upper()
-    if upper in KEPT:
-        return False
-    return (
-        upper in SECRET_NAMES
-        or upper.startswith(SECRET_BEGINNINGS)
-        or upper.endswith(SECRET_ENDINGS)
-        or any(part in upper for part in SECRET_PARTS)
-    )
+    return upper not in KEPT and (upper.startswith(SECRET_BEGINNINGS) or _names_a_secret(upper))
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in MISLEADING and not is_secret(name)}
+
+
+def secret_values(environ: Mapping[str, str]) -> dict[str, str]:
+    """What must not be stored or shown, by the name of its variable: by its name a secret, and not just a path.
+
+    A maker's variables that hold no key, such as the name of a model or an address, are kept from child processes but
+    would be hard to talk without; of an address only the password in it is a secret.
+    """
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        upper = name.upper()
+        if upper == "ANTHROPIC_CUSTOM_HEADERS":
+            found.update(_header_values(name, value))
+        elif (password := _password(value)) or (_names_a_secret(upper) and not value.startswith(("/", "~/", "./"))):
+            found[name] = password or value
+    return found
+
+
+def _header_values(name: str, text: str) -> dict[str, str]:
+    lines = (line.partition(":") for line in text.splitlines())
+    return {
+        f"{name} {header.strip()}": value.strip()
+        for header, _, value in lines
+        if any(part in header.lower() for part in ("auth", "cookie", "key", "secret", "token"))
+    }
+
+
+def _password(value: str) -> str:
+    """The password in an address such as `postgres://user:password@host/`."""
+    _, scheme, rest = value.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    return user.partition(":")[2] if scheme and at else ""
+
+
+def _names_a_secret(upper: str) -> bool:
+    return upper not in KEPT and (
+        upper in SECRET_NAMES or upper.endswith(SECRET_ENDINGS) or any(part in upper for part in SECRET_PARTS)
+    )

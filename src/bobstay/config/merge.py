@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bobstay.config.settings import Permissions, Settings
+from bobstay.config.settings import AutoMode, Permissions, Settings
 
 SCALARS = (
     "model",
@@ -31,6 +31,7 @@ def merge(layers: Sequence[Settings]) -> Settings:
         permissions=merge_permissions([layer.permissions for layer in layers]),
         hooks=_concatenated([layer.hooks for layer in layers]),
         fallback_models=fallback,
+        auto_mode=_merged_auto_mode([layer.auto_mode for layer in layers]),
         **values,
     )
 
@@ -43,6 +44,12 @@ def merge_permissions(layers: Sequence[Permissions]) -> Permissions:
         default_mode=_first(layers, "default_mode"),
         additional_directories=_added(layers, "additional_directories"),
         disable_bypass_permissions_mode=_first(layers, "disable_bypass_permissions_mode"),
+    )
+
+
+def _merged_auto_mode(layers: Sequence[AutoMode]) -> AutoMode:
+    return AutoMode(
+        _first(layers, "model"), _added(layers, "allow"), _added(layers, "soft_deny"), _added(layers, "environment")
     )
 
 

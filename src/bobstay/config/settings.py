@@ -41,6 +41,16 @@ class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Name of the environment variable that holds the key; the key itself does not belong into a file."""
 
 
+class AutoMode(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What the judge of auto mode is told beside the call, in plain words."""
+
+    model: str | None = None
+    """Who judges; the maker's small model if not given."""
+    allow: tuple[str, ...] = ()
+    soft_deny: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+
+
 class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     permissions: Permissions = Permissions()
     model: str | None = None
@@ -57,6 +67,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     search: Search | None = None
     timeouts: Timeouts | None = None
     bash: Bash | None = None
+    auto_mode: AutoMode = AutoMode()
     sandbox: dict[str, Any] = {}
     mcp_servers: dict[str, Any] = {}
     trusted_folders: tuple[str, ...] = ()

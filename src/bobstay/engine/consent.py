@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from bobstay.engine import auto
+from bobstay.engine.conceal import conceal
 from bobstay.engine.ports import Answer
 from bobstay.engine.toolbox import Refused
 from bobstay.hooks.event import HookCall
@@ -46,6 +48,12 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
     if decision.verdict is Verdict.DENY:
         settlement.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
         raise Refused(decision.why or f"Permission to use {tool} was denied.")
+    if auto.judges(settlement, decision, accesses):
+        async for event in auto.judged(settlement, decision, accesses):
+            yield event
+        if settlement.decided is not None:
+            return
+        decision = auto.put_to_a_person(settlement, decision)
     if not toolbox.gate.can_ask:
         settlement.decided = Decided("reject", "config", decision.reason_type or "default", decision.why)
         raise Refused(
@@ -81,6 +89,8 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
         blocked_path=decision.blocked_path,
         description=str(prepared.input.get("description", ""))[:500],
     )
+    # The answer may bring the input back as it was shown; what is run is what was judged all the same.
+    opened = conceal(opened, toolbox.mask)
     settlement.open_interaction = opened.id
     yield opened
     answer = await _first_answer(settlement, opened)
@@ -96,7 +106,7 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
     settlement.decided = Decided("accept", "user_permanent" if lasting else "user_temporary")
     for event in _changes(answer):
         yield event
-    if answer.input is not None and answer.input != prepared.input:
+    if answer.input is not None and answer.input not in (prepared.input, opened.call.input):
         settlement.rewrite(answer.input)
         _still_permitted(settlement)
 

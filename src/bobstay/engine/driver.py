@@ -8,7 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from bobstay.engine.agent import Agent
+from bobstay.engine.conceal import conceal, concealed_words
 from bobstay.engine.control import Control
 from bobstay.engine.loop import run
 from bobstay.engine.state import State
@@ -96,7 +99,7 @@ class Driver:
 
     def queue(self, event: InputQueued) -> None:
         """Keep a message that came while the session is busy. It is on disk when this returns."""
-        self.record(event)
+        self.record(replace(event, blocks=concealed_words(event.blocks, "human", self.agent.toolbox.mask)))
 
     def drop(self, id: str) -> None:
         self.record(InputDropped(id))
@@ -128,9 +131,11 @@ class Driver:
     async def _turn(
         self, blocks: tuple[Block, ...], id: str, client_id: str, control: Control
     ) -> AsyncGenerator[Event, None]:
+        mask = self.agent.toolbox.mask
+        blocks = concealed_words(blocks, "human", mask)
         outcome = await self._submitted(blocks)
         prompted = Prompted(id, blocks, client_id=client_id)
-        for said in (prompted, *_notes(outcome)):
+        for said in (prompted, *(conceal(note, mask) for note in _notes(outcome))):
             self.record(said)
             yield said
         started = TurnStarted(self.state.turn + 1, self.state.model or self.agent.model, self.state.mode)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.engine.agent import Agent, Sending
+from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
 from bobstay.engine.limits import reached
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error
@@ -71,9 +72,12 @@ async def run(agent: Agent, state: State, control: Control) -> AsyncGenerator[Ev
         else:
             step_events = _step(agent, state, control, walk)
         async with aclosing(step_events):
-            async for event in step_events:
-                if not isinstance(event, LIVE):
-                    state = state.apply(event)
+            async for happened in step_events:
+                if isinstance(happened, LIVE):
+                    yield happened
+                    continue
+                event = conceal(happened, agent.toolbox.mask)
+                state = state.apply(event)
                 yield event
                 if isinstance(event, RunDone):
                     return
@@ -158,6 +162,9 @@ async def _after_tools(
             return
         if settlement.ending == "hook_stopped":
             yield _done(state, walk, "hook_stopped", settlement.reason or state.last_text, stop="tool_use")
+            return
+        if settlement.ending == "auto_denied":
+            yield _done(state, walk, "auto_denied", settlement.reason, stop="tool_use")
             return
         if settlement.done is not None:
             walk.repeats.add(settlement.call, settlement.done)

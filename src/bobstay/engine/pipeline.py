@@ -11,6 +11,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Literal
 
 from bobstay.engine import consent
+from bobstay.engine.auto import Advice
+from bobstay.engine.channel import Channel
+from bobstay.engine.conceal import concealed_parts
 from bobstay.engine.toolbox import Prepared, Refused, Toolbox
 from bobstay.hooks.event import HookCall, HookOutcome
 from bobstay.model.event import (
@@ -20,13 +23,12 @@ from bobstay.model.event import (
     InteractionClosed,
     Prompted,
     ToolDone,
-    ToolProgress,
     ToolStarted,
 )
 from bobstay.model.ids import new_id
 from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
 from bobstay.tools.base import Outcome, ToolError
-from bobstay.tools.limit import bound, printable
+from bobstay.tools.limit import bound
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())  # a traceback is for those who asked for one with --debug
@@ -43,14 +45,15 @@ class Settlement:
     def __init__(self, toolbox: Toolbox, call: ToolCall) -> None:
         self.call = call
         self.done: ToolDone | None = None
-        self.ending: Literal["", "interrupt", "hook_stopped", "deferred"] = ""
+        self.ending: Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"] = ""
         self.reason = ""
         self.structured: Any = None
         self.decided: Decided | None = None
+        self.advice: Advice | None = None
         self.open_interaction = ""
         self.toolbox = toolbox
         self.prepared: Prepared | None = None
-        self._channel = _Channel(call.id)
+        self._channel = Channel(call.id, toolbox.mask)
         self._started = 0.0
         self._refusal = ""
         try:
@@ -89,6 +92,7 @@ class Settlement:
         try:
             checked = self.prepared
             await checked.tool.check(checked.args, self._fresh())
+            self._check_placeholders()
             async for event in self._before():
                 yield event
             if not self.ending:
@@ -106,6 +110,18 @@ class Settlement:
             return
         async for event in self._run():
             yield event
+
+    def _check_placeholders(self) -> None:
+        """What stands for a secret must not be written into a file in the secret's place: that would destroy it."""
+        prepared, mask = self.prepared, self.toolbox.mask
+        assert prepared is not None
+        if (found := mask.given_in(prepared.input)) and any(
+            access.kind == "write" for access in prepared.tool.access(prepared.args, prepared.context)
+        ):
+            raise ToolError(
+                f"{found} stands for a secret that was not shown to you; in the file is its true value. Writing this "
+                "would destroy that. Change only the parts around it, with an edit that does not touch its line."
+            )
 
     # ------------------------------------------------------------ third phase
 
@@ -175,7 +191,7 @@ class Settlement:
         notes: list[Event] = []
         content, display = outcome.content, outcome.display
         if hooks.wants("PostToolUse", tool.name):
-            after = await self._after("PostToolUse", {"tool_response": display if display is not None else content})
+            after = await self._after("PostToolUse", {"tool_response": self._told(display, content)})
             yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
             notes = self._context(after, f"PostToolUse:{tool.name}")
             if after.updated_output is not None:
@@ -193,7 +209,9 @@ class Settlement:
         notes: list[Event] = []
         if hooks.wants("PostToolUseFailure", tool.name):
             text = content if isinstance(content, str) else "\n".join(p.text for p in content if isinstance(p, Text))
-            after = await self._after("PostToolUseFailure", {"error": text, "is_interrupt": False})
+            after = await self._after(
+                "PostToolUseFailure", {"error": self.toolbox.mask.text(text), "is_interrupt": False}
+            )
             yield HookRan(
                 f"PostToolUseFailure:{tool.name}", "PostToolUseFailure", after.decision or "none", after.reason
             )
@@ -227,6 +245,10 @@ class Settlement:
 
     # ------------------------------------------------------------ replies
 
+    def _told(self, display: Any, content: Any) -> Any:
+        """What hooks are told of a result: they may be on the other side of a wire."""
+        return self.toolbox.mask.value(display if display is not None else content)
+
     def _fresh(self) -> Any:
         """The context as it is now: an earlier call may have moved the shell or changed the mode."""
         assert self.prepared is not None
@@ -254,7 +276,9 @@ class Settlement:
     ) -> ToolDone:
         prepared = self.prepared
         cap = prepared.tool.cap if prepared else 10_000
-        parts, _ = bound(content, cap, self.toolbox.surroundings.spill, self.call.id)
+        parts, _ = bound(
+            concealed_parts(content, self.toolbox.mask), cap, self.toolbox.surroundings.spill, self.call.id
+        )
         rewritten = prepared.input if prepared and prepared.input is not self.call.input else None
         return ToolDone(
             ToolReply(self.call.id, parts, is_error=is_error),
@@ -278,34 +302,6 @@ class Settlement:
 def never_began(call: ToolCall) -> ToolDone:
     """The answer to a call that came when the run was already being stopped."""
     return ToolDone(ToolReply(call.id, (Text(NEVER_BEGAN),), is_error=True), name=call.name, interrupted=True)
-
-
-class _Channel:
-    """Progress of a running tool, as an iterator that ends when the tool does."""
-
-    def __init__(self, call_id: str) -> None:
-        self._call_id = call_id
-        self._pieces: list[str] = []
-        self._task: asyncio.Future[Outcome] | None = None
-        self._wake: asyncio.Event = asyncio.Event()
-
-    def report(self, text: str) -> None:
-        self._pieces.append(text)
-        self._wake.set()
-
-    def follow(self, task: "asyncio.Future[Outcome]") -> None:
-        self._task = task
-        task.add_done_callback(lambda _: self._wake.set())
-
-    async def __aiter__(self) -> AsyncIterator[ToolProgress]:
-        assert self._task is not None
-        while not self._task.done() or self._pieces:
-            if self._pieces:
-                text, self._pieces = "".join(self._pieces), []
-                yield ToolProgress(self._call_id, printable(text))
-                continue
-            self._wake.clear()
-            await self._wake.wait()
 
 
 async def _ended(task: "asyncio.Future[Outcome]") -> None:

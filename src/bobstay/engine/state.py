@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from bobstay.kit.chain import Chain
 from bobstay.model.event import (
+    Advised,
     BlockBegan,
     BlockDone,
     Event,
@@ -107,7 +108,7 @@ class State(Struct, frozen=True):
         """The last piece of text the model said."""
         return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
 
-    def apply(self, event: Event) -> "State":  # noqa: PLR0911 - one arm a kind: the union is meant to be read here
+    def apply(self, event: Event) -> "State":  # noqa: PLR0911, C901 - one arm a kind: the union is meant to be read here
         """The only way state changes."""
         match event:
             case BlockDone(message_id=message_id, block=block):
@@ -115,6 +116,8 @@ class State(Struct, frozen=True):
                 return replace(state, answer=(*state.answer, block))
             case MessageDone():
                 return self._count(event)
+            case Advised():
+                return self._count_advice(event)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
                 return replace(self, said=(*self.said, *blocks), queued=queued)
@@ -195,6 +198,20 @@ class State(Struct, frozen=True):
             cost=self.cost + done.cost,
             api_ms=self.api_ms + done.api_ms,
             by_model={**self.by_model, done.model: totals},
+        )
+
+    def _count_advice(self, advised: Advised) -> "State":
+        """It costs like any model call, but it is no step of the talk."""
+        if not advised.model:
+            return self
+        before = self.by_model.get(advised.model, ModelTotals())
+        totals = ModelTotals(before.usage + advised.usage, before.cost + advised.cost, before.calls + 1)
+        return replace(
+            self,
+            usage=self.usage + advised.usage,
+            cost=self.cost + advised.cost,
+            api_ms=self.api_ms + advised.api_ms,
+            by_model={**self.by_model, advised.model: totals},
         )
 
     def _prune(self, event: Pruned) -> "State":

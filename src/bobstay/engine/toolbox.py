@@ -5,10 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from bobstay.engine.auto import Auto
 from bobstay.engine.order import Order, Ticket
 from bobstay.engine.ports import Gate, Judge
 from bobstay.engine.surroundings import Surroundings
 from bobstay.hooks.event import Hooks
+from bobstay.kit.secrets import Mask
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
 from bobstay.tools.base import Context, Tool
@@ -51,6 +53,10 @@ class Toolbox:
         self.surroundings = surroundings
         self.facts = facts
         """Fields common to all hook calls."""
+        self.mask = Mask()
+        """Takes secrets out of what is stored, shown and sent."""
+        self.auto: Auto | None = None
+        """Who judges in auto mode what a person would be asked about; without it the person is asked."""
         self.order = Order(at_once)
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
 

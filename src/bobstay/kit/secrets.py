@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 SHORTEST = 8
 """A value with fewer characters would be found in every other word."""
@@ -14,6 +14,8 @@ LONGEST_HELD = 8_192
 """Characters of a stream that may wait for the end of what looks like a secret."""
 ROUNDS = 3
 """How often a text is looked at again after something was taken out of it."""
+ENCODED = frozenset({"base64", "data"})
+"""Under these names stand pictures and documents as Base64, which would be spoilt by what only looks like a token."""
 
 
 class Shape(Struct, frozen=True):
@@ -95,7 +97,10 @@ class Mask:
             case str():
                 return self.text(value)
             case dict():
-                entries = {self.value(key): self.value(entry) for key, entry in value.items()}
+                entries = {
+                    self.value(key): entry if _is_encoded(key, entry) else self.value(entry)
+                    for key, entry in value.items()
+                }
                 same = all(new is old for new, old in zip(entries.values(), value.values(), strict=False))
                 return value if same and len(entries) == len(value) and entries.keys() == value.keys() else entries
             case list() | tuple():
@@ -140,11 +145,11 @@ class Mask:
 
     def _struct(self, value: Struct) -> Struct:
         changed = {}
-        for field in fields(value):
-            old = getattr(value, field.name)
+        for name in value.__struct_fields__:
+            old = getattr(value, name)
             new = self.value(old)
             if new is not old:
-                changed[field.name] = new
+                changed[name] = new
         return replace(value, **changed) if changed else value
 
 
@@ -198,6 +203,10 @@ class Stream:
 
 def placeholder(name: str) -> str:
     return f"[masked {name}]"
+
+
+def _is_encoded(key: Any, entry: Any) -> bool:
+    return key in ENCODED and isinstance(entry, str) and len(entry) > 500 and " " not in entry
 
 
 def _escaped(value: str) -> str:

@@ -167,6 +167,20 @@ class InteractionClosed(Struct, frozen=True, tag="interaction_closed", omit_defa
     by: str = ""
 
 
+class Advised(Struct, frozen=True, tag="advised", omit_defaults=True):
+    """In auto mode a small model said what it thinks of a call that a person would have been asked about."""
+
+    call_id: str
+    verdict: Literal["allow", "deny", "ask"]
+    reason: str = ""
+    failed: bool = False
+    """It gave no answer that could be used; the verdict is then `ask`."""
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float = 0.0
+    api_ms: int = 0
+
+
 class ToolStarted(Struct, frozen=True, tag="tool_started", omit_defaults=True):
     """All checks passed and the call runs now. After a crash, only such a call may have had effects."""
 
@@ -257,25 +271,10 @@ class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
     level: Literal["info", "warning", "error"] = "info"
 
 
-Ending: TypeAlias = Literal[
-    "completed",
-    "interrupted_streaming",
-    "interrupted_tools",
-    "max_turns",
-    "max_cost",
-    "max_tokens",
-    "max_time",
-    "max_output",
-    "max_structured_retries",
-    "api_error",
-    "prompt_too_long",
-    "refused",
-    "repeating",
-    "hook_stopped",
-    "prompt_blocked",
-    "deferred",
-    "failed",
-]
+Stopped: TypeAlias = Literal["interrupted_streaming", "interrupted_tools", "hook_stopped", "prompt_blocked", "deferred"]
+Limit: TypeAlias = Literal["max_turns", "max_cost", "max_tokens", "max_time", "max_output", "max_structured_retries"]
+Fault: TypeAlias = Literal["api_error", "prompt_too_long", "refused", "repeating", "auto_denied", "failed"]
+Ending: TypeAlias = Literal["completed", Stopped, Limit, Fault]
 
 
 class RunDone(Struct, frozen=True, tag="run_done", omit_defaults=True):
@@ -316,6 +315,7 @@ Durable: TypeAlias = (
     | MessageDone
     | InteractionOpened
     | InteractionClosed
+    | Advised
     | ToolStarted
     | ToolDone
     | TasksReplaced

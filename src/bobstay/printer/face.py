@@ -46,6 +46,7 @@ def encoder_for(session: Session, *, partial: bool = False, replay: bool = False
         partial=partial,
         replay=replay,
         entry=lambda: session.entry,
+        mask=session.mask,
     )
 
 

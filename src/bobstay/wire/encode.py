@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from bobstay.kit.secrets import Mask
 from bobstay.model.api_shape import block_json, message_json, reply_content
 from bobstay.model.event import (
+    Advised,
     BlockBegan,
     BlockDone,
     Event,
@@ -65,13 +67,14 @@ class Encoder:
         partial: bool = False,
         replay: bool = False,
         entry: Callable[[], str] = new_id,
+        mask: Mask | None = None,
     ) -> None:
         """`entry` gives the id under which the event at hand is stored: a host may name it to resume there."""
         self._entry = entry
         self._id = session_id
         self._facts = facts
         self._totals = totals
-        self._partials = Partials(session_id) if partial else None
+        self._partials = Partials(session_id, mask or Mask()) if partial else None
         self._replay = replay
         self._mode = ""
         self._turn_open = False
@@ -121,6 +124,7 @@ class Encoder:
                 | InputQueued()
                 | InputDropped()
                 | InteractionClosed()
+                | Advised()
                 | TasksReplaced()
                 | Pruned()
                 | PermissionsChanged()

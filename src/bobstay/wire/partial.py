@@ -2,6 +2,7 @@
 
 import msgspec
 
+from bobstay.kit.secrets import Mask, Stream
 from bobstay.model.api_shape import block_json, stop_json, usage_json
 from bobstay.model.event import (
     BlockBegan,
@@ -19,8 +20,11 @@ from bobstay.wire.frames import Frame, stream_event
 class Partials:
     """Follows one message at a time. Whatever is left open is closed, so that hosts never see half a stream."""
 
-    def __init__(self, session_id: str) -> None:
+    def __init__(self, session_id: str, mask: Mask | None = None) -> None:
         self._session_id = session_id
+        self._mask = mask or Mask()
+        self._masked: dict[int, Stream] = {}
+        """What of a block's pieces waits, because it may be the beginning of a secret."""
         self._message_id = ""
         self._usage = Usage()
         self._open: dict[int, bool] = {}
@@ -54,13 +58,13 @@ class Partials:
         return [self._start(event.index, empty)]
 
     def text(self, event: TextDelta) -> list[Frame]:
-        return [self._delta(event.index, {"type": "text_delta", "text": event.text})]
+        return self._piece(event.index, "text", event.text)
 
     def thinking(self, event: ThinkingDelta) -> list[Frame]:
-        return [self._delta(event.index, {"type": "thinking_delta", "thinking": event.text})]
+        return self._piece(event.index, "thinking", event.text)
 
     def input(self, event: InputDelta) -> list[Frame]:
-        return [self._delta(event.index, {"type": "input_json_delta", "partial_json": event.json})]
+        return self._piece(event.index, "input_json", event.json)
 
     def before_block(self, event: BlockDone) -> list[Frame]:
         """What must be sent before the full message of a block: all of it, should it have come in one piece."""
@@ -70,6 +74,8 @@ class Partials:
         if event.index not in self._open:
             self._open[event.index] = False
             frames.append(self._start(event.index, _emptied(event.block)))
+        if rest := self._rest(event):
+            frames.append(rest)
         if not self._open[event.index] and (delta := _whole(event.block)):
             frames.append(self._delta(event.index, delta))
         if isinstance(event.block, Thinking) and event.block.signature and not event.block.redacted:
@@ -95,8 +101,22 @@ class Partials:
         frames.append(self._frame({"type": "message_delta", "delta": delta, "usage": usage_json(usage)}))
         frames.append(self._frame({"type": "message_stop"}))
         self._open.clear()
+        self._masked.clear()
         self._message_id = ""
         return frames
+
+    def _piece(self, index: int, kind: str, text: str) -> list[Frame]:
+        stream = self._masked.get(index)
+        if stream is None:
+            stream = self._masked[index] = self._mask.stream()
+        shown = stream.feed(text)
+        return [self._delta(index, _delta_of(kind, shown))] if shown else []
+
+    def _rest(self, event: BlockDone) -> Frame | None:
+        """What of the pieces was still waiting when the block ended."""
+        stream = self._masked.pop(event.index, None)
+        rest = stream.flush() if stream is not None else ""
+        return self._delta(event.index, _delta_of(_kind(event.block), rest)) if rest else None
 
     def _start(self, index: int, block: Frame) -> Frame:
         return self._frame({"type": "content_block_start", "index": index, "content_block": block})
@@ -107,6 +127,14 @@ class Partials:
 
     def _frame(self, event: Frame) -> Frame:
         return stream_event(self._session_id, self._message_id, event)
+
+
+def _kind(block: Block) -> str:
+    return "text" if isinstance(block, Text) else "thinking" if isinstance(block, Thinking) else "input_json"
+
+
+def _delta_of(kind: str, text: str) -> Frame:
+    return {"type": f"{kind}_delta", {"input_json": "partial_json"}.get(kind, kind): text}
 
 
 def _emptied(block: Block) -> Frame:

@@ -77,6 +77,9 @@ VERDICTS: dict[Ending, Verdict] = {
     "prompt_too_long": Verdict("success", True, "prompt_too_long", synthetic="invalid_request"),
     "refused": Verdict("success", True, "api_error", synthetic="invalid_request"),
     "repeating": Verdict("error_during_execution", True, "repeating", "Stopped: the same call was made over and over"),
+    "auto_denied": Verdict(
+        "error_during_execution", True, "auto_denied", "Stopped: auto mode refused several calls in a row"
+    ),
     "hook_stopped": Verdict("success", False, "hook_stopped"),
     "prompt_blocked": Verdict("success", False, None),
     "deferred": Verdict("success", False, "tool_deferred"),
