@@ -1,0 +1,232 @@
+"""Puts a command into the sandbox: the one door through which shells, background jobs and tests go."""
+
+import fcntl
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+
+from bobstay.permissions.paths import within
+from bobstay.permissions.sandbox import bwrap, masks, seccomp
+from bobstay.permissions.sandbox.plan import SCRATCH, Plan, Planner, Spec, empty_file
+from bobstay.permissions.sandbox.probe import Availability
+from bobstay.permissions.sandbox.proxy import PORT, Proxy
+from bobstay.permissions.sandbox.variables import variables
+
+_HERE = os.path.dirname(__file__)
+_TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
+
+
+class SandboxError(Exception):
+    """A command could not be put into the sandbox, and so must not run. The text says why and what to do."""
+
+
+class Entry:
+    """A command ready to be started, and what must be seen to afterwards."""
+
+    def __init__(self) -> None:
+        self.command: list[str] = []
+        self.environment: dict[str, str] = {}
+        self.keep: list[int] = []
+        """Descriptors the command must be started with."""
+        self.contained = False
+        """Whatever it leaves behind dies with it: it has a process namespace of its own."""
+        self._lease: masks.Lease | None = None
+        self._proxy: Proxy | None = None
+
+    def started(self) -> None:
+        """The command runs, or could not be started: our copies of its descriptors are no longer needed."""
+        for descriptor in self.keep:
+            os.close(descriptor)
+        self.keep = []
+
+    def ended(self) -> None:
+        """All of it is gone. Takes back what was put on the disk."""
+        self.started()
+        if self._proxy is not None:
+            self._proxy.close()
+            self._proxy = None
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+
+    def hold(self, lease: masks.Lease) -> None:
+        self._lease = lease
+
+    def pass_on(self, content: bytes) -> str:
+        """A descriptor from which the command reads `content`."""
+        descriptor = os.memfd_create("bobstay", os.MFD_CLOEXEC)
+        self.keep.append(descriptor)
+        os.write(descriptor, content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return str(descriptor)
+
+    def let_out(self, domains: tuple[str, ...]) -> str:
+        """A proxy outside for the command, and the descriptor over which it sends its listener."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._proxy = Proxy(domains)
+        self._proxy.expect(ours)
+        self.keep.append(theirs.detach())
+        return str(self.keep[-1])
+
+
+class Sandbox:
+    """The sandbox of a session. Its private folder for temporary files lives as long as the session."""
+
+    def __init__(self, spec: Spec, availability: Availability, *, python: str = "") -> None:
+        self.spec = spec
+        self.availability = availability
+        self._planner = Planner(spec)
+        self._python = python or os.path.realpath(sys.executable)
+        self._temporary = ""
+        self._lock = -1
+
+    def enter(
+        self, command: Sequence[str], *, cwd: str, environment: dict[str, str], directories: tuple[str, ...] = ()
+    ) -> Entry:
+        """Wrap a command.
+
+        Raises:
+            SandboxError: there is no sandbox here, or it could not be prepared.
+        """
+        if not self.availability.kind:
+            raise SandboxError(self.availability.refusal)
+        entry = Entry()
+        try:
+            if not self._temporary:
+                masks.sweep(self.spec.state)
+                self._temporary, self._lock = _private_folder(f"{self.spec.state}/temporary")
+            if self.availability.kind == "bwrap":
+                self._wrapped(entry, command, cwd, environment, directories)
+            else:
+                self._restricted(entry, command, environment, directories)
+        except (OSError, LookupError) as error:
+            entry.ended()
+            raise SandboxError(f"The sandbox could not be prepared, so the command did not run: {error}") from error
+        except BaseException:
+            entry.ended()
+            raise
+        return entry
+
+    def close(self) -> None:
+        """The session is over: its temporary files go."""
+        if self._temporary:
+            import shutil
+
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            os.close(self._lock)
+            self._temporary, self._lock = "", -1
+
+    def plan(self, directories: tuple[str, ...] = ()) -> Plan:
+        """What would be mounted, for those who want to look at it."""
+        return self._planner.plan(self._planner.survey(directories))
+
+    def _wrapped(
+        self,
+        entry: Entry,
+        command: Sequence[str],
+        cwd: str,
+        environment: dict[str, str],
+        directories: tuple[str, ...],
+    ) -> None:
+        plan = self._prepared(entry, directories)
+        with_proxy = self.spec.domains is not None
+        entry.contained = True
+        entry.environment = variables(
+            environment, self.spec.variables, temporary=_TEMPORARY, proxy=with_proxy and bool(self.spec.domains)
+        )
+        program = seccomp.program(unix_sockets=self.spec.unix_sockets)
+        words = bwrap.words(
+            plan,
+            empty=empty_file(self.spec.state),
+            temporary=self._temporary,
+            cwd=self._standing(cwd, plan),
+            seccomp=int(entry.pass_on(program)),
+            user=os.getuid(),
+        )
+        inner = list(command)
+        if self.spec.domains:
+            channel = entry.let_out(self.spec.domains)
+            inner = [self._python, "-I", "-S", "-c", _script("give_listener"), channel, str(PORT), *inner]
+        arguments = entry.pass_on(b"\0".join(map(os.fsencode, words)) + b"\0")
+        outer = [self.availability.path, "--args", arguments, "--", *inner]
+        if plan.pins:
+            pinned = [word for pair in plan.pins for word in pair]
+            outer = [self._python, "-I", "-S", f"{_HERE}/pin_links.py", *pinned, "--", *outer]
+        entry.command = outer
+
+    def _restricted(
+        self,
+        entry: Entry,
+        command: Sequence[str],
+        environment: dict[str, str],
+        directories: tuple[str, ...],
+    ) -> None:
+        """The sandboxes that only take rights away: no other view of the disk, no proxy, no processes of its own."""
+        from bobstay.permissions.sandbox import landlock, seatbelt
+
+        plan = self._planner.plan(self._planner.survey(directories))
+        entry.environment = variables(environment, self.spec.variables, temporary=self._temporary, proxy=False)
+        if self.availability.kind == "seatbelt":
+            entry.command = [self.availability.path, "-p", seatbelt.profile(plan, self._temporary), *command]
+            return
+        grants = landlock.encode(landlock.grants(plan, self._temporary))
+        program = seccomp.program(internet=False)
+        script = f"{_HERE}/restrict.py"
+        entry.command = [
+            *(self._python, "-I", "-S", script, entry.pass_on(grants), entry.pass_on(program)),
+            *command,
+        ]
+
+    def _prepared(self, entry: Entry, directories: tuple[str, ...]) -> Plan:
+        """A plan whose stand-ins are in place, behind a lock that keeps them there."""
+        survey = self._planner.survey(directories)
+        lease = masks.Lease(self.spec.state, survey.locked)
+        entry.hold(lease)
+        plan = self._planner.plan(survey)
+        refused: set[str] = set()
+        for number in range(len(plan.locked)):
+            refused |= lease.put(number, plan.stand_ins(number))
+        if not refused:
+            return plan
+        mounts = tuple(mount for mount in plan.mounts if mount.path not in refused)
+        return Plan(plan.roots, plan.locked, mounts, plan.pins, plan.notes)
+
+    def _standing(self, cwd: str, plan: Plan) -> str:
+        """Where the command starts: where it was, unless that place is not there inside."""
+        if any(within(os.path.realpath(cwd), root) for root in plan.roots):
+            return cwd
+        if within(cwd, _TEMPORARY):
+            return cwd if os.path.isdir(self._temporary + cwd[len(_TEMPORARY) :]) else _TEMPORARY
+        return "/" if any(within(cwd, place) for place in SCRATCH) else cwd
+
+
+@cache
+def _script(name: str) -> str:
+    """The text of a script that runs inside, where our own files may not be seen."""
+    with open(f"{_HERE}/{name}.py", encoding="utf-8") as file:
+        return file.read()
+
+
+def _private_folder(parent: str) -> tuple[str, int]:
+    """A new folder only we can reach, locked as long as we live; those of the dead are removed."""
+    import shutil
+
+    os.makedirs(parent, mode=0o700, exist_ok=True)
+    for name in os.listdir(parent):
+        with suppress(OSError):
+            lock = os.open(f"{parent}/{name}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(f"{parent}/{name}", ignore_errors=True)
+            finally:
+                os.close(lock)
+    path = f"{parent}/{os.getpid()}-{os.urandom(6).hex()}"
+    os.mkdir(path, 0o700)
+    lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    os.chmod(path, 0o1777)  # noqa: S103 - as /tmp is; nobody else gets past the folder it is in
+    return path, lock

@@ -1,0 +1,96 @@
+"""Where people keep what gives access elsewhere: paths a sandboxed command does not get to see."""
+
+import os
+
+IN_HOME = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".oci",
+    ".kube",
+    ".docker",
+    ".config/gh",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/gcloud",
+    ".config/op",
+    ".config/rclone",
+    ".config/doctl",
+    ".config/hcloud",
+    ".config/git/credentials",
+    ".config/pip/pip.conf",
+    ".config/containers/auth.json",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".mozilla",
+    ".thunderbird",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/python_keyring",
+    ".terraform.d",
+    ".fly",
+    ".vault-token",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".boto",
+    ".s3cfg",
+    ".gem/credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".bobstay",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+)
+_OF_THE_SYSTEM = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/docker/key.json",
+    "/etc/rancher",
+    "/etc/kubernetes",
+    "/var/lib/kubelet",
+)
+"""Only root can read these, so they need hiding only when we are root."""
+_MOST_HOMES = 50
+
+
+def secret_places(home: str, user: int) -> list[str]:
+    """All such paths that exist, as they really are. Root sees all homes, so those of others are looked into too."""
+    homes = [home]
+    wanted: list[str] = []
+    if user == 0:
+        wanted += _OF_THE_SYSTEM
+        homes += ["/root", *_folders("/home")]
+    wanted += [f"{one}/{name}" for one in dict.fromkeys(homes) for name in IN_HOME]
+    found = (os.path.realpath(path) for path in wanted if os.path.lexists(path))
+    return list(dict.fromkeys(path for path in found if os.path.exists(path)))
+
+
+def _folders(parent: str) -> list[str]:
+    try:
+        return [f"{parent}/{name}" for name in sorted(os.listdir(parent))[:_MOST_HOMES]]
+    except OSError:
+        return []

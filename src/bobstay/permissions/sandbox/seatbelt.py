@@ -1,0 +1,44 @@
+"""The same plan in the words of the macOS sandbox. UNVERIFIED: written by its documentation, never run on macOS."""
+
+import os
+
+from bobstay.permissions.sandbox.plan import Plan
+
+
+def profile(plan: Plan, temporary: str) -> str:
+    """A profile for `sandbox-exec -p`. Later rules win over earlier ones."""
+    held = [
+        mount.path for mount in plan.mounts if mount.how in ("blank", "empty", "read") and not _hides(plan, mount.path)
+    ]
+    held += [link for link, _ in plan.pins]
+    hidden = [mount.path for mount in plan.mounts if _hides(plan, mount.path)]
+    shown = [mount.path for mount in plan.mounts if mount.firm and mount.how == "read"]
+    return "\n".join(
+        (
+            "(version 1)",
+            "; unverified: never run on macOS",
+            "(deny default)",
+            "(allow process-fork process-exec)",
+            "(allow signal (target same-sandbox))",
+            "(allow sysctl-read)",
+            '(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))',
+            "(allow ipc-posix-sem)",
+            "(allow file-read*)",
+            *(f"(deny file-read* {_below(path)})" for path in hidden),
+            *(f"(allow file-read* {_below(path)})" for path in (*shown, *plan.roots)),
+            '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))',
+            *(f"(allow file-write* {_below(path)})" for path in (*plan.roots, temporary)),
+            *(f"(deny file-write* {_below(path)})" for path in (*held, *hidden)),
+            "(deny network*)",
+            "",
+        )
+    )
+
+
+def _hides(plan: Plan, path: str) -> bool:
+    return any(m.path == path and m.how in ("blank", "empty") and m.stand_in is None for m in plan.mounts)
+
+
+def _below(path: str) -> str:
+    text = os.path.normpath(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'(subpath "{text}")'
