@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bobstay.config.settings import AutoMode, Permissions, Settings
+from bobstay.config.settings import AutoMode, Permissions, SandboxNetwork, SandboxSettings, Settings
 
 SCALARS = (
     "model",
@@ -18,7 +18,7 @@ SCALARS = (
     "append_system_prompt",
     "compact_threshold",
 )
-MAPPINGS = ("env", "models", "sandbox", "mcp_servers", "extra")
+MAPPINGS = ("env", "models", "mcp_servers", "extra")
 
 
 def merge(layers: Sequence[Settings]) -> Settings:
@@ -31,6 +31,7 @@ def merge(layers: Sequence[Settings]) -> Settings:
         permissions=merge_permissions([layer.permissions for layer in layers]),
         hooks=_concatenated([layer.hooks for layer in layers]),
         fallback_models=fallback,
+        sandbox=merge_sandbox([layer.sandbox for layer in layers]),
         auto_mode=_merged_auto_mode([layer.auto_mode for layer in layers]),
         **values,
     )
@@ -47,6 +48,21 @@ def merge_permissions(layers: Sequence[Permissions]) -> Permissions:
     )
 
 
+def merge_sandbox(layers: Sequence[SandboxSettings]) -> SandboxSettings:
+    """Whoever turns the sandbox on, turns it on: no other source can take that back, a folder's own least of all."""
+    networks = [layer.network for layer in layers]
+    return SandboxSettings(
+        enabled=_any(layers, "enabled"),
+        auto_allow=_first(layers, "auto_allow"),
+        fail_if_unavailable=_any(layers, "fail_if_unavailable"),
+        allow_unverified=_first(layers, "allow_unverified"),
+        network=SandboxNetwork(_added(networks, "allowed_domains"), _first(networks, "unix_sockets")),
+        writable=_added(layers, "writable"),
+        hidden=_added(layers, "hidden"),
+        variables=_added(layers, "variables"),
+    )
+
+
 def _merged_auto_mode(layers: Sequence[AutoMode]) -> AutoMode:
     return AutoMode(
         _first(layers, "model"), _added(layers, "allow"), _added(layers, "soft_deny"), _added(layers, "environment")
@@ -55,6 +71,12 @@ def _merged_auto_mode(layers: Sequence[AutoMode]) -> AutoMode:
 
 def _first(layers: Sequence[Any], name: str) -> Any:
     return next((value for layer in layers if (value := getattr(layer, name)) is not None), None)
+
+
+def _any(layers: Sequence[Any], name: str) -> bool | None:
+    """True if one layer says so; else what the strongest that says anything does."""
+    said = [getattr(layer, name) for layer in layers]
+    return True if True in said else _first(layers, name)
 
 
 def _added(layers: Sequence[Any], name: str) -> tuple[str, ...]:

@@ -34,6 +34,29 @@ class Bash(Struct, frozen=True, rename="camel", omit_defaults=True):
     output_length: int | None = None
 
 
+class SandboxNetwork(Struct, frozen=True, rename="camel", omit_defaults=True):
+    allowed_domains: tuple[str, ...] = ()
+    """Hosts that commands may reach by a proxy; none means no network."""
+    unix_sockets: bool | None = None
+    """Whether commands may use sockets in the file system, as some test suites do."""
+
+
+class SandboxSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    enabled: bool | None = None
+    auto_allow: bool | None = None
+    """In default mode, do not ask about commands that run in the sandbox."""
+    fail_if_unavailable: bool | None = None
+    """Refuse commands where no sandbox works; true unless said otherwise."""
+    allow_unverified: bool | None = None
+    """Use the macOS profile, which nobody has tested."""
+    network: SandboxNetwork = SandboxNetwork()
+    writable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Paths commands must not see, beside those of keys and credentials."""
+    variables: tuple[str, ...] = ()
+    """Environment variables to pass beside the usual ones."""
+
+
 class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
     kind: Literal["searxng", "brave", "tavily"] | None = None
     url: str | None = None
@@ -68,7 +91,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     timeouts: Timeouts | None = None
     bash: Bash | None = None
     auto_mode: AutoMode = AutoMode()
-    sandbox: dict[str, Any] = {}
+    sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}
     trusted_folders: tuple[str, ...] = ()
     effort: str | None = field(default=None, name="effortLevel")

@@ -81,17 +81,29 @@ def test_rules_of_all_sources_are_kept_with_where_they_stand(place: Place) -> No
 
 
 def test_maps_are_merged_and_hooks_added_up(place: Place) -> None:
-    place.put(FILES[3], {"env": {"A": "1"}, "hooks": {"Stop": [1]}, "sandbox": {"network": {"x": 1}}})
+    place.put(
+        FILES[3], {"env": {"A": "1"}, "hooks": {"Stop": [1]}, "sandbox": {"network": {"allowedDomains": ["a.org"]}}}
+    )
     user = {
         "env": {"A": "2", "B": 3, "C": True},
         "hooks": {"Stop": [2], "Start": [3]},
-        "sandbox": {"network": {"y": 2}},
+        "sandbox": {"network": {"allowedDomains": ["b.org"]}, "enabled": True},
     }
     place.put(FILES[5], user)
     settings = place.load().settings
     assert settings.variables == {"A": "1", "B": "3", "C": "true"}
     assert settings.hooks == {"Stop": [1, 2], "Start": [3]}
-    assert settings.sandbox == {"network": {"x": 1, "y": 2}}
+    assert settings.sandbox.network.allowed_domains == ("a.org", "b.org")
+    assert settings.sandbox.enabled
+
+
+def test_no_source_turns_off_a_sandbox_that_another_turned_on(place: Place) -> None:
+    """H5-8: the settings of a folder cannot widen what its commands may do."""
+    place.put(FILES[5], {"sandbox": {"enabled": True, "failIfUnavailable": True}})
+    place.put(FILES[3], {"sandbox": {"enabled": False, "failIfUnavailable": False}})
+    settings = place.load().settings
+    assert settings.sandbox.enabled
+    assert settings.sandbox.fail_if_unavailable
 
 
 def test_keys_of_other_programs_are_kept_and_tolerated(place: Place) -> None:

@@ -7,11 +7,9 @@ from bobstay.permissions.sandbox.plan import Plan
 
 def profile(plan: Plan, temporary: str) -> str:
     """A profile for `sandbox-exec -p`. Later rules win over earlier ones."""
-    held = [
-        mount.path for mount in plan.mounts if mount.how in ("blank", "empty", "read") and not _hides(plan, mount.path)
-    ]
+    hidden = [mount.path for mount in plan.mounts if mount.how in ("blank", "empty") and mount.stand_in is None]
+    held = [mount.path for mount in plan.mounts if mount.how not in ("write", "scratch") and mount.path not in hidden]
     held += [link for link, _ in plan.pins]
-    hidden = [mount.path for mount in plan.mounts if _hides(plan, mount.path)]
     shown = [mount.path for mount in plan.mounts if mount.firm and mount.how == "read"]
     return "\n".join(
         (
@@ -33,10 +31,6 @@ def profile(plan: Plan, temporary: str) -> str:
             "",
         )
     )
-
-
-def _hides(plan: Plan, path: str) -> bool:
-    return any(m.path == path and m.how in ("blank", "empty") and m.stand_in is None for m in plan.mounts)
 
 
 def _below(path: str) -> str:
