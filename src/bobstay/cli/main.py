@@ -6,6 +6,8 @@ from bobstay.version import __version__
 
 COMMANDS = {
     "sessions": "list the sessions kept on this machine",
+    "permissions": "explain a decision; list, add and remove rules",
+    "doctor": "look whether everything is in place",
     "trust": "show, give or take back trust in a folder",
     "help": "show this help",
 }
@@ -35,6 +37,14 @@ def run(arguments: list[str]) -> int:
         from bobstay.cli.trust import run as trust
 
         return trust(arguments[1:])
+    if first == "permissions":
+        from bobstay.cli.permissions import run as permissions
+
+        return permissions(arguments[1:])
+    if first == "doctor":
+        from bobstay.cli.doctor import run as doctor
+
+        return doctor(arguments[1:])
     from bobstay.cli.print import run as print_mode
 
     return print_mode(arguments)
