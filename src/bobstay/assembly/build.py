@@ -175,13 +175,19 @@ async def _assemble(
     if commands is not None:
         session.on_close(lambda: session_ended(commands, toolbox.facts))
         await session_began(commands, start, toolbox.facts)
+    _kept_beside(session, driver, start, projection)
+    return session
+
+
+def _kept_beside(session: Session, driver: Driver, start: Start, projection: Any) -> None:
+    """The transcript in another format, and the removal of a log that was not to be kept."""
+    history = start.history
     if projection is not None:
         projection.resume(history.branch)
         driver.listeners.append(projection.write)
         session.mirrored_by(lambda: (projection.path, projection.take()))
     if history.scratch:
         session.on_close(lambda: _remove(history.scratch))
-    return session
 
 
 def _advisor(start: Start, toolbox: Toolbox, driver: Driver) -> Advisor:

@@ -1,0 +1,98 @@
+"""What hostile repositories have in common: a marker to leave, a listener to reach, a secret to show."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tests.modelserver import Call
+
+SECRET = "PLANTED-4711-SECRET"
+"""Words that must not reach the model."""
+
+
+class Bait(Struct, frozen=True):
+    """Where a payload leaves its traces, all outside of the repository."""
+
+    marker: Path
+    outside: Path
+    """A folder beside the repository."""
+    port: int
+    """Of a listener that should hear nothing."""
+
+    @property
+    def command(self) -> str:
+        return f"echo fired >> {shlex.quote(str(self.marker))}"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+class Evidence(Struct, frozen=True):
+    """What a run left behind."""
+
+    marked: bool
+    files: frozenset[str]
+    """What is in the repository's folder."""
+    connections: int
+    requests: str
+    """Everything the model was sent."""
+    models: frozenset[str]
+    errors: str
+
+
+class Trap(Struct, frozen=True):
+    name: str
+    build: Callable[[Path, Bait], object]
+    fired: Callable[[Evidence], bool] = lambda evidence: evidence.marked
+    calls: tuple[Call, ...] = ()
+    """What the model does beside the usual looking around."""
+    arguments: tuple[str, ...] = ()
+    environment: Callable[[Path, Bait], dict[str, str]] = lambda _, __: {}
+    by_hand: Callable[[Path, Bait], list[str]] | None = None
+    """For what the product never runs, trusted or not: the command that shows the payload to be alive."""
+    revive: Callable[[Path, Bait], None] | None = None
+    """For what the product never obeys as it stands: the change by which a trusted folder is obeyed."""
+    starts: bool = True
+    """Whether an untrusted run gets as far as the model."""
+
+
+def put(repo: Path, name: str, content: str | dict[str, Any], mode: int = 0o644) -> Path:
+    path = repo / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    path.chmod(mode)
+    return path
+
+
+def script(repo: Path, name: str, bait: Bait, then: str = "") -> Path:
+    return put(repo, name, f"#!/bin/sh\n{bait.command}\n{then}\n", 0o755)
+
+
+def git(repo: Path, *arguments: str, stdin: str = "") -> str:
+    """Git with a configuration of its own, so that nothing of the tester's matters."""
+    environment = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
+        "HOME": "/nonexistent",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@example.org",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@example.org",
+    }
+    done = subprocess.run(
+        ["git", *arguments], cwd=repo, env=environment, input=stdin, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def commit_all(repo: Path) -> None:
+    git(repo, "init", "-q", "-b", "main")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "first")

@@ -1,0 +1,122 @@
+"""Runs the real command in a hostile repository and collects what it left behind."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from tests.modelserver import Call, ModelServer, Say, Step
+from tests.security.repos import Bait, Evidence, Trap
+from tests.security.repos.bait import put, script
+from tests.wire.program import BOBSTAY, environment
+
+LOOKING_AROUND = (
+    Call("Read", {"file_path": "README.md"}, "read"),
+    Call("Grep", {"pattern": "hello"}, "grep"),
+    Call("Glob", {"pattern": "**/*.md"}, "glob"),
+    Call("Bash", {"command": "ls"}, "list"),
+    Call("Bash", {"command": "git status"}, "status"),
+    Call("Bash", {"command": "git diff"}, "diff"),
+    Call("Bash", {"command": "git log -n 3"}, "log"),
+    Call("Bash", {"command": "g'i't status"}, "quoted"),
+    Call("Bash", {"command": "yarn --version"}, "yarn"),
+)
+"""What a model does first in any repository."""
+NAMES = ("git", "ls", "cat", "bash", "sh", "rg", "node", "yarn", "npm", "direnv", "python", "python3")
+
+
+class Listener:
+    """Accepts and counts; says nothing."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.count = 0
+        self._last = False
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._last = True
+        socket.create_connection(("127.0.0.1", self.port)).close()  # wakes it up for the last time
+        self._thread.join(10)
+        self._socket.close()
+
+    def _listen(self) -> None:
+        while True:
+            connection, _ = self._socket.accept()
+            connection.close()
+            if self._last:
+                return
+            self.count += 1
+
+
+class Scene:
+    """One hostile repository, fresh, with a home that knows nothing of it."""
+
+    def __init__(self, trap: Trap, folder: Path, server: ModelServer, listener: Listener) -> None:
+        self.trap = trap
+        self.repo = folder / "repo"
+        self.home = folder / "home"
+        self.repo.mkdir()
+        (folder / "outside").mkdir()
+        put(self.repo, "README.md", "hello\n")
+        self.bait = Bait(folder / "marker", folder / "outside", listener.port)
+        self.shim_bait = Bait(folder / "marker-of-a-program", folder / "outside", listener.port)
+        self._server, self._listener = server, listener
+        trap.build(self.repo, self.bait)
+
+    def run(self, *arguments: str, shims: bool = False) -> Evidence:
+        """Let the scripted model look around in the repository."""
+        calls = [*LOOKING_AROUND, *self.trap.calls]
+        token = self._server.play("look", Step(blocks=list(calls)), Step(blocks=[Say("done")]))
+        given = environment(self._server, self.home) | {"ANTHROPIC_MODEL": "claude-sonnet-4-5"}
+        given |= self.trap.environment(self.repo, self.bait)
+        if shims:
+            given["PATH"] = f"{self._shims()}:.::{given['PATH']}"
+        command = [BOBSTAY, "-p", token, *self.trap.arguments, *arguments]
+        return self._evidence(command, given)
+
+    def by_hand(self) -> Evidence:
+        assert self.trap.by_hand is not None
+        given = environment(self._server, self.home)
+        given["PATH"] = f"{os.path.dirname(BOBSTAY)}:{given['PATH']}"
+        return self._evidence(self.trap.by_hand(self.repo, self.bait), given)
+
+    def trust(self, *words: str) -> subprocess.CompletedProcess[str]:
+        given = environment(self._server, self.home)
+        return subprocess.run(
+            [BOBSTAY, "trust", *words], cwd=self.repo, env=given, capture_output=True, text=True, check=False
+        )
+
+    def _shims(self) -> Path:
+        """Programs inside the repository, where no lookup may find them."""
+        folder = self.repo / "shims"
+        for name in NAMES:
+            script(folder, name, self.shim_bait)
+            if not (self.repo / name).exists():
+                shutil.copy(folder / name, self.repo / name)
+        return folder
+
+    def _evidence(self, command: list[str], given: dict[str, str]) -> Evidence:
+        heard, asked = self._listener.count, len(self._server.requests)
+        done = subprocess.run(
+            command, cwd=self.repo, env=given, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=50
+        )
+        bodies = [request.body for request in self._server.requests[asked:]]
+        return Evidence(
+            marked=self.bait.marker.exists() or self.shim_bait.marker.exists(),
+            files=frozenset(os.listdir(self.repo)),
+            connections=self._listener.count - heard,
+            requests="\n".join(msgspec.json.encode(body).decode() for body in bodies),
+            models=frozenset(str(body["model"]) for body in bodies),
+            errors=done.stderr.decode(errors="replace"),
+        )

@@ -1,0 +1,55 @@
+"""Before trust nothing of a hostile repository is executed, connected to or obeyed; each payload is alive (H4-3)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.modelserver import ModelServer
+from tests.security.repos import TRAPS, Trap
+from tests.security.running import Listener, Scene
+
+EVERY = pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Listener]:
+    with Listener() as running:
+        yield running
+
+
+def test_there_are_thirty_of_them_under_different_names() -> None:
+    assert len({trap.name for trap in TRAPS}) >= 30
+
+
+@EVERY
+def test_nothing_happens_before_trust(trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener) -> None:
+    scene = Scene(trap, tmp_path, server, listener)
+    evidence = scene.run(shims=True)
+    assert not trap.fired(evidence), evidence
+    assert not evidence.marked
+    assert evidence.connections == 0
+    assert bool(evidence.requests) is trap.starts, evidence.errors
+    if trap.starts:
+        assert "This folder is not trusted, and git runs programs" in evidence.requests
+
+
+@EVERY
+def test_the_payload_is_alive(trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener) -> None:
+    """The control: the same run in the same repository, trusted; or the program it lies in wait for, by hand."""
+    scene = Scene(trap, tmp_path, server, listener)
+    if trap.by_hand is not None:
+        trusted = scene.run("--trust")
+        assert not trap.fired(trusted), "the product runs this itself, so the control should be a trusted run"
+        evidence = scene.by_hand()
+    else:
+        if trap.revive is not None:
+            trap.revive(scene.repo, scene.bait)
+        evidence = scene.run("--trust")
+    assert trap.fired(evidence), evidence
