@@ -23,8 +23,13 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
     def may_fetch(url: str) -> Decision:
         return policy.judge("WebFetch", (Access("net", url),), {"url": url}, read_only=True)
 
+    shells = _shells(start)
+    if start.loaded.settings.sandbox.enabled:
+        from bobstay.assembly.sandbox import sandbox_for
+
+        shells.sandbox = sandbox_for(start, str(surroundings.spill))
     surroundings.parts.update(
-        shells=_shells(start),
+        shells=shells,
         instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,
         may_fetch=may_fetch,
         hides=lambda: policy.hides,

@@ -93,7 +93,8 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
     opened = conceal(opened, toolbox.mask)
     settlement.open_interaction = opened.id
     yield opened
-    answer = await _first_answer(settlement, opened)
+    leaves = any(access.kind == "outside" for access in accesses)
+    answer = await (toolbox.gate.ask(opened) if leaves else _first_answer(settlement, opened))
     settlement.open_interaction = ""
     yield InteractionClosed(opened.id, "allowed" if answer.allow else "denied", answer.message, answer.by)
     if not answer.allow:

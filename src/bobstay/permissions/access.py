@@ -18,11 +18,11 @@ class Access(Struct, frozen=True):
     """One thing a call would touch. A tool states it, the policy judges it.
 
     `target` is an absolute path for `read` and `write`, the command text for `exec`, the URL for `net`;
-    `person` means the call exists to be put before a person (a question, a plan); `none` touches nothing
-    outside the session.
+    `person` means the call exists to be put before a person (a question, a plan); `outside` that a command asks to
+    leave the sandbox; `none` touches nothing outside the session.
     """
 
-    kind: Literal["read", "write", "exec", "net", "person", "none"]
+    kind: Literal["read", "write", "exec", "net", "person", "outside", "none"]
     target: str = ""
 
 

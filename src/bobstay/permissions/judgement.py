@@ -51,6 +51,9 @@ class Judgement(Struct):
                 return self.of_command(access.target)
             case "net":
                 return self.of_url(access.target)
+            case "outside":
+                # The model asks for it by a field of its own: no rule, hook or judge may stand in for a person here.
+                return self._safety("The command asks to run outside the sandbox, where nothing holds it.")
         return self.of_unknown()  # type: ignore[unreachable]  # a plug-in may state a kind we do not know
 
     def of_unknown(self) -> Decision:

@@ -100,7 +100,7 @@ def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
             return [_rule(tool, f"domain:{found.host}")] if found.host else []
         case "net":
             return [_rule(tool)]
-        case "person" | "none":
+        case "person" | "outside" | "none":
             return []
 
 

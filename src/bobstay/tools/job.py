@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from bobstay.kit.proc import Child, watch_orphan
 from bobstay.kit.tail import Capture, Ends
 from bobstay.tools.base import ToolError
 from bobstay.tools.live import Live
 from bobstay.tools.shell_line import last_directory, out_of_the_way, shell_arguments
+
+if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.enter import Entering, Entry
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed", "timed_out"]
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -36,6 +39,8 @@ class Job:
         self.background = False
         self.left_behind = False
         """Its shell had ended in the foreground, and other processes of it went on."""
+        self.sandboxed = False
+        """It runs, or ran, in the sandbox."""
         self.read = 0
         """How many bytes of output were handed out already."""
         self.timeout: float | None = None
@@ -66,27 +71,47 @@ class Run:
         self._stopping: asyncio.Task[None] | None = None
         self._watched: set[int] = set()
         self._told = b""
+        self._entry: Entry | None = None
 
-    def start(self, cwd: Path, environment: dict[str, str], mark: str, timeout: float | None) -> None:
+    def start(
+        self,
+        cwd: Path,
+        environment: dict[str, str],
+        mark: str,
+        timeout: float | None,
+        entering: "Entering | None" = None,
+    ) -> None:
+        """Start the shell, wrapped by `entering` if it is to run in a sandbox."""
         try:
             self._reader, writer = os.pipe()
         except OSError as error:
             raise ToolError(f"The command could not be started: {error}") from None
         high = out_of_the_way(writer)
         try:
+            command = shell_arguments(
+                self._job.command,
+                environment.get("PATH", ""),
+                high,
+                self._job.output.path,
+                contained=entering is not None and entering.contained,
+            )
+            keep: tuple[int, ...] = (high,)
+            if entering is not None:
+                self._entry = entering.enter(command, str(cwd), environment)
+                self._job.sandboxed = True
+                command, environment = self._entry.command, self._entry.environment
+                keep = (high, *self._entry.keep)
             self.child = Child(
-                shell_arguments(self._job.command, environment.get("PATH", ""), high, self._job.output.path),
-                cwd=str(cwd),
-                environment=environment,
-                receive=self._receive,
-                mark=mark,
-                keep=(high,),
+                command, cwd=str(cwd), environment=environment, receive=self._receive, mark=mark, keep=keep
             )
         except (OSError, ValueError, ToolError) as error:
             os.close(self._reader)
+            self._leave()
             raise ToolError(f"The command could not be started: {error}") from None
         finally:
             os.close(high)
+            if self._entry is not None:
+                self._entry.started()
         os.set_blocking(self._reader, False)
         self._loop.add_reader(self._reader, self._listen)
         self.child.ended.add_done_callback(self._shell_ended)
@@ -145,7 +170,8 @@ class Run:
             return
         if not job.background and self._timer is not None:
             self._timer.cancel()
-        if self._check_orphans() and not job.background:
+        contained = self._entry is not None and self._entry.contained  # then what still lives is being killed
+        if self._check_orphans() and not job.background and not contained:
             self._loop.call_later(self._linger, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
 
     def _leave_behind(self) -> None:
@@ -186,7 +212,14 @@ class Run:
             job.output.close()
         if job.status == "running":
             job.status = "failed" if job.code else "completed"
+        self._leave()
         for future in (job.shell_ended, job.finished):
             if not future.done():
                 future.set_result(None)
         self._gone(job)
+
+    def _leave(self) -> None:
+        """Take back what the sandbox put on the disk."""
+        if self._entry is not None:
+            self._entry.ended()
+            self._entry = None

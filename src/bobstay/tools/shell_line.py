@@ -22,6 +22,11 @@ PREPARED = frozenset(("BASH_ENV", "ENV", "PROMPT_COMMAND"))
 _LONGEST_ARGUMENT = 100_000
 _HIGH = 200
 """Descriptors from here on are out of the way of those that scripts choose for themselves."""
+_LINGER = (
+    "; { set +f -- /proc/[0-9]*; for __ in 1 2 3 4 5 6 7 8; do [ $# -gt 2 ] || break; read -rt 0.02 <> <(:) || :; "
+    "set -- /proc/[0-9]*; done; } 2>/dev/null"
+)
+"""Waits up to 0.16 s while there are processes beside the shell and the first one of its process namespace."""
 _SETS_TRAP = re.compile(r"\btrap\b")
 
 
@@ -36,8 +41,10 @@ def exit_words(code: int) -> str:
     return f"Exit code {128 - code} (ended by {name})"
 
 
-def shell_arguments(command: str, path: str, descriptor: int, output: Path) -> list[str]:
+def shell_arguments(command: str, path: str, descriptor: int, output: Path, *, contained: bool = False) -> list[str]:
     """The shell and its arguments. When it ends it writes the directory it stands in to `descriptor`.
+
+    In a sandbox all else ends with the shell, so there it gives what is about to end a moment: `tee` behind `>( )`.
 
     The command itself is not altered, so its line numbers and messages stay true. One too long for an argument goes
     to a file beside `output`.
@@ -51,7 +58,9 @@ def shell_arguments(command: str, path: str, descriptor: int, output: Path) -> l
         if not os.access("/bin/sh", os.X_OK):
             raise ToolError("There is neither bash nor /bin/sh on this machine, so no command can be run.")
         tell = f"{{ pwd -P >/dev/fd/{descriptor}; }} 2>/dev/null"
-    before = f"trap '{tell}' EXIT"
+    before = f"trap '{tell}{_LINGER if contained and shell else ''}' EXIT"
+    if contained:
+        before = f"ulimit -c 0; {before}"
     if shell and _SETS_TRAP.search(command):  # it may replace ours, so each change of directory is told
         before += "".join(
             f'; {name}() {{ builtin {name} "$@" && {{ [ $BASH_SUBSHELL != 0 ] || {tell}; }}; }}'

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bobstay.kit.family import MARK, sweep
 from bobstay.kit.watchdog import guard, mark_of_this_process
@@ -11,6 +12,9 @@ from bobstay.tools.base import ToolError
 from bobstay.tools.job import Job, Run, Status
 from bobstay.tools.live import Live
 from bobstay.tools.shell_line import PREPARED, SETTINGS
+
+if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.enter import Sandbox
 
 
 class Shells:
@@ -32,6 +36,8 @@ class Shells:
         self.grace = 0.5
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
+        self.sandbox: Sandbox | None = None
+        """Where commands run, unless a person let one out; None if they run as they are."""
         self.on_finished: Callable[[Job], None] | None = None
         """Told of each background job that ends by itself or by its timeout.
 
@@ -40,7 +46,7 @@ class Shells:
         self._running: dict[Job, Run] = {}
         self._started = 0
 
-    def start(
+    def start(  # noqa: PLR0913 - all there is to say about a command, in one place
         self,
         command: str,
         *,
@@ -50,11 +56,13 @@ class Shells:
         timeout: float | None,
         description: str = "",
         report: Callable[[str], None] | None = None,
+        directories: tuple[Path, ...] = (),
+        outside: bool = False,
     ) -> Job:
-        """Start `command` in the foreground.
+        """Start `command` in the foreground, in the sandbox if there is one and it is not to run `outside`.
 
         Raises:
-            ToolError: there is no shell, or it does not start.
+            ToolError: there is no shell, or it does not start, or it would have to start without its sandbox.
         """
         job = Job(command, description, spill)
         self._started += 1
@@ -64,7 +72,8 @@ class Shells:
         settled[MARK] = f"{inherited}/{mark}" if inherited else mark
         run = Run(job, Live(report) if report else None, self.grace, self._forget, linger=self.linger)
         guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
-        run.start(cwd, settled, mark, timeout)
+        entering = None if outside or self.sandbox is None else self.sandbox.entering(tuple(map(str, directories)))
+        run.start(cwd, settled, mark, timeout, entering)
         self._running[job] = run
         return job
 
@@ -131,6 +140,8 @@ class Shells:
             if not sweep(f":{self.session_id}:"):
                 break
             await asyncio.sleep(0.02)
+        if self.sandbox is not None:
+            self.sandbox.close()
 
     def _forget(self, job: Job) -> None:
         self._running.pop(job, None)

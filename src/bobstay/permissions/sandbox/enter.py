@@ -9,18 +9,14 @@ from contextlib import suppress
 from functools import cache
 
 from bobstay.permissions.paths import within
-from bobstay.permissions.sandbox import bwrap, masks, seccomp
+from bobstay.permissions.sandbox import SandboxError, bwrap, masks, seccomp
 from bobstay.permissions.sandbox.plan import SCRATCH, Plan, Planner, Spec, empty_file
-from bobstay.permissions.sandbox.probe import Availability
+from bobstay.permissions.sandbox.probe import Availability, available
 from bobstay.permissions.sandbox.proxy import PORT, Proxy
 from bobstay.permissions.sandbox.variables import variables
 
 _HERE = os.path.dirname(__file__)
 _TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
-
-
-class SandboxError(Exception):
-    """A command could not be put into the sandbox, and so must not run. The text says why and what to do."""
 
 
 class Entry:
@@ -76,13 +72,27 @@ class Entry:
 class Sandbox:
     """The sandbox of a session. Its private folder for temporary files lives as long as the session."""
 
-    def __init__(self, spec: Spec, availability: Availability, *, python: str = "") -> None:
+    def __init__(
+        self, spec: Spec, availability: Availability | None = None, *, python: str = "", unverified: bool = False
+    ) -> None:
+        """`availability`: what to use; looked for when first needed if not given."""
         self.spec = spec
-        self.availability = availability
+        self._availability = availability
+        self._unverified = unverified
         self._planner = Planner(spec)
         self._python = python or os.path.realpath(sys.executable)
         self._temporary = ""
         self._lock = -1
+
+    @property
+    def availability(self) -> Availability:
+        if self._availability is None:
+            self._availability = available(workspace=self.spec.root, unverified=self._unverified)
+        return self._availability
+
+    def entering(self, directories: tuple[str, ...]) -> "Entering":
+        """The door for one command of a session that works in `directories`."""
+        return Entering(self, directories)
 
     def enter(
         self, command: Sequence[str], *, cwd: str, environment: dict[str, str], directories: tuple[str, ...] = ()
@@ -202,6 +212,23 @@ class Sandbox:
         if within(cwd, _TEMPORARY):
             return cwd if os.path.isdir(self._temporary + cwd[len(_TEMPORARY) :]) else _TEMPORARY
         return "/" if any(within(cwd, place) for place in SCRATCH) else cwd
+
+
+class Entering:
+    """The sandbox as a single command sees it."""
+
+    def __init__(self, sandbox: Sandbox, directories: tuple[str, ...]) -> None:
+        self._sandbox = sandbox
+        self._directories = directories
+
+    @property
+    def contained(self) -> bool:
+        """Whether all that a command leaves behind ends with it."""
+        return self._sandbox.availability.kind == "bwrap"
+
+    def enter(self, command: Sequence[str], cwd: str, environment: dict[str, str]) -> Entry:
+        """Raises `SandboxError`."""
+        return self._sandbox.enter(command, cwd=cwd, environment=environment, directories=self._directories)
 
 
 @cache

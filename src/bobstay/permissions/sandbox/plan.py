@@ -140,6 +140,7 @@ class _Drawing:
         self._found: dict[str, Mount] = {}
         self._hidden = secret_places(spec.home, os.getuid())
         self._hidden += [os.path.realpath(path) for path in spec.hidden if os.path.exists(path)]
+        self._known: dict[str, str] = {}
         self.pins: dict[str, str] = {}
 
     def surroundings(self) -> None:
@@ -197,7 +198,8 @@ class _Drawing:
         """Let nobody change, create, replace or move away what is, or would be, at `path`."""
         if not self._writable(path):
             return
-        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        folder, _, name = path.rpartition("/")
+        path = f"{self._real(folder)}/{name}"
         trail = trace(path, self._writable)
         if not trail.links:
             self._hold(path, kind if trail.missing else None, missing=trail.missing)
@@ -225,6 +227,11 @@ class _Drawing:
             return _written(self._spec.state, f"gitdir: {end}\n")
         seen = not any(within(end, hidden) for hidden in self._hidden)
         return end if end and seen and os.path.isfile(end) else empty_file(self._spec.state)
+
+    def _real(self, folder: str) -> str:
+        if folder not in self._known:
+            self._known[folder] = os.path.realpath(folder)
+        return self._known[folder]
 
     def _writable(self, path: str) -> bool:
         return any(within(path, root) for root in (*self._survey.roots, *self._survey.outside))

@@ -31,6 +31,13 @@ class BashArgs(Args, frozen=True):
     run_in_background: Annotated[
         bool, Meta(description="Return at once and let the command run on; look at its output with BashOutput")
     ] = False
+    outside_sandbox: Annotated[
+        bool,
+        Meta(
+            description="Where commands run in a sandbox and it refused this one: ask a person to run it outside. "
+            "Only for a command that cannot do without"
+        ),
+    ] = False
 
 
 class Bash(Tool[BashArgs]):
@@ -63,7 +70,11 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         return os.path.basename(first) in _DESTRUCTIVE
 
     def access(self, args: BashArgs, context: Context) -> tuple[Access, ...]:
-        return (Access("exec", args.command),)
+        stated = Access("exec", args.command)
+        shells = context.parts.get("shells")
+        if args.outside_sandbox and isinstance(shells, Shells) and shells.sandbox is not None:
+            return (stated, Access("outside", args.command))
+        return (stated,)
 
     def claims(self, args: BashArgs, context: Context) -> tuple[Claim, ...]:
         """Commands that only look run side by side, but not one that changes where the shell stands."""
@@ -98,6 +109,8 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
             timeout=_seconds(args, shells),
             description=args.description,
             report=None if args.run_in_background else context.report,
+            directories=context.directories,
+            outside=args.outside_sandbox,
         )
         if args.run_in_background:
             shells.to_background(job)
@@ -165,6 +178,10 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
     elif left:
         parts += [_left_behind(job)]
         job.read = job.output.total
+    elif job.sandboxed:
+        from bobstay.tools.sandboxed import sandbox_note
+
+        parts += [sandbox_note(job)]
     content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
     return Outcome(content, display=_display(job), is_error=error, cwd=cwd)
 
