@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup run test check bench schemas lock clean
+.PHONY: help setup run test check bench fault schemas lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -19,6 +19,9 @@ check: setup  ## static checks only
 
 bench: setup  ## the numbers of the README, beside the peers that are found
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+fault: setup  ## kill -9 at 200 points of a run, and other mishaps (BOBSTAY_FAULT_SEED repeats one)
+	@bash scripts/fault.sh
 
 schemas: setup  ## write the list of built-in tools again
 	@.venv/bin/python scripts/make_schemas.py

@@ -100,6 +100,7 @@ class Profile:
             self._ours.environment,
         )
         process = Process(slow, self._scratch, self._search, scenario, count)
+        process.start()
         process.wait()
         output = process.output()
         if process.code:

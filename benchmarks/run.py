@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from benchmarks import plain
-from benchmarks.contenders import Contender
+from benchmarks.contenders import OURS, Contender
 from benchmarks.machine import Memory, Others, end_leftovers
 from benchmarks.model.server import Line
 from benchmarks.scratch import NAMES, Scratch
@@ -42,20 +43,22 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Process:
-    """A started agent."""
+    """An agent in a fresh directory, ready to start."""
 
     def __init__(self, contender: Contender, scratch: Scratch, search: str, scenario: str, count: int) -> None:
         self.directory = scratch.copy()
         self.run = self.directory.name
         self.needed = 1 if scenario in ("hi", "stream") else count + 1
-        command = contender.command(f"BENCH:{self.run}:{scenario}:{count} go", scratch.base)
-        environment = contender.surroundings(scratch.home(contender), scratch.base, search)
+        self._command = contender.command(f"BENCH:{self.run}:{scenario}:{count} go", scratch.base)
+        self._environment = contender.surroundings(scratch.home(contender), scratch.base, search)
         self._output = Path(f"{self.directory}.out").open("w+b")  # noqa: SIM115 - it lives as long as the process
+
+    def start(self) -> None:
         self.began = time.monotonic_ns()
         self._process = subprocess.Popen(
-            command,
+            self._command,
             cwd=self.directory,
-            env=environment,
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -96,12 +99,12 @@ def measure_version(contender: Contender, scratch: Scratch, search: str) -> Meas
     return _command([contender.program, "--version"], contender, scratch, search)[0]
 
 
-def measure_plain(scratch: Scratch, search: str, scenario: str, count: int) -> Measured:
-    """The same big files as an agent's shell prints, read by the same Python with nothing around it."""
-    bare = Contender("plain", sys.executable, [])
-    files = [str(scratch.work / f"{scenario}_{number % NAMES}.txt") for number in range(count)]
-    measured, output = _command([bare.program, plain.__file__, *files], bare, scratch, search)
-    return msgspec.structs.replace(measured, scenario=scenario, gaps=[float(line) for line in output.split()])
+def measure_output(contender: Contender, scratch: Scratch, search: str, count: int) -> Iterator[Measured]:
+    """Big output; after ours each time plain reading: how fast a pipe is depends much on the moment's load."""
+    for scenario in ("nothing", "lines", "line"):
+        yield measure(contender, scratch, search, scenario, count)
+        if contender.name == OURS:
+            yield _plain(scratch, search, scenario, count)
 
 
 def measure_python(scratch: Scratch, search: str) -> Measured:
@@ -116,8 +119,10 @@ def measure_many(
     """So many processes at once, each with `count` steps."""
     _alone(contender, scratch, search, "hi", 1)
     memory = Memory({scratch.model}, every=0.1, proportional_every=0.4)
-    load, others = os.getloadavg()[0], Others(scratch.model)
     runs = [Process(contender, scratch, search, scenario, count) for _ in range(processes)]
+    load, others = os.getloadavg()[0], Others(scratch.model)
+    for run in runs:
+        run.start()
     memory.start()
     waits = [threading.Thread(target=run.wait) for run in runs]
     for thread in waits:
@@ -154,10 +159,19 @@ def measure_many(
     return measured
 
 
+def _plain(scratch: Scratch, search: str, scenario: str, count: int) -> Measured:
+    """The same big files as an agent's shell prints, read by the same Python with nothing around it."""
+    bare = Contender("plain", sys.executable, [])
+    files = [str(scratch.work / f"{scenario}_{number % NAMES}.txt") for number in range(count)]
+    measured, output = _command([bare.program, plain.__file__, *files], bare, scratch, search)
+    return msgspec.structs.replace(measured, scenario=scenario, gaps=[float(line) for line in output.split()])
+
+
 def _alone(contender: Contender, scratch: Scratch, search: str, scenario: str, count: int) -> Measured:
     memory = Memory({scratch.model}, every=0.015)
-    load, others = os.getloadavg()[0], Others(scratch.model)
     run = Process(contender, scratch, search, scenario, count)
+    load, others = os.getloadavg()[0], Others(scratch.model)
+    run.start()
     memory.start()
     run.wait()
     memory.stop()

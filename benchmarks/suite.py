@@ -1,7 +1,7 @@
 """What is measured, of whom, and in which order: shuffled in each round, so that no agent gets the quiet hour."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from benchmarks import run
@@ -14,24 +14,27 @@ DELTAS = 20_000
 PROCESSES = 8
 OUTPUTS = 10
 """Calls that print 10 MB in one run; one alone would drown in the noise of a start."""
-Job = Callable[[], Measured]
+Job = Callable[[], Iterable[Measured]]
 TOPICS = ("version", "start", "step", "stream", "output", "eight")
 
 
 def jobs(topic: str, contenders: list[Contender], scratch: Scratch, search: str) -> list[Job]:
-    """The runs of one round for a topic."""
-    found: list[Job] = []
-    if topic == "version":
-        found.append(partial(run.measure_python, scratch, search))
-        found += [partial(run.measure_version, contender, scratch, search) for contender in contenders]
-    if topic == "output":
-        found += [partial(run.measure_plain, scratch, search, name, OUTPUTS) for name in ("nothing", "lines", "line")]
-    if topic == "eight":
-        found += [partial(run.measure_many, one, scratch, search, "shell", STEPS, PROCESSES) for one in contenders]
-    for contender in contenders:
-        for scenario, count in _scenarios(topic, contender):
-            found.append(partial(run.measure, contender, scratch, search, scenario, count))
-    return found
+    """The runs of one round for a topic, each as something to call when its turn has come."""
+    places = (scratch, search)
+    match topic:
+        case "version":
+            alone = [partial(run.measure_version, contender, *places) for contender in contenders]
+            return [_one(partial(run.measure_python, *places)), *map(_one, alone)]
+        case "output":
+            return [partial(run.measure_output, contender, *places, OUTPUTS) for contender in contenders]
+        case "eight":
+            many = [
+                partial(run.measure_many, contender, *places, "shell", STEPS, PROCESSES) for contender in contenders
+            ]
+            return [_one(measure) for measure in many]
+        case _:
+            played = [(contender, *each) for contender in contenders for each in _scenarios(topic, contender)]
+            return [_one(partial(run.measure, one, *places, scenario, count)) for one, scenario, count in played]
 
 
 def rounds(
@@ -41,7 +44,11 @@ def rounds(
         round_ = [job for topic in topics for job in jobs(topic, contenders, scratch, search)]
         random.shuffle(round_)
         for job in round_:
-            yield job()
+            yield from job()
+
+
+def _one(measure: Callable[[], Measured]) -> Job:
+    return lambda: [measure()]
 
 
 def _scenarios(topic: str, contender: Contender) -> list[tuple[str, int]]:
@@ -52,7 +59,5 @@ def _scenarios(topic: str, contender: Contender) -> list[tuple[str, int]]:
             return [("shell", STEPS), *([("read", STEPS)] if contender.reads else [])]
         case "stream":
             return [("stream", DELTAS)]
-        case "output":
-            return [("nothing", OUTPUTS), ("lines", OUTPUTS), ("line", OUTPUTS)]
         case _:
             return []

@@ -41,7 +41,12 @@ rm -f "$venv.log"
 say "installing into $venv (first time: about a minute)"
 [ -x "$venv/bin/uv" ] || "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION"
 export VIRTUAL_ENV="$PWD/$venv"
-"$venv/bin/uv" pip install --quiet --require-hashes -r requirements.lock
-"$venv/bin/uv" pip install --quiet --no-deps --editable .
+# The certificates of this machine count, not a list of uv's own: packages may come through a proxy. Where uv cannot
+# get through all the same, pip, which is slower, may be set up for it.
+export UV_SYSTEM_CERTS=true
+"$venv/bin/uv" pip install --quiet --require-hashes -r requirements.lock ||
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+"$venv/bin/uv" pip install --quiet --no-deps --editable . ||
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 echo "$stamp" >"$ready"
 say "done: $venv/bin/bobstay $("$venv/bin/bobstay" --version)"

@@ -3,6 +3,7 @@
 To change the lists on purpose: BOBSTAY_WRITE_BUDGET=1 pytest tests/unit/test_import_budget.py, and read the diff.
 """
 
+import compileall
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import bobstay
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -55,6 +57,12 @@ code = run(arguments)
 sys.argv = ["", target]
 sys.exit(code)
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled() -> None:
+    """Compile first: reading a named character in the source loads a module that running it does not."""
+    compileall.compile_dir(os.path.dirname(bobstay.__file__), quiet=1)
 
 
 def imported(tmp_path: Path, *arguments: str, url: str = "") -> list[str]:

@@ -7,40 +7,33 @@ import msgspec
 
 from bobstay.model.message import Message
 
-BUDGET = 128 * 1024 * 1024
-"""Bytes of encoded messages kept; sub-agents share a provider, so more than one history may be in it."""
+KEPT = 32
+"""Requests after which what none of them held is forgotten; sub-agents share a provider and take turns at it."""
 
 
 class EncodedMessages:
     """Remembers the bytes of each message, by identity: messages are frozen, and a history keeps them."""
 
-    def __init__(self, encode: Callable[[Message], bytes], budget: int = BUDGET) -> None:
+    def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
-        self._budget = budget
-        self._size = 0
+        self._requests = 0
         # The message is held too: its id could otherwise come to mean another one.
-        self._known: dict[int, tuple[Message, bytes]] = {}
+        self._known: dict[int, list[Any]] = {}
+        """By identity of the message: itself, its bytes, and the last request that held it."""
 
     def all(self, messages: tuple[Message, ...]) -> list[bytes]:
-        known = self._known
+        self._requests += 1
+        known, now = self._known, self._requests
         encoded: list[bytes] = []
         for message in messages:
             entry = known.get(id(message))
-            encoded.append(entry[1] if entry is not None else self._add(message))
-        if self._size > self._budget:
-            self._forget_others(messages)
+            if entry is None:
+                entry = known[id(message)] = [message, self._encode(message), now]
+            entry[2] = now
+            encoded.append(entry[1])
+        if now % KEPT == 0:
+            self._known = {key: entry for key, entry in known.items() if entry[2] > now - KEPT}
         return encoded
-
-    def _add(self, message: Message) -> bytes:
-        data = self._encode(message)
-        self._known[id(message)] = (message, data)
-        self._size += len(data)
-        return data
-
-    def _forget_others(self, messages: tuple[Message, ...]) -> None:
-        wanted = {id(message) for message in messages}
-        self._known = {key: entry for key, entry in self._known.items() if key in wanted}
-        self._size = sum(len(data) for _, data in self._known.values())
 
 
 class EncodedOnce:

@@ -1,3 +1,5 @@
+"""Patterns of file paths match as gitignore does."""
+
 import time
 
 import pytest

@@ -14,7 +14,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.encoding import EncodedMessages
+from bobstay.providers.encoding import KEPT, EncodedMessages
 from bobstay.providers.http import HttpClient
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
@@ -241,14 +241,15 @@ def test_a_message_is_encoded_once() -> None:
         encoded.append(message.id)
         return message.id.encode()
 
-    cache = EncodedMessages(encode, budget=3)
+    cache = EncodedMessages(encode)
     one, two, three = (Message("user", (), id=name) for name in ("1", "2", "3"))
     assert cache.all((one,)) == [b"1"]
     assert cache.all((one, two)) == [b"1", b"2"]
     assert cache.all((three, two, one)) == [b"3", b"2", b"1"]
     assert encoded == ["1", "2", "3"]
     four = Message("user", (), id="4")
-    cache.all((four,))  # over the budget: only what this request needs is kept
+    for _ in range(2 * KEPT):  # what no request has held for long is forgotten
+        cache.all((four,))
     assert cache.all((four, one)) == [b"4", b"1"]
     assert encoded == ["1", "2", "3", "4", "1"]
 
