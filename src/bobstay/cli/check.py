@@ -60,10 +60,11 @@ def _answer(line: bytes) -> bytes:
     try:
         case = parse_line(line if len(line) <= LONGEST_LINE else TOO_LONG)
         identity = case.get("id")
+        case = msgspec.json.decode(line)  # to the letter: a command with half a character in it is not mended
         decision = judged(case)
         told = {"id": identity, "decision": ANSWERS[decision.verdict], "why": decision.why}
         return _encoded(told)
-    except (BadLineError, BadCase) as error:
+    except (BadLineError, BadCase, msgspec.DecodeError) as error:
         return _encoded({"id": identity, "decision": "deny", "why": f"Not judged: {error}", "error": True})
     except Exception as error:  # noqa: BLE001 - a boundary: a judge that breaks allows nothing, and the run goes on
         why = f"Not judged: {type(error).__name__}: {error}"

@@ -1,0 +1,165 @@
+"""`bobstay doctor`: what is in place, what is not, and what to do about it (H5-6, H5-8)."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.cli.doctor import examine, run
+from bobstay.config.environment import Environment
+
+KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class Place:
+    def __init__(self, folder: Path) -> None:
+        self.work, self.home = folder / "work", folder / "home"
+        self.work.mkdir()
+        self.home.mkdir()
+        self.variables = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+
+    def found(self) -> dict[str, list[Any]]:
+        grouped: dict[str, list[Any]] = {}
+        for finding in examine(str(self.work), Environment.read(self.variables)):
+            grouped.setdefault(finding.check, []).append(finding)
+        return grouped
+
+    def states(self, check: str) -> list[str]:
+        return [finding.state for finding in self.found()[check]]
+
+    def write(self, file: str, text: str) -> Path:
+        path = self.work / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_new_machine_has_nothing_that_fails(here: Place) -> None:
+    found = here.found()
+    assert not [finding for each in found.values() for finding in each if finding.state == "fail"]
+    assert {"python", "home", "sessions", "settings", "keys", "model", "shell", "ripgrep", "git", "sandbox"} < set(
+        found
+    )
+    assert {"trust", "rules", "output"} < set(found)
+    assert here.states("keys") == ["warn"]
+    assert all(
+        finding.fix
+        for each in found.values()
+        for finding in each
+        if finding.state == "warn" and finding.check != "trust"
+    )
+
+
+def test_keys_are_named_and_never_shown(
+    here: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(here.work)
+    monkeypatch.setenv("HOME", str(here.home))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    here.write(f"{KEY}/.keep", "")
+    monkeypatch.setenv("BOBSTAY_HOME", str(here.work / KEY))
+    for arguments in ([], ["--json"]):
+        assert run(arguments) == 0
+        out = capsys.readouterr().out
+        assert "ANTHROPIC_API_KEY" in out
+        assert KEY not in out
+    assert all(finding["state"] in ("ok", "warn") for finding in json.loads(out))
+
+
+def test_every_broken_file_is_named_with_line_and_column(here: Place) -> None:
+    first = here.write(".bobstay/settings.json", '{\n  "maxTurns": "many"\n}')
+    second = here.write(".claude/settings.local.json", '{"permissions": {\n"deny": ["Bash("]}}')
+    failing = [finding for finding in here.found()["settings"] if finding.state == "fail"]
+    assert len(failing) == 2
+    told = " ".join(finding.text for finding in failing)
+    assert f"{first}:2:15" in told
+    assert f"{second}:2:10" in told
+
+
+def test_a_failure_is_the_exit_code(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(here.work)
+    monkeypatch.setenv("HOME", str(here.home))
+    here.write(".bobstay/settings.json", "{")
+    assert run([]) == 1
+    assert run(["--nonsense"]) == 1
+    assert run(["--help"]) == 0
+
+
+def test_a_home_that_is_a_file_or_open_to_others_is_noticed(here: Place) -> None:
+    (here.home / ".bobstay").write_text("")
+    assert here.states("home") == ["fail"]
+    (here.home / ".bobstay").unlink()
+    (here.home / ".bobstay").mkdir()
+    assert here.states("home") == ["ok"]
+    (here.home / ".bobstay").chmod(0o777)
+    assert here.states("home") == ["ok", "warn"]
+
+
+def test_broad_rules_are_warned_about_with_their_place(here: Place) -> None:
+    here.variables["BOBSTAY_HOME"] = str(here.home / "own")
+    (here.home / "own").mkdir()
+    (here.home / "own/settings.json").write_text('{"permissions": {\n"allow": ["Bash(python:*)", "Bash(git log:*)"]}}')
+    (finding,) = here.found()["rules"]
+    assert finding.state == "warn"
+    assert "own/settings.json:2" in finding.text
+    assert "permissions remove 'Bash(python:*)'" in finding.fix
+
+
+def test_the_folders_trust_is_told(here: Place) -> None:
+    assert "not trusted" in here.found()["trust"][0].text
+    here.write(".bobstay/settings.json", '{"permissions": {"allow": ["Bash(make)"]}}')
+    assert here.states("trust") == ["warn"]
+
+
+def test_sessions_and_those_in_use_are_counted(here: Place) -> None:
+    folder = here.home / ".bobstay/sessions"
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / f"{name}.jsonl").write_text("")
+    assert "no session is open" in here.found()["locks"][0].text
+    with (folder / "a.jsonl").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "1 sessions are open" in here.found()["locks"][0].text
+    (folder / "b.lease").write_text("{}")
+    assert "without closing" in here.found()["locks"][0].text
+    assert "2 in" in here.found()["sessions"][0].text
+
+
+def test_kept_output_is_measured(here: Place) -> None:
+    folder = here.home / ".bobstay/output/session"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_bytes(b"x" * 2_000_000)
+    assert "1 files with 2.0 MB" in here.found()["output"][0].text
+    with (folder / "b.txt").open("wb") as file:
+        file.truncate(2 << 30)
+    assert here.states("output") == ["warn"]
+
+
+def test_a_missing_program_is_named(here: Place) -> None:
+    here.variables["PATH"] = str(here.work)
+    found = here.found()
+    assert found["shell"][0].state == "fail"
+    assert found["git"][0].state == "warn"
+    assert found["ripgrep"][0].state == "ok"
+
+
+def test_the_sandbox_that_works_or_the_package_to_install_is_named(here: Place) -> None:
+    (finding,) = here.found()["sandbox"]
+    assert finding.state == "ok" or "bubblewrap" in finding.fix
+
+
+def test_a_model_without_a_key_is_said_without_calling_anybody(here: Place) -> None:
+    here.variables["BOBSTAY_MODEL"] = "openai/gpt-5.5"
+    (finding,) = here.found()["model"]
+    assert finding.state == "warn"
+    assert "OPENAI_API_KEY" in finding.text
+    here.variables["OPENAI_API_KEY"] = "x"
+    assert "not contacted" in here.found()["model"][0].text

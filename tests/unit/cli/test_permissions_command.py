@@ -1,0 +1,362 @@
+"""`bobstay permissions`: decisions explained, rules listed, added and removed (H5-2, H5-6, H5-10)."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.cli.check import LONGEST_LINE, judge_lines
+from bobstay.cli.main import run as main
+from bobstay.cli.permissions import run
+
+LOCAL = ".bobstay/settings.local.json"
+
+
+class Place:
+    """A project, its user's home, and the command run there."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.work = folder / "work"
+        self.home = folder / "home"
+        self.work.mkdir()
+        self.home.mkdir()
+        self._capsys = capsys
+        self.errors = ""
+
+    def settings(self, text: str | dict[str, Any], file: str = LOCAL, *, user: bool = False) -> Path:
+        path = (self.home if user else self.work) / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2))
+        return path
+
+    def trust(self) -> None:
+        self.settings({"trustedFolders": [str(self.work)]}, ".bobstay/settings.json", user=True)
+
+    def __call__(self, *arguments: str) -> tuple[int, str]:
+        code = run(list(arguments))
+        captured = self._capsys.readouterr()
+        self.errors = captured.err
+        return code, captured.out
+
+    def json(self, *arguments: str) -> Any:
+        code, out = self(*arguments, "--json")
+        assert code in (0, 3, 4), self.errors
+        return json.loads(out)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
+    place = Place(tmp_path, capsys)
+    monkeypatch.chdir(place.work)
+    monkeypatch.setenv("HOME", str(place.home))
+    monkeypatch.delenv("BOBSTAY_HOME", raising=False)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return place
+
+
+# ---------------------------------------------------------------- check
+
+
+def test_the_exit_code_says_what_would_be_decided(here: Place) -> None:
+    here.trust()
+    here.settings({"permissions": {"deny": ["Bash(rm:*)"]}})
+    assert here("check", "ls")[0] == 0
+    assert here("check", "touch new")[0] == 3
+    assert here("check", "rm x")[0] == 4
+    assert main(["permissions", "check", "ls"]) == 0
+
+
+def test_a_decision_by_a_rule_names_the_rule_its_source_its_file_and_its_line(here: Place) -> None:
+    here.trust()
+    file = here.settings('{\n  "permissions": {\n    "deny": [\n      "Read(.env)",\n      "Bash(rm:*)"\n    ]\n  }\n}')
+    code, out = here("check", "rm -f x")
+    assert code == 4
+    assert "Bash(rm:*)" in out
+    assert f"{file}:5" in out
+    told = here.json("check", "rm -f x")
+    assert told["rule"] == {"text": "Bash(rm:*)", "list": "deny", "source": "local", "file": str(file), "line": 5}
+    assert told["source"] == "local"
+    assert "#" not in told["why"]
+
+
+def test_the_same_rule_in_two_files_is_found_in_the_stronger_one(here: Place) -> None:
+    here.trust()
+    weaker = here.settings({"permissions": {"ask": ["Bash(make:*)"]}}, ".bobstay/settings.json")
+    assert here.json("check", "make x")["rule"]["file"] == str(weaker)
+    stronger = here.settings({"permissions": {"ask": ["Bash(make:*)"]}})
+    assert here.json("check", "make x")["rule"]["file"] == str(stronger)
+
+
+def test_what_would_be_asked_comes_with_the_rule_that_would_allow_it(here: Place) -> None:
+    here.trust()
+    code, out = here("check", "npm run build --watch")
+    assert code == 3
+    assert "bobstay permissions add 'Bash(npm run build:*)'" in out
+    here("add", "Bash(npm run build:*)")
+    assert here("check", "npm run build --watch")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "decision"),
+    [
+        (("--tool", "Read", "src/a.py"), "allow"),
+        (("--tool", "Read", "/etc/shadow"), "ask"),
+        (("--tool", "Edit", "src/a.py"), "ask"),
+        (("--tool", "Write", "src/a.py", "--mode", "acceptEdits"), "allow"),
+        (("--tool", "Edit", ".git/config", "--mode", "acceptEdits"), "ask"),
+        (("--tool", "WebFetch", "https://example.org/x"), "ask"),
+        (("--tool", "WebFetch", "file:///etc/passwd"), "deny"),
+        (("--tool", "mcp__github__get_issue"), "ask"),
+        (("--tool", "mcp__github__get_issue", "--input", '{"number": 1}'), "ask"),
+        (("touch x", "--mode", "dontAsk"), "deny"),
+        (("touch x", "--mode", "bypassPermissions"), "allow"),
+        (("touch x", "--mode", "plan"), "ask"),
+        (("--tool", "Bash", "--input", '{"command": "ls"}'), "allow"),
+    ],
+)
+def test_any_tool_and_mode_can_be_asked_about(here: Place, arguments: tuple[str, ...], decision: str) -> None:
+    here.trust()
+    assert here.json("check", *arguments)["decision"] == decision
+
+
+def test_the_mode_of_the_settings_counts_if_none_is_named(here: Place) -> None:
+    here.trust()
+    here.settings({"permissions": {"defaultMode": "dontAsk"}})
+    told = here.json("check", "touch x")
+    assert (told["mode"], told["decision"]) == ("dontAsk", "deny")
+
+
+def test_what_an_untrusted_folder_allows_does_not_count_and_is_said(here: Place) -> None:
+    here.settings({"permissions": {"allow": ["Bash(make:*)"], "deny": ["Bash(rm:*)"]}})
+    told = here.json("check", "make x")
+    assert (told["decision"], told["trusted"]) == ("ask", False)
+    assert "not trusted" in told["notice"]
+    assert here.json("check", "rm x")["decision"] == "deny"
+    assert here.json("check", "make x", "--trust")["decision"] == "allow"
+
+
+def test_a_malformed_rule_names_its_place_and_what_was_expected_and_nothing_is_allowed(here: Place) -> None:
+    here.trust()
+    file = here.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(ls"\n    ]\n  }\n}')
+    for arguments in (("check", "ls"), ("check", "ls", "--json"), ("list",)):
+        code, out = here(*arguments)
+        assert (code, out) == (1, "")
+        assert f"{file}:4:" in here.errors
+        assert "expected Tool(pattern)" in here.errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("check",),
+        ("check", "ls", "more"),
+        ("check", "--mode", "yolo", "ls"),
+        ("check", "--input", "[1]"),
+        ("frobnicate",),
+        ("add",),
+        ("add", "--scope", "mars", "Read"),
+        ("add", "--allow", "--deny", "Read"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_explained(here: Place, arguments: tuple[str, ...]) -> None:
+    assert here(*arguments) == (1, "")
+    assert here.errors
+
+
+# ---------------------------------------------------------------- list, add, remove
+
+
+def test_rules_are_listed_in_the_order_they_are_looked_at_with_warnings(here: Place) -> None:
+    here.trust()
+    here.settings({"permissions": {"allow": ["Bash(python:*)", "Bash(ls -l)"], "deny": ["Read(.env)"]}})
+    here.settings({"permissions": {"deny": ["WebFetch"], "ask": ["Bash(git push:*)"]}}, ".claude/settings.json")
+    rows = here.json("list")
+    assert [(row["list"], row["rule"], row["source"]) for row in rows] == [
+        ("deny", "Read(.env)", "local"),
+        ("deny", "WebFetch", "project"),
+        ("ask", "Bash(git push:*)", "project"),
+        ("allow", "Bash(python:*)", "local"),
+        ("allow", "Bash(ls -l)", "local"),
+    ]
+    assert [row["order"] for row in rows] == [1, 2, 3, 4, 5]
+    assert [bool(row["warning"]) for row in rows] == [False, False, False, True, False]
+    assert all(row["line"] for row in rows)
+    code, out = here("list")
+    assert code == 0
+    assert "any program" in out
+
+
+@pytest.mark.parametrize(
+    ("scope", "file"),
+    [("user", ".bobstay/settings.json"), ("project", ".bobstay/settings.json"), ("local", LOCAL)],
+)
+def test_a_rule_is_added_where_it_was_wanted_and_removed_again(here: Place, scope: str, file: str) -> None:
+    path = (here.home if scope == "user" else here.work) / file
+    assert here("add", "--ask", "Bash(git push:*)", "--scope", scope)[0] == 0
+    assert json.loads(path.read_text())["permissions"] == {"ask": ["Bash(git push:*)"]}
+    assert here.json("check", "git push x")["decision"] == "ask"
+    assert here("add", "--ask", "Bash(git push:*)", "--scope", scope)[1].startswith("Already in")
+    assert here("remove", "Bash(git push:*)")[0] == 0
+    assert json.loads(path.read_text())["permissions"] == {"ask": []}
+    assert here("remove", "Bash(git push:*)")[0] == 1
+
+
+def test_a_rule_is_added_to_the_local_allow_list_if_nothing_else_is_said(here: Place) -> None:
+    assert here("add", "Bash(make test)", "Read(docs/**)")[0] == 0
+    stored = json.loads((here.work / LOCAL).read_text())
+    assert stored == {"permissions": {"allow": ["Bash(make test)", "Read(docs/**)"]}}
+    assert "not trusted" in here.errors
+
+
+def test_a_rule_that_lets_anything_run_is_added_with_a_warning(here: Place) -> None:
+    assert here("add", "Bash(node *)")[0] == 0
+    assert "any program" in here.errors
+
+
+@pytest.mark.parametrize("rule", ["Bash(", "", "Bash()", "x y(z)", "*", "Read(~nobody/x)"])
+def test_a_rule_that_means_nothing_is_not_added(here: Place, rule: str) -> None:
+    assert here("add", rule)[0] == 1
+    assert "expected" in here.errors or "must" in here.errors or "write" in here.errors or "may use" in here.errors
+    assert not (here.work / LOCAL).exists()
+
+
+def test_a_rule_is_removed_from_every_file_or_only_from_the_scope_named(here: Place) -> None:
+    files = [
+        here.settings({"permissions": {"allow": ["Bash(a)"], "deny": ["Bash(a)"]}, "model": "m"}),
+        here.settings({"permissions": {"allow": ["Bash(a)", "Bash(b)"]}}, ".claude/settings.local.json"),
+        here.settings({"permissions": {"allow": ["Bash(a)"]}}, ".claude/settings.json", user=True),
+    ]
+    assert here("remove", "Bash(a)", "--scope", "user")[0] == 0
+    assert [file.read_text().count("Bash(a)") for file in files] == [2, 1, 0]
+    assert here("remove", "Bash(a)")[0] == 0
+    assert [file.read_text().count("Bash(a)") for file in files] == [0, 0, 0]
+    assert json.loads(files[0].read_text())["model"] == "m"
+    assert "Bash(b)" in files[1].read_text()
+
+
+def test_one_rule_has_several_spellings(here: Place) -> None:
+    here.settings({"permissions": {"allow": ["Bash(*)", " Read "]}})
+    assert here("remove", "Bash", "Read")[0] == 0
+    assert json.loads((here.work / LOCAL).read_text())["permissions"]["allow"] == []
+
+
+def test_a_broken_file_is_left_alone(here: Place) -> None:
+    file = here.settings("{not json")
+    assert here("add", "Bash(x)")[0] == 1
+    assert file.read_text() == "{not json"
+    assert str(file) in here.errors
+
+
+# ---------------------------------------------------------------- cases
+
+
+def judged(*lines: bytes) -> list[dict[str, Any]]:
+    out = io.BytesIO()
+    assert judge_lines(io.BytesIO(b"".join(lines)), out) == 0
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def case(id_: Any, command: str, **rules: list[str]) -> bytes:
+    told = {"id": id_, "tool": "Bash", "command": command, "rules": rules, "cwd": "/srv/proj"}
+    return json.dumps(told).encode() + b"\n"
+
+
+def test_cases_are_answered_one_a_line_in_order_in_the_fixed_world(here: Place) -> None:
+    here.settings({"permissions": {"deny": ["Bash"]}})
+    found = judged(
+        case("a", "ls"),
+        case("b", "make x", allow=["Bash(make:*)"]),
+        case("c", "rm x", deny=["Bash(rm:*)"]),
+        case(4, "make x"),
+    )
+    assert [(each["id"], each["decision"]) for each in found] == [
+        ("a", "allow"),
+        ("b", "allow"),
+        ("c", "deny"),
+        (4, "ask"),
+    ]
+    assert all(each["why"] for each in found)
+
+
+def test_a_bad_line_is_denied_with_an_error_and_the_run_goes_on() -> None:
+    bad = [
+        b"{nonsense\n",
+        b"[1, 2]\n",
+        b'"text"\n',
+        b"\xff\xfe\n",
+        b'{"id": "x"}\n',
+        b'{"id": "x", "tool": "Bash"}\n',
+        b'{"id": "x", "tool": "Bash", "command": 5}\n',
+        b'{"id": "x", "tool": "Bash", "command": "ls", "rules": {"allow": ["Bash("]}}\n',
+        b'{"id": "x", "tool": "Bash", "command": "ls", "rules": 3}\n',
+        b'{"id": ' + b"[" * 5000 + b"\n",
+    ]
+    found = judged(*bad, b"\n", case("good", "ls"))
+    assert len(found) == len(bad) + 1
+    assert all(each["decision"] == "deny" and each["error"] and each["why"] for each in found[:-1])
+    assert found[-1]["decision"] == "allow"
+
+
+def test_hostile_cases_are_asked_or_denied_and_never_crash() -> None:
+    """1 MB commands, NUL bytes, half characters, 5,000 nested substitutions: bounded time, no crash."""
+    hostile = [
+        case("long", "echo " + "x" * 1_000_000, allow=["Bash"]),
+        case("nul", "ls\0rm", allow=["Bash"]),
+        b'{"id": "half", "tool": "Bash", "command": "ls \\ud800", "rules": {"allow": ["Bash"]}}\n',
+        case("deep", "$(" * 5000 + "ls" + ")" * 5000, allow=["Bash"]),
+        case("open", "$(" * 5000, allow=["Bash"]),
+        b'{"id": "\\ud800", "tool": "Bash", "command": "ls"}\n',
+    ]
+    began = time.monotonic()
+    found = judged(*hostile)
+    assert time.monotonic() - began < 5
+    assert len(found) == len(hostile)
+    assert [each["id"] for each in found[:5]] == ["long", "nul", "half", "deep", "open"]
+    assert found[2]["decision"] == found[5]["decision"] == "deny"
+
+
+def test_an_endless_line_is_refused_unread() -> None:
+    found = judged(b'{"id": "' + b"x" * (LONGEST_LINE + 10) + b'"}\n', case("next", "ls"))
+    assert [each["decision"] for each in found] == ["deny", "allow"]
+
+
+def test_each_answer_is_there_before_the_next_case_is_given(tmp_path: Path) -> None:
+    """Somebody who asks one at a time must not wait for a buffer to fill."""
+    program = subprocess.Popen(
+        [sys.executable, "-m", "bobstay", "permissions", "check", "--stdin"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    with program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        for number in range(3):
+            program.stdin.write(case(number, "ls"))
+            program.stdin.flush()
+            assert json.loads(program.stdout.readline())["id"] == number
+        program.stdin.close()
+        assert program.wait(20) == 0
+
+
+def test_five_hundred_cases_take_less_than_three_seconds(tmp_path: Path) -> None:
+    lines = b"".join(case(number, f"git log -n {number} | head", allow=["Bash(git log:*)"]) for number in range(524))
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "bobstay", "permissions", "check", "--stdin"],
+        input=lines,
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert time.monotonic() - began < 3 * 3  # the machine may be busy with other tests
+    assert len(done.stdout.splitlines()) == 524
