@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup run test check bench fault schemas lock clean
+.PHONY: help setup run test check bench fault fuzz schemas lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -22,6 +22,10 @@ bench: setup  ## the numbers of the README, beside the peers that are found
 
 fault: setup  ## kill -9 at 200 points of a run, and other mishaps (BOBSTAY_FAULT_SEED repeats one)
 	@bash scripts/fault.sh
+
+fuzz: setup  ## look for holes in the permission policy: 50,000 allowed commands run in a sandbox
+	@bash scripts/packages.sh
+	@bash scripts/fuzz.sh
 
 schemas: setup  ## write the list of built-in tools again
 	@.venv/bin/python scripts/make_schemas.py

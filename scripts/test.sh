@@ -17,10 +17,12 @@ suite() {
 
 run_pytest() { .venv/bin/python -m pytest -q -n "${JOBS:-2}" --dist loadfile "$@"; }
 
+bash scripts/packages.sh || exit 1
 suite checks bash scripts/check.sh
 suite unit run_pytest tests/unit
 suite flow run_pytest tests/flow tests/wire tests/contract
 suite sdk run_pytest tests/sdk
 suite fault run_pytest tests/fault
+suite security run_pytest tests/security
 printf '%s\n' "" "suites:" "${report[@]}"
 exit $status
