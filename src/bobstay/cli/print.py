@@ -33,8 +33,6 @@ def _run(options: Options, prompt: str) -> int:
 
     if options.debug is not None or options.debug_file:
         _log(options)
-    if options.debug is not None or options.debug_file:
-        _log_to(options.debug_file)
     if options.mcp_config:
         sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
     return asyncio.run(printed(options, prompt))
@@ -43,15 +41,20 @@ def _run(options: Options, prompt: str) -> int:
 def _log(options: Options) -> None:
     import logging
 
-    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(level=logging.DEBUG, format=form, filename=options.debug_file)
+    from bobstay.config.keys import secret_values
+    from bobstay.kit.secrets import Mask
+
+    mask = Mask(secret_values(os.environ))
+
+    class Masked(logging.Formatter):
+        """Records are read by others than those who may know the secrets."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            return mask.text(super().format(record))
+
+    handler = logging.FileHandler(options.debug_file) if options.debug_file else logging.StreamHandler()
+    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.DEBUG, handlers=[handler])
     for name in filter(None, (options.debug or "").split(",")):
         # "!part" keeps a part quiet; naming parts keeps all others quiet.
         logging.getLogger(f"bobstay.{name.lstrip('!')}").setLevel(logging.ERROR if name[0] == "!" else logging.DEBUG)
-
-
-def _log_to(file: str | None) -> None:
-    import logging
-
-    form = "%(asctime)s %(name)s %(levelname)s %(message)s"
-    logging.basicConfig(filename=file, level=logging.DEBUG, format=form)
