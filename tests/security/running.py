@@ -36,7 +36,7 @@ class Listener:
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
-        self.count = 0
+        self._accepted = self._own = 0
         self._last = False
         self._thread = threading.Thread(target=self._listen, daemon=True)
 
@@ -46,17 +46,22 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._last = True
-        socket.create_connection(("127.0.0.1", self.port)).close()  # wakes it up for the last time
+        self.heard()
         self._thread.join(10)
         self._socket.close()
 
+    def heard(self) -> int:
+        """How many came so far. They are taken in order: once a call of our own is over, all before it were seen."""
+        self._own += 1
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.recv(1)
+        return self._accepted - self._own
+
     def _listen(self) -> None:
-        while True:
+        while not self._last:
             connection, _ = self._socket.accept()
+            self._accepted += 1
             connection.close()
-            if self._last:
-                return
-            self.count += 1
 
 
 class Scene:
@@ -107,7 +112,7 @@ class Scene:
         return folder
 
     def _evidence(self, command: list[str], given: dict[str, str]) -> Evidence:
-        heard, asked = self._listener.count, len(self._server.requests)
+        heard, asked = self._listener.heard(), len(self._server.requests)
         done = subprocess.run(
             command, cwd=self.repo, env=given, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=50
         )
@@ -115,7 +120,7 @@ class Scene:
         return Evidence(
             marked=self.bait.marker.exists() or self.shim_bait.marker.exists(),
             files=frozenset(os.listdir(self.repo)),
-            connections=self._listener.count - heard,
+            connections=self._listener.heard() - heard,
             requests="\n".join(msgspec.json.encode(body).decode() for body in bodies),
             models=frozenset(str(body["model"]) for body in bodies),
             errors=done.stderr.decode(errors="replace"),

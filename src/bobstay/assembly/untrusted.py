@@ -11,12 +11,13 @@ from bobstay.assembly.start import Start
 from bobstay.config.paths import Paths
 from bobstay.context.git import guarded
 from bobstay.engine.driver import Follower
-from bobstay.engine.ports import Judge
 from bobstay.model.event import Event, PermissionsChanged
 from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.policy import Policy
 
 _QUOTING = re.compile(r"[\\'\"]|\$(?=['\"])")
 _GIT = re.compile(r"(?:^|[^\w.@-])git(?:$|[^\w.-])")
+_separate = re.compile(r"[;&|\n]+").split
 _SAID_SO = frozenset({"rule", "mode", "hook"})
 """Reasons behind which a person's own words stand: a rule, a mode they chose, a hook of theirs."""
 _WHY = (
@@ -29,7 +30,7 @@ _WHY_SANDBOX = "This folder is not trusted, so its programs are not run without 
 class UntrustedJudge:
     """Asks where the policy would let a command through by itself that executes what the folder says."""
 
-    def __init__(self, inner: Judge) -> None:
+    def __init__(self, inner: Policy) -> None:
         self._inner = inner
 
     @property
@@ -41,9 +42,11 @@ class UntrustedJudge:
         commands = [access.target for access in accesses if access.kind == "exec"]
         if decision.verdict is not Verdict.ALLOW or decision.reason_type in _SAID_SO or not commands:
             return decision
+        if self.mode == "bypassPermissions":
+            return decision
         if decision.reason_type not in ("default", ""):
             return self._asked(_WHY_SANDBOX)
-        if any(starts_git(command) for command in commands):
+        if any(starts_git(part) and not self._permits(tool, part) for each in commands for part in _separate(each)):
             return self._asked(_WHY)
         return decision
 
@@ -52,6 +55,11 @@ class UntrustedJudge:
 
     def apply(self, event: Event) -> None:
         self._inner.apply(event)
+
+    def _permits(self, tool: str, command: str) -> bool:
+        """Whether a rule would allow the command if it were not free anyway: then a person thought of it."""
+        allowing = (rule for rule in self._inner.rules if rule.verdict is Verdict.ALLOW and rule.names(tool))
+        return any(not rule.pattern or rule.covers_command(command.strip()) for rule in allowing)
 
     def _asked(self, why: str) -> Decision:
         verdict = Verdict.DENY if self.mode == "dontAsk" else Verdict.ASK

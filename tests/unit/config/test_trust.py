@@ -1,0 +1,332 @@
+"""Trust binds to a folder's real path and to the content of what is executable in it (H4-3)."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bobstay.config import digest
+from bobstay.config.git_parts import significant
+from bobstay.config.paths import Paths
+from bobstay.config.sources import load
+from bobstay.config.trust import Standing, own_change, path_outside, standing
+from bobstay.config.trust_parts import executable_parts, referenced
+from bobstay.config.trust_store import TrustStore, TrustUnusable
+from tests.security.repos.bait import commit_all, git, put
+
+HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh tools/check.sh"}]}]}}
+
+
+class Place:
+    def __init__(self, folder: Path) -> None:
+        self.repo = folder / "repo"
+        self.repo.mkdir()
+        home = folder / "home"
+        home.mkdir()
+        self.paths = Paths(str(home), str(home / ".bobstay"), str(home / ".claude"), str(folder / "managed.json"))
+        self.store = TrustStore(self.paths.bobstay)
+        put(self.repo, ".bobstay/settings.json", HOOK)
+        put(self.repo, "tools/check.sh", "exit 0\n")
+        put(self.repo, "README.md", "hello\n")
+        commit_all(self.repo)
+
+    def trust(self) -> None:
+        self.store.put(str(self.repo), executable_parts(str(self.repo)))
+
+    def standing(self) -> Standing:
+        return standing(str(self.repo), self.paths)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_folder_is_trusted_once_it_was_added_and_not_after_it_was_removed(place: Place) -> None:
+    assert not place.standing().trusted
+    place.trust()
+    assert place.standing() == Standing(True)
+    assert load(str(place.repo), place.paths).settings.hooks == HOOK["hooks"]
+    assert place.store.remove(str(place.repo))
+    assert not place.store.remove(str(place.repo))
+    assert not place.standing().trusted
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    ".bobstay/settings.json (changed)": lambda repo: put(repo, ".bobstay/settings.json", {"model": "x"}),
+    ".bobstay/settings.json (gone)": lambda repo: (repo / ".bobstay/settings.json").unlink(),
+    ".claude/settings.local.json (new)": lambda repo: put(repo, ".claude/settings.local.json", "{}"),
+    "tools/check.sh (changed)": lambda repo: put(repo, "tools/check.sh", "exit 1\n"),
+    "tools/check.sh (gone)": lambda repo: (repo / "tools/check.sh").unlink(),
+    ".mcp.json (new)": lambda repo: put(repo, ".mcp.json", "{}"),
+    ".env (new)": lambda repo: put(repo, ".env", "A=1"),
+    ".envrc (new)": lambda repo: put(repo, ".envrc", "x"),
+    ".yarnrc.yml (new)": lambda repo: put(repo, ".yarnrc.yml", "yarnPath: x"),
+    ".npmrc (new)": lambda repo: put(repo, ".npmrc", "x=y"),
+    ".pnp.cjs (new)": lambda repo: put(repo, ".pnp.cjs", "x"),
+    ".claude-plugin/plugin.json (new)": lambda repo: put(repo, ".claude-plugin/plugin.json", "{}"),
+    ".claude/skills/x/run.sh (new)": lambda repo: put(repo, ".claude/skills/x/run.sh", "x"),
+    ".git/config (changed)": lambda repo: git(repo, "config", "core.fsmonitor", "x"),
+    ".git/hooks/pre-commit (new)": lambda repo: put(repo, ".git/hooks/pre-commit", "x"),
+    ".git/commondir (new)": lambda repo: put(repo, ".git/commondir", "."),
+    ".git/info/attributes (new)": lambda repo: put(repo, ".git/info/attributes", "* filter=x"),
+    ".git/config.worktree (new)": lambda repo: put(repo, ".git/config.worktree", "[core]\n"),
+    ".gitattributes (new)": lambda repo: put(repo, ".gitattributes", "* diff=x"),
+}
+
+
+@pytest.mark.parametrize("told", CHANGES)
+def test_a_changed_executable_part_ends_trust_and_is_named(place: Place, told: str) -> None:
+    place.trust()
+    CHANGES[told](place.repo)
+    how = place.standing()
+    assert not how.trusted
+    assert told in how.changed
+    loaded = load(str(place.repo), place.paths)
+    assert not loaded.trusted
+    assert loaded.settings.hooks == {}
+    assert told in loaded.untrusted_notice
+    assert "bobstay trust add" in loaded.untrusted_notice
+    place.trust()
+    assert place.standing().trusted
+
+
+def test_everyday_work_does_not_end_trust(place: Place) -> None:
+    place.trust()
+    put(place.repo, "README.md", "changed\n")
+    put(place.repo, "AGENTS.md", "words\n")
+    put(place.repo, ".git/hooks/new.sample", "x")
+    git(place.repo, "commit", "-qam", "second")
+    git(place.repo, "checkout", "-qb", "topic")
+    git(place.repo, "config", "branch.topic.remote", "origin")
+    git(place.repo, "config", "branch.topic.merge", "refs/heads/topic")
+    assert place.standing() == Standing(True)
+
+
+def test_what_the_configuration_names_belongs_to_it(place: Place) -> None:
+    put(place.repo, ".husky/pre-commit", "one")
+    put(place.repo, "shared.cfg", "[core]\n\tpager = cat\n")
+    git(place.repo, "config", "core.hooksPath", ".husky")
+    git(place.repo, "config", "include.path", "../shared.cfg")
+    git(place.repo, "config", "filter.x.clean", "python3 tools/clean.py")
+    put(place.repo, "tools/clean.py", "one")
+    place.trust()
+    for name in (".husky/pre-commit", "shared.cfg", "tools/clean.py"):
+        before = (place.repo / name).read_text()
+        put(place.repo, name, "two")
+        assert f"{name} (changed)" in place.standing().changed
+        put(place.repo, name, before)
+    assert place.standing().trusted
+
+
+def test_neither_a_parent_nor_a_child_is_trusted_along(place: Place) -> None:
+    inner = place.repo / "inner"
+    inner.mkdir()
+    put(inner, ".bobstay/settings.json", HOOK)
+    place.trust()
+    assert not standing(str(inner), place.paths).trusted
+    assert not standing(str(place.repo.parent), place.paths).trusted
+
+
+def test_a_link_is_the_folder_it_leads_to_and_no_other(place: Place, tmp_path: Path) -> None:
+    place.trust()
+    link = tmp_path / "link"
+    link.symlink_to(place.repo)
+    assert load(str(link), place.paths).trusted
+    other = tmp_path / "other"
+    other.mkdir()
+    put(other, ".bobstay/settings.json", HOOK)
+    link.unlink()
+    link.symlink_to(other)
+    assert not load(str(link), place.paths).trusted
+
+
+def test_another_spelling_is_the_same_folder_only_where_the_file_system_says_so(place: Place, tmp_path: Path) -> None:
+    place.trust()
+    shouted = tmp_path / "REPO"
+    if shouted.exists():
+        assert standing(str(shouted), place.paths).trusted
+        return
+    shouted.mkdir()
+    assert place.store.get(str(shouted)) is None
+    shouted.rmdir()
+    # A folding file system is where both names lead to one folder: a link is such a place to all who ask.
+    shouted.symlink_to(place.repo)
+    assert place.store.get(str(shouted)) is not None
+
+
+def test_a_repository_cannot_borrow_trust_through_its_git_directory(place: Place, tmp_path: Path) -> None:
+    """CVE-2026-40068: whatever `.git` or `commondir` say, the folder's own path is what counts."""
+    place.trust()
+    for kind in ("file", "commondir", "link"):
+        thief = tmp_path / kind
+        thief.mkdir()
+        put(thief, ".bobstay/settings.json", HOOK)
+        put(thief, "tools/check.sh", "exit 0\n")
+        if kind == "file":
+            put(thief, ".git", f"gitdir: {place.repo}/.git\n")
+        elif kind == "link":
+            (thief / ".git").symlink_to(place.repo / ".git")
+        else:
+            commit_all(thief)
+            put(thief, ".git/commondir", f"{place.repo}/.git\n")
+        assert not load(str(thief), place.paths).trusted
+
+
+def test_a_list_inside_the_folder_does_not_count(place: Place) -> None:
+    """The user's list must be out of the folder's reach, unless the folder is the home directory."""
+    paths = Paths(place.paths.home, str(place.repo / "state"), place.paths.claude)
+    TrustStore(paths.bobstay).put(str(place.repo), executable_parts(str(place.repo)))
+    assert not standing(str(place.repo), paths).trusted
+    home = place.paths.home
+    place.store.put(home, executable_parts(home))
+    assert standing(home, place.paths).trusted
+
+
+def test_more_than_can_be_looked_at_is_not_trusted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.trust()
+    monkeypatch.setattr(digest, "MOST_FILES", 2)
+    how = place.standing()
+    assert not how.trusted
+    assert "cannot be checked" in how.problem
+
+
+def test_what_is_no_regular_file_is_noticed_and_does_not_hang(place: Place) -> None:
+    place.trust()
+    os.mkfifo(place.repo / ".envrc")
+    (place.repo / ".mcp.json").symlink_to("/dev/zero")
+    assert set(place.standing().changed) >= {".envrc (new)", ".mcp.json (new)"}
+
+
+def test_names_from_the_folder_do_not_steer_the_terminal(place: Place) -> None:
+    place.trust()
+    put(place.repo, ".claude/skills/\x1b[2Jx", "x")
+    notice = load(str(place.repo), place.paths).untrusted_notice
+    assert "?[2Jx (new)" in notice
+    assert "\x1b" not in notice
+
+
+def test_what_bobstay_writes_itself_does_not_end_trust(place: Place) -> None:
+    file = str(place.repo / ".bobstay/settings.local.json")
+    place.trust()
+    with own_change(str(place.repo), place.paths, (file,)):
+        put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash(ls)"]}})
+    assert place.standing().trusted
+    put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash"]}})
+    with own_change(str(place.repo), place.paths, (file,)):
+        put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash", "Edit"]}})
+    assert not place.standing().trusted, "a file that was already changed is not taken over"
+
+
+# ---------------------------------------------------------------- the list
+
+
+def test_the_list_is_the_users_alone(place: Place) -> None:
+    place.trust()
+    path = Path(place.store.path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o666)
+    how = place.standing()
+    assert not how.trusted
+    assert "somebody else" in how.problem
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"folders": 3}', '{"folders": {"/x": {"parts": 1}}}', "\xff"])
+def test_a_broken_list_trusts_nobody_and_is_left_alone(place: Place, content: str) -> None:
+    place.trust()
+    Path(place.store.path).write_bytes(content.encode("latin-1"))
+    how = place.standing()
+    assert not how.trusted
+    assert place.store.path in how.problem
+    with pytest.raises(TrustUnusable):
+        place.trust()
+    assert Path(place.store.path).read_bytes() == content.encode("latin-1")
+
+
+def test_programs_that_write_the_list_at_once_lose_nothing(place: Place) -> None:
+    """F26"""
+    program = (
+        "import sys; from bobstay.config.trust_store import TrustStore\n"
+        "for n in range(40): TrustStore(sys.argv[1]).put(f'/{sys.argv[2]}/{n}', {'a': str(n)})\n"
+    )
+    command = [sys.executable, "-c", program, place.paths.bobstay]
+    running = [subprocess.Popen([*command, str(number)]) for number in range(4)]
+    while any(process.poll() is None for process in running):
+        if os.path.exists(place.store.path):
+            json.loads(Path(place.store.path).read_bytes())
+    assert [process.returncode for process in running] == [0] * 4
+    assert place.store.read().folders.keys() == {f"/{one}/{n}" for one in range(4) for n in range(40)}
+    assert sorted(os.listdir(place.paths.bobstay)) == ["trust.json", "trust.json.lock"]
+
+
+# ---------------------------------------------------------------- what counts
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("./a.sh", {"a.sh"}),
+        ("bash 'with space/b.sh' --x", {"with space/b.sh"}),
+        ('"$CLAUDE_PROJECT_DIR"/a.sh', {"a.sh"}),
+        ("${BOBSTAY_PROJECT_DIR}/a.sh | tee", {"a.sh"}),
+        ("cd sub && ./c.py", {"sub/c.py"}),
+        ("$(git rev-parse --show-toplevel)/a.sh", {"a.sh"}),
+        ("python -m sub.c", {"sub/c.py"}),
+        ("FOO=./a.sh sh -c '. ./a.sh'", {"a.sh"}),
+        ("echo x >> log.txt; ls 2> log.txt", set()),
+        ("/bin/sh ../outside.sh /etc/passwd", set()),
+        ("broken ' quote ./a.sh", {"a.sh"}),
+    ],
+)
+def test_the_files_a_command_names_are_found(tmp_path: Path, command: str, names: set[str]) -> None:
+    folder = tmp_path / "folder"
+    for name in ("a.sh", "with space/b.sh", "sub/c.py", "log.txt", "../outside.sh"):
+        put(folder, name, "x")
+    assert {os.path.relpath(path, folder) for path in referenced(command, str(folder))} == names
+
+
+@given(st.text(max_size=80))
+def test_any_command_can_be_looked_at(text: str) -> None:
+    assert referenced(text, "/nonexistent") == []
+
+
+def test_only_lines_that_run_nothing_may_change_unseen() -> None:
+    harmless = b'[branch "a"]\n\tremote = origin\n\tmerge = refs/heads/a\n[remote "o"]\n\tfetch = +x:y\n'
+    assert significant(harmless) == []
+    for harmful in (
+        b'[branch "a"]\n\tremote = x\\\n\tevil = y\n',
+        b'[branch "a"] fsmonitor = x\n',
+        b'[remote "o"]\n\tuploadpack = evil\n',
+        b"[core]\n\tremote = x\n",
+        b'[pager]\n\tx = a\\\n[branch "y"]\n\tmerge = evil\n',
+        b'[remote "o"]\n\turl = ext::sh\n',
+    ):
+        assert b"\n".join(significant(harmful)).strip()
+    tricky = b'[pager]\n\tx = a\\\n[branch "y"]\n\tmerge = evil\n'
+    assert b"\tmerge = evil" in significant(tricky)
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/usr/bin:/bin", "/usr/bin:/bin"),
+        (".:/usr/bin::bin:./x", "/usr/bin"),
+        ("{folder}/bin:/usr/bin:{folder}", "/usr/bin"),
+        ("{link}:/usr/bin", "/usr/bin"),
+        ("{folder}-beside/bin:/usr/bin", "{folder}-beside/bin:/usr/bin"),
+    ],
+)
+def test_programs_are_not_looked_for_in_the_folder(tmp_path: Path, path: str, kept: str) -> None:
+    folder = tmp_path / "folder"
+    (folder / "bin").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(folder / "bin")
+    words = {"folder": str(folder), "link": str(link)}
+    assert path_outside(path.format(**words), str(folder)) == kept.format(**words)
