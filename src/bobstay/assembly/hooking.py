@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bobstay.assembly.start import Start
 from bobstay.config.sources import BrokenSettings, Layer
 from bobstay.engine.surroundings import Surroundings
-from bobstay.hooks.event import HookCall, HookReport, Hooks
+from bobstay.hooks.event import HookCall, HookReport, Hooks, Ran
 
 if TYPE_CHECKING:
     from bobstay.hooks.matcher import CommandHook
@@ -34,7 +34,7 @@ def session_hooks(
         cwd=start.cwd,
         environment=surroundings.environment,
         session_id=start.session_id,
-        report=(lambda report: watcher(start.session_id, report)) if watcher is not None else None,
+        report=_masked(start, watcher) if watcher is not None else None,
     )
     joined = JoinedHooks(commands, host)
     return joined, joined
@@ -53,6 +53,22 @@ async def session_began(hooks: "JoinedHooks", start: Start, facts: Callable[[], 
 async def session_ended(hooks: Hooks, facts: Callable[[], dict[str, Any]]) -> None:
     if hooks.wants("SessionEnd", "other"):
         await hooks.run(HookCall("SessionEnd", {**facts(), "reason": "other"}, "other"))
+
+
+def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
+    """What a hook wrote goes to a host: secrets it came upon do not."""
+    from bobstay.config.keys import secret_values
+    from bobstay.kit.secrets import Mask
+
+    mask = Mask({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
+
+    def tell(report: HookReport) -> None:
+        ran = report.ran
+        if ran is not None:
+            ran = Ran(ran.code, mask.text(ran.stdout), mask.text(ran.stderr))
+        watcher(start.session_id, HookReport(report.id, report.name, report.event, ran, report.outcome))
+
+    return tell
 
 
 def _read(layer: Layer, start: Start) -> "list[CommandHook]":
