@@ -1,0 +1,112 @@
+"""Generates shell commands: ordinary ones, attacks, and everything between the two."""
+
+import shlex
+from random import Random
+
+from tests.fuzz import arguments, benign, hostile, shapes
+from tests.fuzz.mutation import mutate
+from tests.fuzz.scene import Scene
+
+
+class Generator:
+    """Draws commands for one scene; the same dice give the same commands."""
+
+    def __init__(self, dice: Random, scene: Scene) -> None:
+        self.dice = dice
+        self.payloads = hostile.DENIED_PAYLOADS if scene.broad else hostile.PAYLOADS
+        self.shapes = shapes.PLAIN if scene.broad else shapes.SHAPES
+        self.tools = not scene.broad
+        ruled = [command for rule in scene.allow for command in benign.RULED.get(rule, ())]
+        self.pools = (benign.COMMANDS, tuple(ruled) or benign.COMMANDS)
+
+    def command(self) -> str:
+        found = self._command()
+        return mutate(self.dice, found, self.ordinary(0), self.word()) if self.dice.random() < 0.15 else found
+
+    def ordinary(self, depth: int) -> str:
+        """A command nobody minds, or several of them put together."""
+        if depth and self.dice.random() < 0.7:
+            frame = self.dice.choice(benign.FRAMES)
+            return frame.format(self.ordinary(depth - 1), self.ordinary(depth - 1))
+        found = self.dice.choice(self.pools[self.dice.random() < 0.25])
+        chance = self.dice.random()
+        if chance < 0.15:
+            found = self.dice.choice(benign.PREFIXES) + found
+        elif chance < 0.35:
+            found += f" | {self.dice.choice(benign.FILTERS)}"
+        elif chance < 0.45:
+            found += self.dice.choice(benign.SUFFIXES)
+        elif chance < 0.6:
+            found += f" {self.dice.choice(benign.WORDS + benign.FILES)}"
+        return found
+
+    def payload(self) -> str:
+        found = self.dice.choice(self.payloads)
+        return self._shaped(found) if self.dice.random() < 0.1 else found
+
+    def word(self) -> str:
+        """A word that runs something, or looks so."""
+        return self.dice.choice(hostile.WORDS).format(P=self.payload())
+
+    def tool(self) -> str:
+        """A program that only reads, with options and operands that may change that."""
+        if self.dice.random() < 0.3:
+            return self._git()
+        name = self.dice.choice(list(arguments.OPTIONS))
+        words = [name, *self._options(arguments.OPTIONS[name])]
+        scripts = {"sed": arguments.SED_SCRIPTS, "awk": arguments.AWK_SCRIPTS, "jq": arguments.JQ_SCRIPTS}.get(name)
+        if scripts is not None:
+            words.insert(self.dice.randint(1, len(words)), shlex.quote(self.dice.choice(scripts)))
+        elif name in ("grep", "rg") and self.dice.random() < 0.7:
+            words.append("foo")
+        words += [self.dice.choice(arguments.OPERANDS) for _ in range(self.dice.choice((0, 1, 1, 1, 2)))]
+        return " ".join(words)
+
+    def _command(self) -> str:
+        kind = self.dice.random()
+        if kind < 0.42:
+            return self.ordinary(self.dice.choice((0, 0, 1, 1, 2)))
+        if kind < 0.54:
+            return self._with_word(self.ordinary(0))
+        if kind < 0.80 and self.tools:
+            return self.tool() if self.dice.random() < 0.7 else self._framed(self.tool())
+        return self._shaped(self.payload())
+
+    def _shaped(self, payload: str) -> str:
+        return self.dice.choice(self.shapes).format(P=payload, B=self.ordinary(0))
+
+    def _framed(self, command: str) -> str:
+        return self.dice.choice(benign.FRAMES).format(command, self.ordinary(0))
+
+    def _with_word(self, command: str) -> str:
+        """Put a treacherous word in the place of some word, or between two."""
+        words = command.split(" ")
+        place = self.dice.randint(1, len(words))
+        words[place : place + self.dice.randint(0, 1)] = [self.word()]
+        return " ".join(words)
+
+    def _git(self) -> str:
+        name = self.dice.choice(list(arguments.GIT))
+        words = ["git", name, *self._options(arguments.GIT[name])]
+        if self.dice.random() < 0.15:
+            words.insert(1, self.dice.choice(arguments.GIT_GLOBAL))
+        if self.dice.random() < 0.2:
+            words.append(self.dice.choice(arguments.OPERANDS))
+        return " ".join(words)
+
+    def _options(self, table: str) -> list[str]:
+        """Runs of neighbours from the table, since an option and its value stand side by side there."""
+        known = table.split()
+        found: list[str] = []
+        for _ in range(self.dice.choice((0, 1, 1, 2))):
+            place = self.dice.randrange(len(known))
+            found += known[place : place + self.dice.choice((1, 1, 2, 3))]
+        value = self.dice.choice(arguments.VALUES)
+        return [shlex.quote(value if word == "F" else _filled(word, value)) for word in found]
+
+
+def _filled(option: str, value: str) -> str:
+    for ending in ("=F", "fF", "XF", "rF"):
+        if option.endswith(ending):
+            return option[:-1] + value
+    return option

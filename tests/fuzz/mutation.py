@@ -1,0 +1,110 @@
+"""Random damage to the text of a command, where readers of shell differ most."""
+
+from random import Random
+
+TOKENS = (
+    ";",
+    "&",
+    "|",
+    "&&",
+    "\n",
+    "\\",
+    "\\\n",
+    "\n\\",
+    "'",
+    '"',
+    "$",
+    "`",
+    "(",
+    ")",
+    "{",
+    "}",
+    "#",
+    " #",
+    "\r",
+    "\t",
+    "\u00a0",
+    "\u200b",
+    "\u2028",
+    "\x00",
+    "\x0b",
+    "!",
+    "*",
+    "~",
+    "=",
+    "[",
+    "]",
+    "<",
+    ">",
+    "<<E",
+    "<<<",
+    "$'",
+    '$"',
+    "$(",
+    "$((",
+    "${",
+    "<(",
+    ">pwned",
+    " > pwned",
+    ";marker",
+    "\nmarker",
+    "\nmarker\n",
+    "|marker",
+    "&marker",
+    "$(marker)",
+    "`marker`",
+    "${IFS}",
+    "é",
+    "\ud800",
+    " ",
+    "  ",
+    "%",
+    "^",
+    "-",
+    ",",
+    "&>",
+    ">&",
+    "2>",
+    "if ",
+    " then ",
+    " do ",
+    "esac",
+    "\\'",
+    '\\"',
+    "\\$",
+    "\\`",
+)
+QUOTES = ("'{}'", '"{}"', "$'{}'", '$"{}"', "\\{}", "`{}`", "$({})", "{{{},}}", "({})", "<({})", "${{{}}}", "#{}")
+
+
+def mutate(dice: Random, command: str, other: str, word: str) -> str:
+    """Damage `command` in one to three places; `other` is there to be mixed in, `word` to be put in."""
+    for _ in range(dice.choice((1, 1, 2, 3))):
+        command = _once(dice, command, other, word)
+    return command
+
+
+def _once(dice: Random, command: str, other: str, word: str) -> str:
+    place = dice.randint(0, len(command))
+    end = min(len(command), place + dice.choice((1, 1, 2, 5)))
+    words = command.split(" ")
+    chosen = dice.randrange(len(words))
+    match dice.randrange(10):
+        case 0 | 1 | 2:
+            return command[:place] + dice.choice(TOKENS) + command[place:]
+        case 3:
+            return command[:place] + command[end:]
+        case 4:
+            return command[:end] + command[place:]
+        case 5:
+            cut = dice.randint(0, len(other))
+            return command[:place] + other[cut:]
+        case 6:
+            words[chosen] = dice.choice(QUOTES).format(words[chosen])
+        case 7:
+            words[chosen] = word
+        case 8:
+            words.insert(chosen, words[dice.randrange(len(words))])
+        case _:
+            return command.replace(" ", dice.choice(("\t", "${IFS}", "\n", "\u00a0", "\\\n", " \\\n", "  ")), 1)
+    return " ".join(words)

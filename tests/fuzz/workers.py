@@ -1,0 +1,39 @@
+"""Several runs of the fuzzer side by side, one process each, and their common result."""
+
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.fuzz.campaign import Campaign, Hole, Tally
+from tests.fuzz.sandbox import Sandbox
+
+
+def run(seed: str, executed: int, seconds: float, workers: int) -> Tally:
+    """Share the work among processes; each draws from a seed of its own that follows from the common one."""
+    print(f"fuzz: seed {seed}, {executed} commands to be run by {workers} workers", flush=True)
+    shares = [executed // workers + (number < executed % workers) for number in range(workers)]
+    jobs = [(f"{seed}.{number}", share, seconds) for number, share in enumerate(shares)]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        tallies = list(pool.map(_work, *zip(*jobs, strict=True)))
+    found: dict[str, Hole] = {hole.command: hole for tally in tallies for hole in tally.holes}
+    return Tally(
+        seed,
+        generated=sum(tally.generated for tally in tallies),
+        allowed=sum(tally.allowed for tally in tallies),
+        executed=sum(tally.executed for tally in tallies),
+        late=sum(tally.late for tally in tallies),
+        holes=list(found.values()),
+    )
+
+
+def _work(seed: str, executed: int, seconds: float) -> Tally:
+    shown = 0
+
+    def progress(tally: Tally) -> None:
+        nonlocal shown
+        if tally.executed - shown >= 2_500:
+            shown = tally.executed
+            print(tally, file=sys.stderr, flush=True)
+
+    with Sandbox() as sandbox:
+        return Campaign(sandbox, seed).run(executed, seconds=seconds, progress=progress)
