@@ -33,5 +33,5 @@ class Decision(Struct, frozen=True):
     why: str = ""
     source: str = ""
     """Where the deciding rule stands: `user`, `project`, `local`, `managed`, `cli`, `session`, `default`."""
-    reason_type: Literal["rule", "mode", "hook", "safety", "default", "remembered", ""] = ""
+    reason_type: Literal["rule", "mode", "hook", "safety", "default", "remembered", "sandbox", "judge", ""] = ""
     blocked_path: str = ""

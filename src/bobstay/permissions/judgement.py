@@ -1,7 +1,7 @@
 """How one call is judged: each access by deny, ask and allow rules, then by mode, then by default."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -10,9 +10,13 @@ from bobstay.permissions.mode import Mode
 from bobstay.permissions.paths import Located, World, locate, protected
 from bobstay.permissions.rule import Rule
 from bobstay.permissions.rulebook import Rulebook
-from bobstay.permissions.shell import Reading, Simple, read
 from bobstay.permissions.web import Address, address
 
+if TYPE_CHECKING:
+    from bobstay.permissions.shell import Plain, Reading, Target
+
+WEIGHT = {"rule": 3, "safety": 2, "mode": 1}
+"""Which of two equal verdicts gives the reason people read."""
 ALLOWED = Decision(Verdict.ALLOW, "Nothing outside the session is touched.", "default", "default")
 
 
@@ -112,41 +116,54 @@ class Judgement(Struct):
         return self._default(f"No rule allows fetching from {found.host}{kind}.")
 
     def of_command(self, command: str) -> Decision:
+        from bobstay.permissions.shell import read  # only sessions that run commands pay for reading them
+
         reading = read(command, self.cwd, self.world)
+        redirected = [self._of_target(target) for target in reading.targets]
         for verdict in (Verdict.DENY, Verdict.ASK):
             if rule := self._restricting_command(verdict, reading):
                 return by_rule(rule)
-        redirected = [
-            *(self.of_read(self._from_shell(target)) for target in reading.redirected_reads),
-            *(self.of_write(self._from_shell(target)) for target in reading.redirected_writes),
-        ]
+            if found := next((one for one in redirected if one.verdict is Verdict.DENY), None):
+                return found
         if reading.critical:
             # No mode and no rule lifts this one either.
             return Decision(Verdict.ASK, f"A person must approve this: {reading.critical}.", "default", "safety")
-        return max((self._of_commands(command, reading), *redirected), key=lambda one: one.verdict)
+        return max((self._of_commands(command, reading), *redirected), key=strength)
 
-    def _of_commands(self, command: str, reading: Reading) -> Decision:
-        if not reading.commands:
+    def _of_target(self, target: "Target") -> Decision:
+        if not target.path:
+            return self._safety(f"It cannot be told which file the redirection to {_short(target.source)} opens.")
+        return self.of_read(target.path) if target.kind == "read" else self.of_write(target.path)
+
+    def _of_commands(self, command: str, reading: "Reading") -> Decision:
+        if reading.trouble:
             return self._not_understood(reading)
-        return max(
-            (self._of_simple(command, simple, reading) for simple in reading.commands), key=lambda one: one.verdict
-        )
+        if rule := self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and rule.is_exactly(reading.text)):
+            found = [self._of_simple(command, simple, reading, rule) for simple in reading.commands]
+        else:
+            found = [self._of_simple(command, simple, reading, None) for simple in reading.commands]
+        return max(found, key=strength, default=ALLOWED)
 
-    def _not_understood(self, reading: Reading) -> Decision:
-        why = "The command is more than one plain command, so no rule with a pattern can allow it."
+    def _not_understood(self, reading: "Reading") -> Decision:
+        why = f"The command cannot be analysed ({reading.trouble}), so no rule can allow it."
         if self.mode.looks_only:
             return self._by_mode(why)
-        rule = self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and not rule.pattern)
-        if rule is None:
-            return self._default(why)
-        if self._has_scoped_denies("Read", "Edit") or (not reading.certain and self._has_scoped_denies(self.tool)):
-            return self._safety("It cannot be told whether a deny rule applies to this command.")
-        return by_rule(rule)
+        if self._has_scoped(self.tool, "Read", "Edit"):
+            return self._safety(f"{why} It cannot be told whether a rule that restricts applies to it.")
+        return self._default(why)
 
-    def _has_scoped_denies(self, *tools: str) -> bool:
-        return any(rule.pattern and rule.tool in tools for rule in self.book.of(Verdict.DENY))
+    def _has_scoped(self, *tools: str) -> bool:
+        """Whether rules restrict some uses of these tools."""
+        return any(
+            rule.pattern and rule.tool in tools
+            for verdict in (Verdict.DENY, Verdict.ASK)
+            for rule in self.book.of(verdict)
+        )
 
-    def _of_simple(self, command: str, simple: Simple, reading: Reading) -> Decision:
+    def _of_simple(self, command: str, simple: "Plain", reading: "Reading", whole: Rule | None) -> Decision:
+        """One simple command; `whole` is a rule that names the text it stands in, word for word."""
+        if simple.unresolved and self._has_scoped("Read"):
+            return self._safety("It cannot be told whether a rule about reading applies to this command.")
         if simple.read_only:
             return Decision(
                 Verdict.ALLOW, "The command only reads, inside the working directories.", "default", "default"
@@ -159,24 +176,30 @@ class Judgement(Struct):
                 )
         if self.mode.looks_only:
             return self._by_mode(f"`{_short(command)}` may change something.")
-        if rule := self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple)):
-            uncertain = not reading.certain and self._has_scoped_denies(self.tool, "Read", "Edit")
-            if uncertain and not rule.exact:
-                return self._safety("It cannot be told whether a deny rule applies to this command.")
-            return by_rule(rule)
+        allowing = whole or self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple))
+        if allowing is not None:
+            if simple.refused and whole is None:
+                return self._safety(f"{simple.refused}.")
+            if not reading.certain and not allowing.exact and self._has_scoped(self.tool, "Read", "Edit"):
+                return self._safety("It cannot be told whether a rule that restricts applies to this command.")
+            return by_rule(allowing)
         inside = bool(written) and all(self.world.holds(located) for located in written)
         if simple.edits and inside and self.mode.edits:
             return Decision(
                 Verdict.ALLOW, f"{self.mode.name} mode lets simple file commands work here.", "default", "mode"
             )
+        if not reading.certain and self._has_scoped(self.tool, "Read", "Edit"):
+            return self._safety(f"No rule allows `{_short(command)}`, and one that restricts may apply to it.")
         path = next((one.path for one in written if not self.world.holds(one)), written[0].path if written else "")
         return self._default(f"No rule allows `{_short(command)}`.", path)
 
-    def _restricting_command(self, verdict: Verdict, reading: Reading) -> Rule | None:
+    def _restricting_command(self, verdict: Verdict, reading: "Reading") -> Rule | None:
         for rule in self.book.of(verdict):
-            if rule.names(self.tool) and any(map(rule.covers_command, reading.suspects)):
+            if rule.names(self.tool) and any(rule.covers_suspect(*suspect) for suspect in reading.suspects):
                 return rule
-        for simple in reading.commands:
+        if not any(rule.pattern and rule.tool in ("Read", "Edit") for rule in self.book.of(verdict)):
+            return None
+        for simple in (*reading.commands, *reading.hidden):
             for kind, targets in (("Read", (*simple.reads, *simple.writes)), ("Edit", simple.writes)):
                 for target in targets:
                     found = self._first_path(verdict, self._located(target), _scoped(kind))
@@ -214,9 +237,6 @@ class Judgement(Struct):
     def _located(self, target: str) -> Located:
         return locate(target, self.cwd, self.world)
 
-    def _from_shell(self, target: str) -> str:
-        return target if target.startswith(("/", "~")) else f"{self.cwd}/{target}"
-
     def _default(self, why: str, path: str = "") -> Decision:
         if self.mode.bypasses:
             return Decision(Verdict.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
@@ -231,6 +251,10 @@ class Judgement(Struct):
         if self.mode.bypasses:
             return Decision(Verdict.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
         return Decision(Verdict.ASK, why, "default", "safety", path)
+
+
+def strength(decision: Decision) -> tuple[int, int]:
+    return decision.verdict, WEIGHT.get(decision.reason_type, 0)
 
 
 def by_rule(rule: Rule, path: str = "") -> Decision:
@@ -251,7 +275,7 @@ def _scoped(family: str) -> Callable[[Rule], bool]:
     return lambda rule: rule.tool == family and bool(rule.pattern)
 
 
-def _allows(rule: Rule, simple: Simple) -> bool:
+def _allows(rule: Rule, simple: "Plain") -> bool:
     if simple.exact_only and rule.pattern and not rule.exact:
         return False
     return any(map(rule.covers_command, simple.texts))

@@ -12,6 +12,8 @@ class Mode(Struct, frozen=True):
     """What is not read-only is asked about, whatever the allow rules say."""
     asks: bool = True
     """False: what would be asked is refused."""
+    boxes: bool = False
+    """What would run in the sandbox needs no question, if that is switched on."""
     bypasses: bool = False
     """What would be asked for want of a rule is let through."""
 
@@ -19,8 +21,8 @@ class Mode(Struct, frozen=True):
 MODES: dict[str, Mode] = {
     mode.name: mode
     for mode in (
-        Mode("default", "asks before anything that changes something"),
-        Mode("acceptEdits", "edits files in the working directories without asking", edits=True),
+        Mode("default", "asks before anything that changes something", boxes=True),
+        Mode("acceptEdits", "edits files in the working directories without asking", edits=True, boxes=True),
         Mode("plan", "reads and plans; asks before anything else", looks_only=True),
         # Until a judge of its own decides for it, auto asks like default: never laxer than it can answer for.
         Mode("auto", "asks before anything that changes something"),

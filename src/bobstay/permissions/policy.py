@@ -8,7 +8,7 @@ import msgspec
 from bobstay.model.event import Event, InteractionClosed, InteractionOpened, ModeChanged, PermissionsChanged, ToolDone
 from bobstay.permissions import suggest as suggestions
 from bobstay.permissions.access import Access, Decision, Verdict
-from bobstay.permissions.judgement import Judgement
+from bobstay.permissions.judgement import Judgement, strength
 from bobstay.permissions.mode import Mode, mode_named, problem
 from bobstay.permissions.paths import World, locate, normalise, read_link
 from bobstay.permissions.rule import FAMILIES, Rule
@@ -18,8 +18,6 @@ Input: TypeAlias = dict[str, Any]
 
 PEOPLE = frozenset({"", "person", "host"})
 """Whose refusals are remembered. A refusal because nobody could be asked is not one of them."""
-WEIGHT = {"rule": 3, "safety": 2, "mode": 1}
-"""Which of two equal verdicts gives the reason people read."""
 
 
 class Policy:
@@ -53,6 +51,8 @@ class Policy:
         self._cwd = self._root
         self._asked: dict[str, tuple[str, bytes]] = {}
         self._refused: dict[tuple[str, bytes], str] = {}
+        self.sandboxed: Callable[[str], bool] | None = None
+        """Whether a command would run in a sandbox, and need not be asked about for want of a rule."""
         self.directories: tuple[str, ...] = ()
         """Working directories beside the root, absolute."""
         self._set_directories(directories)
@@ -73,13 +73,24 @@ class Policy:
 
     def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> Decision:
         """Decide a call: deny over ask over allow, whatever the source; then the mode; then the default."""
-        decision = self._judge(self._mode, tool, accesses, input, read_only)
+        decision = self._boxed(self._judge(self._mode, tool, accesses, input, read_only), accesses)
         if decision.verdict is not Verdict.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
             return Decision(Verdict.DENY, why, "session", "remembered")
         if decision.verdict is Verdict.ASK and not self._mode.asks:
             why = f"{decision.why} In dontAsk mode nobody is asked, so this is refused."
             return Decision(Verdict.DENY, why, decision.source, "mode", decision.blocked_path)
         return decision
+
+    def _boxed(self, decision: Decision, accesses: tuple[Access, ...]) -> Decision:
+        """Let a command run in the sandbox that would be asked about only because no rule speaks of it."""
+        if decision.verdict is not Verdict.ASK or decision.reason_type != "default" or not self._mode.boxes:
+            return decision
+        commands = [access.target for access in accesses if access.kind == "exec"]
+        if self.sandboxed is None or not commands or len(commands) != len(accesses):
+            return decision
+        if not all(map(self.sandboxed, commands)):
+            return decision
+        return Decision(Verdict.ALLOW, "The command runs in the sandbox.", "default", "sandbox")
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
@@ -139,7 +150,7 @@ class Policy:
         judgement.readable = self._readable_world
         judgement.read_only = read_only
         found = [judgement.of(access) for access in accesses] or [judgement.of_unknown()]
-        return max((judgement.of_call(), *found), key=lambda one: (one.verdict, WEIGHT.get(one.reason_type, 0)))
+        return max((judgement.of_call(), *found), key=strength)
 
     def _update(self, update: dict[str, Any]) -> None:
         kind = update.get("type")
@@ -167,4 +178,7 @@ class Policy:
 
 def _key(given: Input) -> bytes:
     """One spelling for equal inputs."""
-    return msgspec.json.encode(given, order="sorted")
+    try:
+        return msgspec.json.encode(given, order="sorted")
+    except UnicodeEncodeError:  # half a character, which JSON cannot hold
+        return repr(sorted(given.items(), key=lambda pair: pair[0])).encode("utf-8", "backslashreplace")

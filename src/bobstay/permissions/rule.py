@@ -115,10 +115,24 @@ class Rule(Struct, frozen=True):
             return False
         return not self.pattern or any(command_matches(form, text) for form in _command_forms(self.pattern))
 
+    def covers_suspect(self, text: str, starts: tuple[int, ...]) -> bool:
+        """Whether the rule is about a command that begins at one of these characters of the text."""
+        if self.pattern.startswith("command:"):
+            return False
+        if not self.pattern:
+            return True
+        if len(starts) == 1 and starts[0] == 0:
+            return self.covers_command(text)
+        return any(_begins(form, text, starts) for form in _command_forms(self.pattern))
+
     @property
     def exact(self) -> bool:
         """Whether it stands for one command text and no other."""
         return bool(self.pattern) and "*" not in self.pattern
+
+    def is_exactly(self, text: str) -> bool:
+        """Whether it stands for this text, be it one command or many."""
+        return self.exact and text in _command_forms(self.pattern)
 
     def _names_mcp(self, tool: str) -> bool:
         server, _, name = tool.removeprefix("mcp__").partition("__")
@@ -143,6 +157,28 @@ def command_matches(pattern: str, text: str) -> bool:
             prefix = pattern.removesuffix(ending)
             return wildcard(prefix, text) or wildcard(prefix + " *", text)
     return wildcard(pattern, text)
+
+
+def _begins(pattern: str, text: str, starts: tuple[int, ...]) -> bool:
+    """Match the rest of the text from any of these characters on, without going through it for each."""
+    for ending in (":*", " *"):
+        if pattern.endswith(ending):
+            prefix = pattern.removesuffix(ending)
+            return _begins_with(prefix, text, starts) or _begins_with(prefix + " *", text, starts)
+    return _begins_with(pattern, text, starts)
+
+
+def _begins_with(pattern: str, text: str, starts: tuple[int, ...]) -> bool:
+    head, star, _ = pattern.partition("*")
+    for start in sorted(starts):
+        if text.startswith(head, start):
+            if not star:
+                if len(text) - start == len(pattern):
+                    return True
+                continue
+            # What follows the first `*` may stand anywhere behind, so if this start will not do, no later one will.
+            return wildcard(pattern, text[start:])
+    return False
 
 
 def is_plain_name(text: str) -> bool:

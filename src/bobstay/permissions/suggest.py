@@ -1,16 +1,14 @@
 """What "always allow" should mean for a call: the narrowest rule that is still useful."""
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.permissions.access import Access, Verdict
 from bobstay.permissions.paths import Located, World, locate
 from bobstay.permissions.rule import FAMILIES, Rule
-from bobstay.permissions.shell.hazards import is_hazardous
-from bobstay.permissions.shell.lexer import Word, segments
-from bobstay.permissions.shell.prefixes import SHELLS, harmless
-from bobstay.permissions.shell.simple import EDITING
-from bobstay.permissions.shell.tables import names
 from bobstay.permissions.web import address
+
+if TYPE_CHECKING:
+    from bobstay.permissions.shell.expand import Seen
 
 Update: TypeAlias = dict[str, Any]
 
@@ -61,9 +59,46 @@ ARITY: dict[str, int] = {
     "yarn run": 3,
 }
 """How many leading words say what a command does; what is not listed is suggested word for word."""
-INTERPRETERS = SHELLS | names(
-    "awk bun bunx deno docker env eval exec fish find lua make node nodejs npx osascript perl php podman "
-    "powershell pwsh python python2 python3 ruby ssh sudo doas tclsh uvx xargs"
+INTERPRETERS = frozenset(
+    [
+        "ash",
+        "bash",
+        "dash",
+        "ksh",
+        "sh",
+        "zsh",
+        "awk",
+        "bun",
+        "bunx",
+        "deno",
+        "docker",
+        "env",
+        "eval",
+        "exec",
+        "fish",
+        "find",
+        "lua",
+        "make",
+        "node",
+        "nodejs",
+        "npx",
+        "osascript",
+        "perl",
+        "php",
+        "podman",
+        "powershell",
+        "pwsh",
+        "python",
+        "python2",
+        "python3",
+        "ruby",
+        "ssh",
+        "sudo",
+        "doas",
+        "tclsh",
+        "uvx",
+        "xargs",
+    ]
 )
 """A rule that leaves their arguments open leaves everything open."""
 
@@ -105,12 +140,20 @@ def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
 
 
 def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update]:
-    text = command.strip(" \t\n")
-    plain = segments(text)
+    from bobstay.permissions.shell import read
+    from bobstay.permissions.shell.operands import EDITING
+    from bobstay.permissions.shell.simple import words
+
+    reading = read(command, cwd, world)
+    if reading.trouble:
+        return []  # no rule could allow it
+    text = reading.text
+    plain = words(text)
     found: list[Update] = [_rule(tool, _content(text, plain))] if "*" not in text else []
-    if plain is None or len(plain) != 1:
-        return found
-    values = [word.value for word in plain[0]]
+    if plain is None:
+        inside = [target for target in reading.targets if target.kind == "write" and target.path]
+        return [*found, _accept_edits()] if inside else found
+    values = [word.value for word in plain]
     if values[0] in EDITING:
         targets = [locate(value, cwd, world) for value in values[1:] if not value.startswith("-")]
         for located in targets:
@@ -119,14 +162,17 @@ def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update
     return found
 
 
-def _content(text: str, plain: list[list[Word]] | None) -> str:
+def _content(text: str, plain: "list[Seen] | None") -> str:
     """A prefix by the command's arity; the exact text for what is compound, hazardous or unknown."""
-    if plain is None or len(plain) != 1:
+    from bobstay.permissions.shell.hazards import is_hazardous
+    from bobstay.permissions.shell.prefixes import harmless
+
+    if plain is None:
         return text
-    *_, words = harmless(plain[0])
+    *_, words = harmless(plain)
     values = [word.value for word in words]
     count = _arity(values)
-    if count == 0 or count > len(values) or is_hazardous(values):
+    if count == 0 or count > len(values) or is_hazardous(words):
         return text
     head = words[:count]
     if any(word.value.startswith("-") for word in head if word.value != "-m"):

@@ -272,5 +272,6 @@ def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None
     assert verdict("Bash", "make && make install", **rules) is ALLOW
     assert verdict("Bash", "X=rm; $X -rf src", **rules) is ASK
     assert verdict("Bash", "make; rm -rf src", **rules) is DENY
-    assert verdict("Bash", "X=rm; $X -rf src", allow=("Bash",)) is ALLOW
-    assert verdict("Bash", "make && cat a", allow=("Bash",), deny=("Read(a)",)) is ASK
+    assert verdict("Bash", "X=rm; $X -rf src", allow=("Bash",)) is ASK
+    assert verdict("Bash", "make && cat a", allow=("Bash",), deny=("Read(a)",)) is DENY
+    assert verdict("Bash", "make && cat $a", allow=("Bash",), deny=("Read(a)",)) is ASK

@@ -40,7 +40,6 @@ def rule(tool: str, content: str = "", to: str = "localSettings") -> dict[str, A
         ("git -C x push", "git -C x push"),
         ("git --no-pager push", "git --no-pager push"),
         ("git commit -m x && git push", "git commit -m x && git push"),
-        ("make > log", "make > log"),
         ("find . -exec sh x", "find . -exec sh x"),
         ("FOO=1 npm test", "FOO=1 npm test"),
     ],

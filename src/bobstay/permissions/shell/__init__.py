@@ -1,6 +1,6 @@
 """What a shell command would do, as far as it can be told without running it."""
 
-from bobstay.permissions.shell.reading import Reading, Simple
-from bobstay.permissions.shell.simple import read
+from bobstay.permissions.shell.reader import read
+from bobstay.permissions.shell.reading import Plain, Reading, Target
 
-__all__ = ["Reading", "Simple", "read"]
+__all__ = ["Plain", "Reading", "Target", "read"]

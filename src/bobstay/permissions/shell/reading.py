@@ -1,9 +1,13 @@
 """The answer of whoever reads a shell command: the policy judges this, never the text."""
 
+from typing import Literal
+
 from msgspec import Struct
 
+from bobstay.permissions.shell.suspects import Suspect
 
-class Simple(Struct, frozen=True):
+
+class Plain(Struct, frozen=True):
     """One simple command, understood word by word."""
 
     texts: tuple[str, ...]
@@ -15,18 +19,42 @@ class Simple(Struct, frozen=True):
     edits: bool = False
     """Only makes, moves or removes the files in `writes`."""
     reads: tuple[str, ...] = ()
-    """Operands that may be files it reads, as spelled."""
+    """Absolute paths its words may name."""
     writes: tuple[str, ...] = ()
+    unresolved: bool = False
+    """Some of its words may name files that cannot be told."""
+    refused: str = ""
+    """Why no rule may approve it where it stands."""
+    nameless: bool = False
+    """Which program it runs cannot be told."""
 
 
-class Reading(Struct, frozen=True):
-    commands: tuple[Simple, ...] = ()
-    """All that would run, each to be allowed on its own; empty if the text was not understood."""
-    suspects: tuple[str, ...] = ()
+class Target(Struct, frozen=True):
+    """Where a redirection leads."""
+
+    kind: Literal["read", "write"]
+    path: str = ""
+    """Absolute; empty if it cannot be told."""
+    source: str = ""
+
+
+class Reading(Struct):
+    text: str
+    commands: tuple[Plain, ...] = ()
+    """All that would run, each to be allowed on its own."""
+    hidden: tuple[Plain, ...] = ()
+    """What scripts inside arguments would run: for rules that restrict."""
+    suspects: tuple[Suspect, ...] = ()
     """Every text that might be a command in there; deny and ask rules are matched with these."""
+    trouble: str = ""
+    """Why it cannot be analysed, so that nothing may allow it; empty if it was understood whole."""
     certain: bool = False
     """`suspects` is complete: a deny rule that matches none of them does not apply."""
     critical: str = ""
     """Why it could remove a system, a home or the work itself; empty if it could not."""
-    redirected_reads: tuple[str, ...] = ()
-    redirected_writes: tuple[str, ...] = ()
+    targets: tuple[Target, ...] = ()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it provably only looks. Its targets are the policy's business."""
+        return not self.trouble and all(command.read_only for command in self.commands)

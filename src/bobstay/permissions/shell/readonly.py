@@ -1,186 +1,304 @@
-"""Commands that only look: a table, and the checks that keep each of them honest."""
+"""Commands that only look, and only inside the working directories: a table, and checks of their own for a few."""
 
 from collections.abc import Callable
 
 from bobstay.permissions.paths import World, locate
-from bobstay.permissions.shell.hazards import is_hazardous, is_tame_sed
+from bobstay.permissions.shell import git
+from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
+from bobstay.permissions.shell.scripts import is_tame_awk, is_tame_jq, is_tame_sed
 from bobstay.permissions.shell.tables import names
 
-WORDS_ONLY = names("basename dirname echo false id nproc printf pwd seq tr true type uname which whoami :")
-"""Their operands are not files."""
-ANY_OPTION = names(
-    "base64 cat cmp column comm cut df du file fold head hexdump join ls md5sum nl od paste readlink "
-    "realpath rev rg sha1sum sha256sum sort stat strings tac tail tree wc"
+TALKERS = names("echo printf true false :")
+"""They name no file and start nothing, whatever their arguments turn out to be."""
+GLOBLESS = WRITERS | {"find", "sed", "awk", "git", "date", "printf", "test", "["}
+TESTS_OF_FILES = names("-b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S")
+TESTS_OF_TEXT = names("-n -z -t")
+COMPARISONS = names("= == != -eq -ne -lt -le -gt -ge")
+FILE_COMPARISONS = names("-nt -ot -ef")
+FIND_FLAGS = names(
+    "( ) ! , -a -and -daystart -depth -d -empty -executable -false -ls -mount -noleaf -nogroup -not -nouser -o -or "
+    "-print -print0 -prune -quit -readable -true -writable -xdev -ignore_readdir_race -P"
 )
-"""Any option but the hazardous ones; every operand must lie in a working directory."""
-SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
-"""Their first operand is a pattern, unless an option brings one."""
-FORBIDDEN: dict[str, tuple[str, ...]] = {
-    "grep": ("-R", "--dereference-recursive"),
-    "egrep": ("-R", "--dereference-recursive"),
-    "fgrep": ("-R", "--dereference-recursive"),
-    "rg": ("-L", "--follow"),
-    "wc": ("--files0-from",),
-    "du": ("--files0-from",),
-    "printf": ("-v",),
-    "test": ("-v", "-R"),
-    "[": ("-v", "-R"),
-    "diff": ("-l", "--paginate"),
-}
-DATE_OPTIONS = frozenset({"-u", "--utc", "-R", "--rfc-email", "-I", "--iso-8601"})
-FIND_WORDS = names(
-    "-a -amin -and -atime -cmin -ctime -daystart -depth -empty -false -group -iname -ipath -iregex "
-    "-iwholename -ls -maxdepth -mindepth -mmin -mount -mtime -name -newer -not -o -or -path -perm -print "
-    "-print0 -printf -prune -quit -readable -regex -size -true -type -user -wholename -writable -xdev"
+FIND_VALUES = names(
+    "-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname "
+    "-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used "
+    "-user -wholename -xtype"
 )
-GIT_LOOKS = names(
-    "blame cat-file check-ignore describe diff diff-tree for-each-ref grep log ls-files ls-tree "
-    "merge-base name-rev rev-list rev-parse shortlog show status"
+FIND_FILES = names("-newer -anewer -cnewer -samefile")
+SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
+JQ_FLAGS = names(
+    "args ascii-output color-output compact-output exit-status join-output jsonargs monochrome-output null-input "
+    "raw-input raw-output raw-output0 slurp sort-keys stream tab unbuffered"
 )
-GIT_LISTS: dict[str, frozenset[str]] = {
-    "branch": frozenset({"-a", "-r", "-v", "-vv", "--all", "--remotes", "--list", "--show-current", "-av", "-vva"}),
-    "tag": frozenset({"-l", "--list", "-n"}),
-    "remote": frozenset({"-v", "--verbose"}),
-    "stash": frozenset({"list", "show", "-p", "--stat"}),
-    "reflog": frozenset({"show", "-n", "--oneline"}),
-}
+JQ_LETTERS = frozenset("aCceijMnRrsSu")
+DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
 
 
-def is_tame(values: list[str], start: str, world: World) -> bool:
+def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     """Whether a simple command, run in `start`, provably only looks, and only inside the working directories."""
-    name, arguments = values[0], values[1:]
-    if is_hazardous(values) or _is_forbidden(name, arguments):
+    name, arguments = words[0].value, words[1:]
+    if name in TALKERS:
+        return name != "printf" or _is_tame_printf(arguments)
+    if start is None or (any(one.glob for one in arguments) and name in GLOBLESS):
         return False
-    if name in WORDS_ONLY:
-        return True
-    if not _holds(".", start, world):
-        return False  # without operands most commands look at where they stand
-    if name in ANY_OPTION or name in SEARCHES:
-        return _operands_inside(name, arguments, start, world)
+    if name in ("test", "["):
+        return _is_tame_test(name, arguments, start, world)
+    if any(one.dynamic and not one.pipe for one in arguments):
+        return False
+    if SPECS.get(name) is not None and name in READ_ONLY:
+        return _by_table(name, arguments, start, world)
     check = CHECKS.get(name)
     return check is not None and check(arguments, start, world)
 
 
-def operands(arguments: list[str]) -> list[str]:
-    """All arguments that are not options."""
-    if "--" in arguments:
-        end = arguments.index("--")
-        return operands(arguments[:end]) + arguments[end + 1 :]
-    return [argument for argument in arguments if argument == "-" or not argument.startswith("-")]
-
-
-def files(name: str, arguments: list[str]) -> list[str]:
-    """Arguments that may name files, `--option=file` included, but not the pattern of a search."""
-    found = operands(arguments)
-    if name in SEARCHES and not _brings_pattern(arguments):
-        found = found[1:]
-    for argument in arguments:
-        _, equals, value = argument.partition("=")
-        if equals and value and argument.startswith("-"):
-            found.append(value)
-        elif argument.startswith("@"):
-            found.append(argument[1:])
-    return [file for file in found if file not in ("-", "")]
-
-
-def _brings_pattern(arguments: list[str]) -> bool:
-    for argument in arguments:
-        if argument.startswith("--"):
-            if argument.startswith(("--re", "--f", "--t")) or argument == "--":
-                return True
-        elif argument.startswith("-") and not {"e", "f"}.isdisjoint(argument):
-            return True
-    return False
-
-
-def _operands_inside(name: str, arguments: list[str], start: str, world: World) -> bool:
-    if any(option.startswith("-") and not option.startswith("--") and "/" in option for option in arguments):
-        return False
-    return all(_holds(file, start, world) for file in files(name, arguments))
-
-
-def _inside(arguments: list[str], start: str, world: World) -> bool:
-    return _operands_inside("", arguments, start, world)
-
-
-def _holds(file: str, start: str, world: World) -> bool:
-    return world.holds(locate(file, start, world))
-
-
-def _is_forbidden(name: str, arguments: list[str]) -> bool:
-    forbidden = FORBIDDEN.get(name, ())
-    for argument in arguments:
-        for option in forbidden:
-            if argument.startswith("--"):
-                if option.startswith(argument.partition("=")[0]) and argument != "--":
-                    return True
-            elif argument.startswith("-") and not option.startswith("--") and option[1] in argument:
-                return True
-    return False
-
-
-def _date(arguments: list[str], _start: str, _world: World) -> bool:
-    return all(argument in DATE_OPTIONS or argument.startswith("+") for argument in arguments)
-
-
-def _uniq(arguments: list[str], start: str, world: World) -> bool:
-    """A second operand is where uniq writes."""
-    return len(operands(arguments)) <= 1 and _inside(arguments, start, world)
-
-
-def _find(arguments: list[str], start: str, world: World) -> bool:
-    known = all(word in FIND_WORDS or word[1:2].isdigit() for word in arguments if word.startswith("-"))
-    return known and _inside(arguments, start, world)
-
-
-def _cd(arguments: list[str], start: str, world: World) -> bool:
-    return len(arguments) == 1 and not arguments[0].startswith("-") and _inside(arguments, start, world)
-
-
-def _command(arguments: list[str], _start: str, _world: World) -> bool:
-    return len(arguments) > 1 and arguments[0] in ("-v", "-V")
-
-
-def _git(arguments: list[str], start: str, world: World) -> bool:
-    """Git obeys the configuration of the repository it stands in: only the working directories themselves are known."""
-    if start not in world.roots and start not in world.added:
-        return False
-    while arguments and arguments[0] == "--no-pager":
-        arguments = arguments[1:]
-    if not arguments:
-        return False
-    name, rest = arguments[0], arguments[1:]
-    if name in GIT_LOOKS:
-        return _inside(rest, start, world)
-    if name == "tag" and rest and rest[0] in ("-l", "--list"):
-        return not any(argument.startswith("-") for argument in rest[1:]) and _inside(rest, start, world)
-    if name == "tag" and not rest:
+def holds(file: Seen | str, start: str, world: World) -> bool:
+    """Whether a file, or all that a glob may find, lies in a working directory."""
+    if isinstance(file, str):
+        return file in ("", "-") or world.holds(locate(file, start, world))
+    if file.pipe:
         return True
-    if name == "remote" and rest[:1] == ["get-url"]:
-        return len(rest) == 2 and not rest[1].startswith("-")
-    if name == "stash" and rest[:1] not in (["list"], ["show"]):
+    return _glob_holds(file.value, start, world) if file.glob else holds(file.value, start, world)
+
+
+def _glob_holds(pattern: str, start: str, world: World) -> bool:
+    parts = pattern.split("/")
+    first = next(number for number, part in enumerate(parts) if any(sign in part for sign in "*?["))
+    for part in parts[first:]:
+        if part == ".." or (part.startswith(".") and part[1:2] and part[1] in ".*?["):
+            return False  # it may lead to the parent directory
+    base = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
+    return holds(base, start, world)
+
+
+def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> bool:
+    spec = SPECS[name]
+    taken = sort_arguments(spec, arguments)
+    if taken.refused or taken.leaves or len(taken.operands) > spec.most:
         return False
-    return name in GIT_LISTS and all(argument in GIT_LISTS[name] for argument in rest)
+    if spec.operands == "data":
+        return True
+    files = taken.operands
+    if spec.operands == "pattern" and not taken.patterned:
+        files = files[1:]
+    if not holds(".", start, world):
+        return False  # without operands most commands look at where they stand
+    return all(holds(file, start, world) for file in files) and all(holds(file, start, world) for file in taken.files)
 
 
-def _sed(arguments: list[str], start: str, world: World) -> bool:
-    options = [argument for argument in arguments if argument.startswith("-")]
-    rest = operands(arguments)
-    if not rest or any(option not in ("-n", "-E", "-r", "-s", "--quiet") for option in options):
+def _is_tame_printf(arguments: list[Seen]) -> bool:
+    """An option would name a variable, whose subscript would be evaluated."""
+    return bool(arguments) and not arguments[0].dynamic and not arguments[0].value.startswith("-")
+
+
+def _is_tame_test(name: str, arguments: list[Seen], start: str, world: World) -> bool:
+    if name == "[":
+        if not arguments or arguments[-1].value != "]":
+            return False
+        arguments = arguments[:-1]
+    if arguments and arguments[0].value in ("-a", "-o"):
         return False
-    return is_tame_sed(rest[0]) and _inside(rest[1:], start, world)
+    group: list[Seen] = []
+    for argument in [*arguments, Seen("-a", "-a")]:
+        if argument.value in ("-a", "-o") and not argument.dynamic:
+            if group and not _is_tame_comparison(group, start, world):
+                return False
+            group = []
+        elif argument.value in ("(", ")"):
+            return False
+        else:
+            group.append(argument)
+    dynamic = any(argument.dynamic for argument in arguments)
+    return not dynamic or len(arguments) <= 3
 
 
-CHECKS: dict[str, Callable[[list[str], str, World], bool]] = {
-    "[": _inside,
+def _is_tame_comparison(group: list[Seen], start: str, world: World) -> bool:
+    """One test. A word that is not literal must be quoted and stand where it cannot become an operator."""
+    if group[0].value == "!" and not group[0].dynamic and len(group) > 1:
+        group = group[1:]
+    if any(word.splits for word in group):
+        return False
+    if len(group) == 1:
+        return not group[0].value.startswith("-") or group[0].dynamic
+    if len(group) == 2 and not group[0].dynamic:
+        if group[0].value in TESTS_OF_TEXT:
+            return True
+        return group[0].value in TESTS_OF_FILES and not group[1].dynamic and holds(group[1], start, world)
+    if len(group) == 3 and not group[1].dynamic:
+        if group[1].value in COMPARISONS:
+            return True
+        files = (group[0], group[2])
+        if group[1].value in FILE_COMPARISONS:
+            return all(not file.dynamic and holds(file, start, world) for file in files)
+    return False
+
+
+def is_tame_double_test(words: list[Seen], start: str | None, world: World) -> bool:
+    """`[[ ... ]]`: as `[ ]`, but numbers are evaluated there, so they must be numbers."""
+    group: list[Seen] = []
+    for word in [*words, Seen("&&", "&&")]:
+        if word.source not in ("&&", "||", "!"):
+            group.append(word)
+            continue
+        if word.source != "!" and (start is None or not _is_tame_double(group, start, world)):
+            return False
+        if word.source != "!":
+            group = []
+    return True
+
+
+def _is_tame_double(group: list[Seen], start: str, world: World) -> bool:
+    quoted = [Seen(one.value, one.source, dynamic=one.dynamic) for one in group]  # nothing is split or globbed in there
+    if len(quoted) == 3 and quoted[1].value.startswith("-") and quoted[1].value in COMPARISONS:
+        return all(number.value.lstrip("-").isdigit() and not number.dynamic for number in (quoted[0], quoted[2]))
+    if len(quoted) == 3 and quoted[1].source in ("<", ">", "=~"):
+        return True
+    return bool(quoted) and _is_tame_comparison(quoted, start, world)
+
+
+def _date(arguments: list[Seen], start: str, world: World) -> bool:
+    rest = iter(arguments)
+    for argument in rest:
+        value = argument.value
+        if value in ("-d", "--date"):
+            next(rest, None)
+        elif value in ("-r", "--reference"):
+            following = next(rest, None)
+            if following is None or not holds(following, start, world):
+                return False
+        elif not (value in DATE_FLAGS or value.startswith(("+", "--date=", "--iso-8601", "--rfc-3339=", "-I"))):
+            return False
+    return True
+
+
+def _find(arguments: list[Seen], start: str, world: World) -> bool:
+    values = [argument.value for argument in arguments]
+    paths: list[str] = []
+    position = 0
+    while (
+        position < len(values) and not values[position].startswith("-") and values[position] not in ("(", "!", ")", ",")
+    ):
+        paths.append(values[position])
+        position += 1
+    while position < len(values):
+        word = values[position]
+        position += 1
+        if word in FIND_FLAGS:
+            continue
+        if word not in FIND_VALUES and word not in FIND_FILES:
+            return False
+        if word in FIND_FILES:
+            paths += values[position : position + 1]
+        position += 1
+    return holds(".", start, world) and all(holds(path, start, world) for path in paths)
+
+
+def _cd(arguments: list[Seen], start: str, world: World) -> bool:
+    values = [argument.value for argument in arguments]
+    if values[:1] == ["--"]:
+        values = values[1:]
+    if len(values) != 1 or not values[0] or values[0].startswith("-") or arguments[-1].glob:
+        return False
+    return holds(values[0], start, world)
+
+
+def _command(arguments: list[Seen], _start: str, _world: World) -> bool:
+    return len(arguments) > 1 and arguments[0].value in ("-v", "-V")
+
+
+def _git(arguments: list[Seen], start: str, world: World) -> bool:
+    """Git obeys the configuration of the repository it stands in: only the working directories themselves are known."""
+    if (start not in world.roots and start not in world.added) or git.is_hazardous(arguments):
+        return False
+    found = git.looks(arguments)
+    return found is not None and all(holds(file, start, world) for file in found)
+
+
+def _sed(arguments: list[Seen], start: str, world: World) -> bool:
+    scripts, files = sed_scripts([argument.value for argument in arguments])
+    known = all(script is not None and is_tame_sed(script) for script in scripts)
+    return bool(scripts) and known and holds(".", start, world) and all(holds(file, start, world) for file in files)
+
+
+def sed_scripts(values: list[str]) -> tuple[list[str | None], list[str]]:
+    """The scripts and the files of a sed command; None stands for an option that is not known to be harmless."""
+    scripts: list[str | None] = []
+    files: list[str] = []
+    given = False
+    rest = iter(values)
+    for value in rest:
+        if value in ("-e", "--expression") or (value.startswith("-n") and value == "-ne"):
+            given = True
+            scripts.append(next(rest, None))
+        elif value.startswith("--expression="):
+            given = True
+            scripts.append(value.partition("=")[2])
+        elif value.startswith("-") and value != "-":
+            if value not in SED_FLAGS and not _is_cluster(value):
+                scripts.append(None)
+        else:
+            files.append(value)
+    if not given:
+        scripts += files[:1]
+        files = files[1:]
+    return scripts, files
+
+
+def _is_cluster(value: str) -> bool:
+    return len(value) > 1 and not value.startswith("--") and set(value[1:]) <= set("nErsuz")
+
+
+def _awk(arguments: list[Seen], start: str, world: World) -> bool:
+    program, files = awk_program([argument.value for argument in arguments])
+    if program is None or not is_tame_awk(program) or not holds(".", start, world):
+        return False
+    return all(holds(file.partition("=")[2] if "=" in file else file, start, world) for file in files)
+
+
+def awk_program(values: list[str]) -> tuple[str | None, list[str]]:
+    """The program and the operands; None for a program that is not on the command line."""
+    rest = list(values)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in ("-F", "-v"):
+            rest = rest[1:]
+        elif not option.startswith(("-F", "-v")):
+            return None, rest
+    return (rest[0], rest[1:]) if rest else (None, [])
+
+
+def _jq(arguments: list[Seen], start: str, world: World) -> bool:
+    operands: list[Seen] = []
+    rest = iter(arguments)
+    for argument in rest:
+        value = argument.value
+        if value in ("--arg", "--argjson"):
+            next(rest, None)
+            next(rest, None)
+        elif value == "--indent":
+            next(rest, None)
+        elif value.startswith("--") and value[2:] not in JQ_FLAGS:
+            return False
+        elif value.startswith("-") and not value.startswith("--"):
+            if not set(value[1:]) <= JQ_LETTERS:
+                return False
+        elif not value.startswith("-"):
+            operands.append(argument)
+    if not operands or not is_tame_jq(operands[0].value) or operands[0].glob:
+        return False
+    return holds(".", start, world) and all(holds(file, start, world) for file in operands[1:])
+
+
+CHECKS: dict[str, Callable[[list[Seen], str, World], bool]] = {
+    "awk": _awk,
     "cd": _cd,
     "command": _command,
     "date": _date,
-    "diff": _inside,
     "find": _find,
     "git": _git,
+    "jq": _jq,
     "sed": _sed,
-    "test": _inside,
-    "uniq": _uniq,
 }
 """Commands that need a look of their own."""

@@ -1,0 +1,154 @@
+"""What the words of a command may be when it runs: braces and loop variables spelled out, the rest marked unknown."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, Simple, Word
+
+Variables: TypeAlias = Mapping[str, tuple[str, ...]]
+
+MOST = 32
+"""Readings of one command; beyond that its variable words count as unknown."""
+SIMPLE_BRACES = re.compile(r"([^{}'\"\\$`]*)\{([^{}'\"\\$`]*)\}([^{}'\"\\$`]*)")
+SPLIT = frozenset(" \t\n*?[")
+COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "nproc", "id -u", "date +%s"})
+"""Commands that print one number and nothing else."""
+
+
+class Seen(Struct, frozen=True):
+    """One word as a command would see it."""
+
+    value: str
+    """Its literal text; of a word that is not literal, what it certainly begins with."""
+    source: str
+    glob: bool = False
+    dynamic: bool = False
+    """The text does not tell what it will be."""
+    splits: bool = False
+    """It may become several words, or none."""
+    pipe: bool = False
+    """A process substitution: the name of a pipe."""
+    variable: str = ""
+    """The variable it begins with."""
+    tail: str = ""
+    """The literal text right behind the first unknown part."""
+
+    @property
+    def text(self) -> str:
+        """The spelling rules are compared with."""
+        if self.dynamic or not self.value or not UNQUOTED.issuperset(self.value):
+            return self.source
+        return self.value
+
+    @property
+    def spelled(self) -> str:
+        return self.source if self.dynamic else self.value
+
+
+def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
+    """Every way these words may come out; a word that cannot be told counts once, as unknown."""
+    choices = [seen(word, variables) for word in words]
+    count = 1
+    for number, choice in enumerate(choices):
+        count *= len(choice)
+        if count > MOST:
+            count //= len(choice)
+            choices[number] = [_unknown(words[number])]
+    if count == 1:
+        return [[choice[0] for choice in choices]]
+    return [list(reading) for reading in product(*choices)]
+
+
+def seen(word: Word, variables: Variables) -> list[Seen]:
+    if word.brace:
+        return _braced(word)
+    if word.dynamic:
+        return _resolved(word, variables)
+    if word.tilde and not word.source.startswith("~"):
+        return [_unknown(word)]
+    return [Seen(word.value, word.source, word.glob)]
+
+
+def _unknown(word: Word) -> Seen:
+    head = ""
+    parts = iter(word.parts)
+    first: Part | None = None
+    for part in parts:
+        if part.kind != "text":
+            first = part
+            break
+        head += part.text
+    following = next(parts, None)
+    if word.brace or first is None:
+        head = ""
+    return Seen(
+        head,
+        word.source,
+        word.glob,
+        dynamic=True,
+        splits=any(part.kind not in ("text", "number") and not part.quoted for part in word.parts) or word.brace,
+        variable=first.text if first is not None and first.kind == "variable" and not head else "",
+        tail=_text_from(following, parts),
+    )
+
+
+def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
+    found = ""
+    while part is not None and part.kind == "text":
+        found += part.text
+        part = next(rest, None)
+    return found
+
+
+def _resolved(word: Word, variables: Variables) -> list[Seen]:
+    if len(word.parts) == 1 and word.parts[0].kind == "pipe":
+        return [Seen("-", word.source, dynamic=True, pipe=True)]
+    choices: list[tuple[str, ...]] = []
+    for part in word.parts:
+        found = _values(part, variables)
+        if not found:
+            return [_unknown(word)]
+        choices.append(found)
+    values = ["".join(reading) for reading in product(*choices)]
+    return [Seen(value, word.source, word.glob) for value in values] if len(values) <= MOST else [_unknown(word)]
+
+
+def _values(part: Part, variables: Variables) -> tuple[str, ...]:
+    match part.kind:
+        case "text":
+            return (part.text,)
+        case "number":
+            return ("0",)
+        case "variable":
+            found = variables.get(part.text, ())
+            whole = part.quoted or not any(not value or not SPLIT.isdisjoint(value) for value in found)
+            return found if whole else ()
+        case "script" if part.script is not None and _counts(part.script):
+            return ("0",)
+        case _:
+            return ()
+
+
+def _counts(script: Script) -> bool:
+    """Whether a substitution can only give a number."""
+    if len(script.chains) != 1 or len(script.chains[0].pipelines) != 1:
+        return False
+    last = script.chains[0].pipelines[0].commands[-1]
+    if not isinstance(last, Simple) or last.assignments:
+        return False
+    return " ".join(word.source for word in last.words) in COUNTING
+
+
+def _braced(word: Word) -> list[Seen]:
+    found = SIMPLE_BRACES.fullmatch(word.source)
+    if found is None or word.tilde or "," not in found.group(2):
+        return [_unknown(word)]
+    before, inside, after = found.groups()
+    pieces = inside.split(",")
+    if len(pieces) > MOST:
+        return [_unknown(word)]
+    return [Seen(f"{before}{piece}{after}", word.source, word.glob) for piece in pieces]

@@ -1,0 +1,162 @@
+"""What git commands do, by their words: which only look, which run or write what their arguments say."""
+
+from itertools import pairwise
+
+from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.tables import names
+
+LOOKS = names(
+    "blame cat-file check-ignore describe diff diff-tree for-each-ref grep log ls-files ls-tree "
+    "merge-base name-rev rev-list rev-parse shortlog show status var"
+)
+LISTS: dict[str, frozenset[str]] = {
+    "branch": names(
+        "-a -r -v -vv -av -avv -va -vva -rv -vr --all --remotes --list --show-current --verbose --color --no-color "
+        "--column --no-column -l -i --ignore-case"
+    ),
+    "tag": names("-l --list --column --no-column --color --no-color -i --ignore-case"),
+    "remote": names("-v --verbose"),
+}
+"""Listing forms: these options and no operand, or operands behind an option that takes one."""
+LIST_VALUES = names("--contains --no-contains --merged --no-merged --points-at --sort --format")
+GLOBAL_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
+GLOBAL_FLAGS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
+HAZARDS = names(
+    "--contents --exec --ext-diff --filters --help --no-index --open-files-in-pager --output --receive-pack "
+    "--show-signature --textconv --upload-pack --upload-archive --template --exec-path --config-env --config "
+    "--separate-git-dir --config-file"
+)
+"""Long options that run, write or read elsewhere; every beginning of one counts as well."""
+EXACT = frozenset({"--text", "--filter"})
+"""Harmless options that are also beginnings of others."""
+DATA = frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--committer", "--format", "--pretty", "--date"})
+"""Options whose value is text."""
+RUNS = frozenset({("bisect", "run"), ("submodule", "foreach")})
+QUIET_KEYS = ("user.", "color.", "init.defaultbranch", "pull.", "push.", "rebase.", "merge.conflictstyle", "branch.")
+OPTIONLESS = names("add rm mv restore reset checkout switch stash commit")
+"""Commands none of whose options runs or writes elsewhere, so that a glob cannot turn into one."""
+
+
+def split(values: list[str]) -> tuple[list[str], list[str]]:
+    """The options of git itself, and the command with its arguments."""
+    position = 0
+    while position < len(values) and values[position].startswith("-"):
+        position += 2 if values[position] in GLOBAL_VALUES else 1
+    return values[:position], values[position:]
+
+
+def is_hazardous(arguments: list[Seen]) -> bool:
+    """Whether no rule with a wildcard may approve it."""
+    values = [argument.value for argument in arguments]
+    options, command = split(values)
+    if any(option not in GLOBAL_FLAGS for option in options):
+        return options != ["--version"]
+    if not command:
+        return False
+    if arguments[len(options)].dynamic or arguments[len(options)].glob:
+        return True
+    if tuple(command[:2]) in RUNS or command[0] == "filter-branch":
+        return True
+    if command[0] == "config" and not _is_quiet_config(command[1:]):
+        return True
+    if command[0] == "rebase" and any(value.startswith("-x") for value in command):
+        return True
+    named = [value for before, value in pairwise(command) if before not in DATA]
+    return any(map(_is_hazard, named)) or _is_open(command[0], arguments[len(options) + 1 :])
+
+
+def _is_hazard(value: str) -> bool:
+    if value.startswith(("-O", "ext::")) or "=ext::" in value:
+        return True
+    option = value.partition("=")[0]
+    if not option.startswith("--") or option == "--" or option in EXACT:
+        return False
+    return any(hazard.startswith(option) for hazard in HAZARDS)
+
+
+def _is_open(command: str, arguments: list[Seen]) -> bool:
+    """Whether a word that is not literal may turn into an option."""
+    before = command
+    for argument in arguments:
+        if before == "--" and not argument.dynamic:
+            return False
+        loose = argument.dynamic and (not argument.value or argument.value.startswith("-"))
+        if loose and (argument.splits or before not in DATA):
+            return True
+        if argument.glob and argument.value[:1] in "*?[" and command not in OPTIONLESS:
+            return True
+        before = argument.value
+    return False
+
+
+def _is_quiet_config(arguments: list[str]) -> bool:
+    """Reading a setting, or one that only concerns names, colours and branches."""
+    if any(value in ("--get", "--get-all", "--list", "-l", "--get-regexp", "get", "list") for value in arguments):
+        return True
+    operands = [value for value in arguments if not value.startswith("-")]
+    if operands[:1] in (["set"], ["unset"]):
+        operands = operands[1:]
+    return len(operands) < 2 or operands[0].lower().startswith(QUIET_KEYS)
+
+
+def looks(arguments: list[Seen]) -> list[str] | None:
+    """The operands of a git command that only looks; None if it may do more."""
+    values = [argument.value for argument in arguments]
+    options, command = split(values)
+    if not command or any(option not in GLOBAL_FLAGS for option in options):
+        return None
+    name, rest = command[0], command[1:]
+    if name in LOOKS:
+        return None if name == "grep" and any(_brings_file(value) for value in rest) else _operands(name, rest)
+    if name == "reflog":
+        return _operands(name, rest[1:]) if rest[:1] == ["show"] else _operands(name, rest) if _flags(rest) else None
+    if name == "stash":
+        return _operands(name, rest[1:]) if rest[:1] in (["list"], ["show"]) else None
+    if name == "remote" and rest[:1] == ["get-url"]:
+        return [] if len(rest) == 2 and not rest[1].startswith("-") else None
+    return [] if name in LISTS and _is_listing(name, rest) else None
+
+
+def _flags(values: list[str]) -> bool:
+    return all(value.startswith("-") for value in values)
+
+
+def _brings_file(value: str) -> bool:
+    return value.startswith("-f")
+
+
+def _operands(name: str, values: list[str]) -> list[str]:
+    """What may name files; the text of searches may not."""
+    found: list[str] = []
+    skip = name == "grep" and not any(value.startswith("-e") for value in values)
+    rest = iter(values)
+    for value in rest:
+        option, equals, given = value.partition("=")
+        if value in DATA or (name == "grep" and value == "-e"):
+            next(rest, None)
+        elif value.startswith("-"):
+            if equals and option not in DATA:
+                found.append(given)
+        elif skip and value != "--":
+            skip = False
+        else:
+            found.append(value)
+    return found
+
+
+def _is_listing(name: str, values: list[str]) -> bool:
+    known = LISTS[name]
+    # With these, operands are patterns; without, they would be names of new things.
+    lists = "--list" in values or (name == "tag" and "-l" in values)
+    rest = iter(values)
+    for value in rest:
+        option, equals, _ = value.partition("=")
+        if option in LIST_VALUES:
+            if not equals and (following := next(rest, "")) and following.startswith("-"):
+                return False
+        elif value.startswith("-"):
+            if value not in known and not (value.startswith("-n") and value[2:].isdigit()) and value != "-n":
+                return False
+        elif not lists:
+            return False
+    return True

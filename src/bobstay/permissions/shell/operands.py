@@ -1,0 +1,159 @@
+"""Which files a command's words may name: for rules about reading, and for what it would write."""
+
+import os.path
+
+from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.tables import names
+
+EDITING: dict[str, frozenset[str]] = {
+    "cp": frozenset({"-f", "-n", "-p", "-v"}),
+    "mkdir": frozenset({"-p", "-v", "-pv"}),
+    "mv": frozenset({"-f", "-n", "-v"}),
+    "rm": frozenset({"-f", "-v"}),
+    "rmdir": frozenset({"-p", "-v"}),
+    "touch": frozenset({"-c", "-a", "-m"}),
+}
+"""Simple file commands, with the options under which they do just what they look like."""
+WRITERS = names("chmod chown dd install ln tee truncate unlink shred patch rsync") | EDITING.keys()
+OUTPUTS: dict[str, tuple[str, ...]] = {
+    "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--output-dir"),
+    "wget": ("-O", "--output-document", "-o", "--output-file", "-P", "--directory-prefix"),
+    "sort": ("-o", "--output"),
+    "tree": ("-o",),
+    "git": ("--output",),
+    "tar": ("-C", "--directory"),
+    "unzip": ("-d",),
+    "gcc": ("-o",),
+}
+"""Options that say where a command writes."""
+SILENT = names("echo printf true false :")
+"""Their words are never files."""
+SEARCHES = names("grep egrep fgrep rg ag ack")
+"""Their first operand is a pattern, unless an option brings one."""
+PATTERNS = names(
+    "--include --exclude --exclude-dir --grep --author --committer --format --pretty --regexp --glob --iglob --ignore "
+    "--message --date --name --title --body --label --since --until --type"
+)
+"""Long options with text, not files."""
+PATTERN_LETTERS: dict[str, frozenset[str]] = {
+    "git": frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--format", "--pretty"}),
+    "tree": frozenset({"-I", "-P"}),
+    "ls": frozenset({"-I"}),
+    "rg": frozenset({"-g", "-e", "-t", "-T"}),
+    "grep": frozenset({"-e"}),
+    "gh": frozenset({"-t", "-b", "--title", "--body"}),
+}
+FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-fprint", "-fprint0", "-fls", "-files0-from"})
+
+
+def read_by(words: list[Seen]) -> tuple[list[str], bool]:
+    """Every word, or part of a word, that may be a file; and whether some word cannot be told."""
+    name = words[0].value.rpartition("/")[2]
+    if name in SILENT:
+        return [], False
+    if name == "find":
+        words = _searched(words)
+    found: list[str] = []
+    unknown = False
+    skip = name in SEARCHES and not _brings_pattern(words[1:])
+    texts = PATTERN_LETTERS.get(name, frozenset())
+    rest = iter(words[1:])
+    for word in rest:
+        if word.value in texts and not word.dynamic:
+            next(rest, None)
+            continue
+        if skip and not word.value.startswith("-"):
+            skip = False
+            continue
+        if word.pipe:
+            continue
+        unknown = unknown or word.dynamic or word.glob or (word.source.startswith("~") and not _plain_home(word.source))
+        if not word.dynamic:
+            found += _parts(word.value)
+    return found, unknown
+
+
+def _plain_home(source: str) -> bool:
+    return source == "~" or source.startswith("~/")
+
+
+def _searched(words: list[Seen]) -> list[Seen]:
+    """The starting points of find, and the files its tests name: its patterns are no files."""
+    found = words[:1]
+    position = 1
+    while position < len(words) and not words[position].value.startswith(("-", "(", "!")):
+        found.append(words[position])
+        position += 1
+    for before, word in zip(words[position:], words[position + 1 :], strict=False):
+        if before.value in FIND_FILES:
+            found.append(word)
+    if any(word.value.startswith(("-exec", "-ok")) for word in words):
+        found += words[position:]
+    return found
+
+
+def _brings_pattern(words: list[Seen]) -> bool:
+    for word in words:
+        value = word.value
+        if value.startswith("--"):
+            if value.startswith(("--regexp", "--file")) or value in ("--", "--type-list"):
+                return True
+        elif value.startswith("-") and not {"e", "f"}.isdisjoint(value):
+            return True
+    return False
+
+
+def _parts(value: str) -> list[str]:
+    """The word itself, and what follows a `=`, `@` or `:` in it, or the letter of an option."""
+    option, equals, given = value.partition("=")
+    if value.startswith("--"):
+        found = [given] if equals and option not in PATTERNS else []
+    else:
+        found = [value[2:] if value.startswith("-") else value, given]
+    more: list[str] = []
+    for one in found:
+        more += [one.partition("@")[2], one.partition(":")[2].removeprefix("//")]
+        if one.startswith("file:"):
+            more.append(one.removeprefix("file:").removeprefix("//"))
+    return [one for one in (*found, *more) if one and one != "-"]
+
+
+def written_by(words: list[Seen]) -> list[str]:
+    """All operands of a command that writes, and where a copy into a directory would end up."""
+    name = words[0].value.rpartition("/")[2]
+    values = [word.value for word in words[1:] if not word.dynamic]
+    found = _outputs(name, values)
+    in_place = name == "sed" and any(value.startswith(("-i", "--in-place")) for value in values)
+    if name not in WRITERS and not in_place:
+        return found
+    operands = [value for value in values if not value.startswith("-")]
+    if name in ("chmod", "chown") or in_place:
+        return found + operands[1:]
+    if name == "dd":
+        return [value.partition("=")[2] for value in values if value.startswith("of=")]
+    if name in ("cp", "mv", "ln", "install", "rsync") and len(operands) > 1:
+        target = operands[-1]
+        operands = operands + [f"{target}/{os.path.basename(source.rstrip('/'))}" for source in operands[:-1]]
+    return found + operands
+
+
+def _outputs(name: str, values: list[str]) -> list[str]:
+    options = OUTPUTS.get(name, ())
+    found: list[str] = []
+    for position, value in enumerate(values):
+        for option in options:
+            if value == option:
+                found += values[position + 1 : position + 2]
+            elif option.startswith("--"):
+                if value.startswith(option + "="):
+                    found.append(value.partition("=")[2])
+            elif value.startswith(option) and not value.startswith("--"):
+                found.append(value[2:])
+    return found
+
+
+def is_plain_edit(words: list[Seen]) -> bool:
+    known = EDITING.get(words[0].value)
+    if known is None or any(word.dynamic or word.glob for word in words):
+        return False
+    return all(word.value in known for word in words[1:] if word.value.startswith("-"))

@@ -1,0 +1,124 @@
+"""What is known of one simple command or redirection, in the place where it would run."""
+
+from bobstay.permissions.paths import World
+from bobstay.permissions.shell.expand import Seen, Variables, readings, seen
+from bobstay.permissions.shell.hazards import is_hazardous
+from bobstay.permissions.shell.operands import is_plain_edit, read_by, written_by
+from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
+from bobstay.permissions.shell.reading import Plain, Target
+from bobstay.permissions.shell.readonly import is_tame, is_tame_double_test
+from bobstay.permissions.shell.suspects import places
+from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, Word
+from bobstay.permissions.shell.walk import Occurrence, Place, Walk
+
+
+def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
+    command, place = occurrence.command, occurrence.place
+    if isinstance(command, Test):
+        return _test(command, occurrence, world)
+    if not command.words:
+        return _assignment(command)
+    found = [
+        _variant(command, words, place, walk.moved, cwd, world)
+        for words in readings(command.words, occurrence.variables)
+    ]
+    return found[0] if len(found) == 1 else _merged(found)
+
+
+def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[Target]:
+    """The files a redirection opens: one for each place it may run in."""
+    target = redirect.target
+    if target is None:
+        return []
+    words = seen(target, variables)
+    found: list[Target] = []
+    for kind in (
+        ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
+    ):
+        if target.tilde or target.brace or any(word.dynamic or word.glob for word in words):
+            found.append(Target(kind, "", target.source))
+            continue
+        for word in words:
+            if place.where is None and not word.value.startswith("/"):
+                found.append(Target(kind, "", target.source))
+            found += [Target(kind, joined(word.value, start), target.source) for start in place.all]
+    return found
+
+
+def joined(path: str, start: str) -> str:
+    return path if path.startswith(("/", "~")) or not path else f"{start}/{path}"
+
+
+def _test(command: Test, occurrence: Occurrence, world: World) -> Plain:
+    words = [found[0] for word in command.words if (found := seen(word, {}))]
+    source = " ".join(["[[", *(word.source for word in command.words), "]]"])
+    tame = is_tame_double_test(words, occurrence.place.where, world)
+    return Plain((source,), exact_only=True, read_only=tame)
+
+
+def _assignment(command: Simple) -> Plain:
+    """Variables, or nothing but redirections: the former need a rule of their own, the latter are judged apart."""
+    texts = " ".join(_text(word) for word in command.assignments), " ".join(word.source for word in command.assignments)
+    return Plain(texts, exact_only=True, read_only=not command.assignments)
+
+
+def _variant(command: Simple, words: list[Seen], place: Place, moved: bool, cwd: str, world: World) -> Plain:
+    if not command.words[0].literal or not words[0].value.isascii() or words[0].value in ("", "let"):
+        return Plain((), exact_only=True, nameless=True)
+    safe = all(map(is_harmless_assignment, command.assignments))
+    forms = list(harmless(words)) if safe else [words]
+    last = forms[-1]
+    reads, unknown = read_by(words)
+    writes = written_by(last)
+    git = moved and any(
+        words[index].value.rpartition("/")[2] == "git" for index in places([one.value for one in words])
+    )
+    return Plain(
+        _texts(command, forms if safe else []),
+        exact_only=not safe or is_hazardous(last),
+        read_only=safe and not git and is_tame(last, place.where, world),
+        edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
+        reads=_absolute(reads, place, cwd),
+        writes=_absolute(writes, place, cwd),
+        unresolved=unknown or (place.where is None and bool(reads)),
+        refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
+    )
+
+
+def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
+    """How an allow rule may know it: with all that stands before it, and without what is harmless."""
+    whole = [*command.assignments, *command.words]
+    found: dict[str, None] = {}
+    for words in (whole, *(command.words[len(command.words) - _length(form) :] for form in forms)):
+        found[" ".join(map(_text, words))] = None
+        found[" ".join(word.source for word in words)] = None
+    return tuple(found)
+
+
+def _length(form: list[Seen]) -> int:
+    """How many of the words were written: `xargs` adds one that was not."""
+    return sum(1 for word in form if word.source)
+
+
+def _text(word: Word) -> str:
+    value = word.value
+    return value if value and word.literal and UNQUOTED.issuperset(value) else word.source
+
+
+def _absolute(paths: list[str], place: Place, cwd: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(joined(path, start) for path in paths for start in place.all or (cwd,)))
+
+
+def _merged(found: list[Plain]) -> Plain:
+    """One answer for all readings of a command: as harmless as the worst of them."""
+    return Plain(
+        found[0].texts,
+        exact_only=any(one.exact_only for one in found),
+        read_only=all(one.read_only for one in found),
+        edits=all(one.edits for one in found),
+        reads=tuple(dict.fromkeys(path for one in found for path in one.reads)),
+        writes=tuple(dict.fromkeys(path for one in found for path in one.writes)),
+        unresolved=any(one.unresolved for one in found),
+        refused=next((one.refused for one in found if one.refused), ""),
+        nameless=any(one.nameless for one in found),
+    )

@@ -1,0 +1,185 @@
+"""Reads a whole shell command: parses it twice, walks it, and says of each simple command what is known."""
+
+import re
+
+from bobstay.permissions.paths import World, normalise
+from bobstay.permissions.shell.agreement import agrees, is_plain
+from bobstay.permissions.shell.disaster import disaster, rough_disaster
+from bobstay.permissions.shell.expand import Seen, readings
+from bobstay.permissions.shell.parser import parse
+from bobstay.permissions.shell.plain import plain, targets_of
+from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS
+from bobstay.permissions.shell.reading import Plain, Reading, Target
+from bobstay.permissions.shell.suspects import Suspect, places, rough, scripts, suspects
+from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
+from bobstay.permissions.shell.walk import Occurrence, Place, Walk
+
+LONGEST = 10_000
+PARSED = 200_000
+"""Beyond this not even deny rules are worth a parser's time; the rough cut serves them."""
+DEEPEST = 5
+MOST_HIDDEN = 200
+CONTINUED = re.compile(r"\n[ \t]*\\")
+NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+REBINDS = frozenset({"hash", "alias", "enable", "source", ".", "let"})
+
+
+def read(command: str, cwd: str, world: World) -> Reading:
+    """Read a shell command that would run in `cwd`."""
+    return _Reader(normalise(cwd), world).read(command)
+
+
+class _Reader:
+    def __init__(self, cwd: str, world: World) -> None:
+        self._cwd = cwd
+        self._world = world
+        self._suspects: dict[Suspect, None] = {}
+        self._hidden: list[Plain] = []
+        self._critical = ""
+        self._certain = True
+        self._trouble = ""
+        self._inside = 0
+        """Scripts in arguments that were looked into so far."""
+
+    def read(self, command: str) -> Reading:
+        text = command.strip(" \t\n")
+        self._suspects[(text, (0,))] = None
+        trouble = oddity(command)
+        walk = Walk(self._cwd, self._world)
+        commands: list[Plain] = []
+        targets: list[Target] = []
+        script = self._parsed(text) if len(text) <= PARSED and not _is_garbled(text) else None
+        if script is None:
+            trouble = trouble or self._trouble
+            self._rough(text, (self._cwd,))
+        else:
+            walk.over(script)
+            trouble = trouble or self._trouble or walk.trouble
+            if not trouble and not is_plain(text) and not agrees(text, script):
+                trouble = "two parsers of shell text read it differently"
+                self._rough(text, (self._cwd,))
+            commands = [plain(one, walk, self._cwd, self._world) for one in walk.commands]
+            for redirect in walk.redirects:
+                if _leads(redirect[0]):
+                    targets += targets_of(*redirect)
+            self._look_into(walk, 0)
+        if any(one.nameless for one in commands):
+            trouble = trouble or "the name of a command cannot be told, or is not plain"
+        found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
+        found.certain = self._certain and not trouble
+        found.critical = self._critical
+        found.targets = tuple(targets)
+        return found
+
+    def _parsed(self, text: str) -> Script | None:
+        try:
+            script, self._trouble = parse(text)
+        except NotUnderstood as error:
+            self._trouble = str(error)
+            return None
+        return script
+
+    def _rough(self, text: str, starts: tuple[str, ...]) -> None:
+        self._certain = False
+        pieces = list(rough(text))
+        for piece in pieces:
+            self._suspects.update(dict.fromkeys(suspects(piece)))
+        self._critical = self._critical or rough_disaster(text, pieces, starts, self._world)
+
+    def _look_into(self, walk: Walk, depth: int) -> None:
+        """Note how restricting rules may know each command, scripts inside arguments included."""
+        fed_shell = False
+        handed: list[tuple[str, Place]] = []
+        for occurrence in walk.commands:
+            if isinstance(occurrence.command, Test):
+                continue
+            if occurrence.command.words and occurrence.command.words[0].brace:
+                continue  # its name cannot be told, which is trouble enough
+            for words in readings(occurrence.command.words, occurrence.variables):
+                fed_shell = self._look_at(occurrence, words, handed) or fed_shell
+        if fed_shell:
+            self._certain = False
+            handed += _said(walk)
+        for text, place in dict.fromkeys(handed):
+            self._look_inside(text, place, depth)
+
+    def _look_at(self, occurrence: Occurrence, words: list[Seen], handed: list[tuple[str, Place]]) -> bool:
+        """One reading of one command. Whether it is a shell that takes its script from elsewhere."""
+        if not words:
+            return False
+        self._critical = self._critical or disaster(words, occurrence.place.all, self._world)
+        values = [word.spelled for word in words]
+        self._suspects.update(dict.fromkeys(suspects(values)))
+        spellings = {" ".join(word.text for word in words), " ".join(word.source for word in words)}
+        self._suspects.update(dict.fromkeys((one, (0,)) for one in spellings))
+        names = {values[place].rpartition("/")[2] for place in places(values)}
+        if not names.isdisjoint(REBINDS):
+            self._certain = False
+        if names.isdisjoint(EXEC_WRAPPERS | SHELLS):
+            return False
+        handed += [(text, occurrence.place) for text in scripts(values)]
+        if any(word.dynamic for word in words):
+            self._certain = False
+        return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
+
+    def _look_inside(self, text: str, place: Place, depth: int) -> None:
+        self._inside += 1
+        start = place.where or self._cwd
+        if depth >= DEEPEST or self._inside > MOST_HIDDEN:
+            self._rough(text, (start,))
+            return
+        try:
+            script, trouble = parse(text)
+        except NotUnderstood:
+            self._rough(text, (start,))
+            return
+        if trouble:
+            self._certain = False
+        walk = Walk(start, self._world)
+        walk.over(script)
+        self._hidden += [plain(one, walk, start, self._world) for one in walk.commands]
+        self._look_into(walk, depth + 1)
+
+
+def oddity(command: str) -> str:
+    """What makes text unfit for judging, whatever it says."""
+    if len(command) > LONGEST:
+        return f"it is longer than {LONGEST} characters"
+    if _is_garbled(command):
+        return "it contains control characters, or characters that cannot be seen"
+    if command.rstrip(" \t\n").endswith("\\"):
+        return "it ends with a backslash"
+    if CONTINUED.search(command):
+        return "a line begins with a backslash"
+    return ""
+
+
+def _is_garbled(command: str) -> bool:
+    """Control, formatting or look-alike space characters: what is judged must be what a person would see."""
+    if command.isprintable():
+        return False
+    return not command.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _leads(redirect: Redirect) -> bool:
+    """Whether a redirection opens a file: not a duplicate, a here-document or a string."""
+    if redirect.target is None or redirect.operator == "<<<":
+        return False
+    source = redirect.target.source
+    if redirect.operator in (">&", "<&"):
+        return not (source == "-" or source.removesuffix("-").isdigit())
+    return not (source in NOWHERE and redirect.operator != "<") and source != "/dev/null"
+
+
+def _said(walk: Walk) -> list[tuple[str, Place]]:
+    """What a shell at the end of a pipe may be told: here-documents, and what is echoed."""
+    found = [(redirect.body, place) for redirect, place, _ in walk.redirects if redirect.body]
+    for redirect, place, _ in walk.redirects:
+        if redirect.operator == "<<<" and redirect.target is not None:
+            found.append((redirect.target.value, place))
+    for occurrence in walk.commands:
+        command = occurrence.command
+        if isinstance(command, Simple) and command.words and command.words[0].value in ("echo", "printf"):
+            found += [(word.value, occurrence.place) for word in command.words[1:]]
+            found.append((" ".join(word.value for word in command.words[1:]), occurrence.place))
+    return found

@@ -1,0 +1,138 @@
+"""Small languages inside arguments: which scripts of sed, awk and jq only transform text."""
+
+import re
+
+ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
+STEP = re.compile(r",[+~][0-9]+")
+PLAIN = frozenset("pPdD=nNgGhHxlz")
+LABEL = re.compile(r"\s*[A-Za-z0-9_]*\s*(?=[;}\n]|\Z)")
+COUNT = re.compile(r"\s*[0-9]*")
+FLAGS = re.compile(r"[gpiImM0-9]*")
+AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
+JQ_WORDS = re.compile(r"\b(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b|\$ENV|\$__prog")
+
+
+def is_tame_sed(script: str) -> bool:
+    """Whether every command of the script is known and neither writes, reads nor runs anything."""
+    at = 0
+    depth = 0
+    while at < len(script):
+        if script[at] in " \t\n;":
+            at += 1
+            continue
+        if script[at] == "}":
+            depth -= 1
+            at += 1
+            continue
+        at = _past_address(script, at)
+        if at < 0 or at >= len(script):
+            return False
+        if script[at] == "{":
+            depth += 1
+            at += 1
+            continue
+        at = _past_command(script, at)
+        if at < 0:
+            return False
+    return depth == 0
+
+
+def _past_address(script: str, at: int) -> int:
+    """Where the addresses before a command end, or -1 if they cannot be read."""
+    at = _past_one_address(script, at)
+    if at > 0 and (step := STEP.match(script, at)):
+        at = step.end()
+    elif at > 0 and script[at : at + 1] == ",":
+        at = _past_one_address(script, at + 1)
+    while at >= 0 and script[at : at + 1] in ("!", " ", "\t"):
+        at += 1
+    return at
+
+
+def _past_one_address(script: str, at: int) -> int:
+    if script[at : at + 1] == "/":
+        end = _past_pattern(script, at + 1, "/")
+        return end + (script[end : end + 1] in ("I", "M")) if end > 0 else -1
+    found = ADDRESS.match(script, at)
+    return found.end() if found else at
+
+
+def _past_command(script: str, at: int) -> int:
+    """Where the command at `at` ends, or -1 if it is not a tame one."""
+    letter = script[at]
+    if letter in PLAIN:
+        at += 1
+    elif letter in "qQ":
+        found = COUNT.match(script, at + 1)
+        at = found.end() if found else at + 1
+    elif letter in ":btT":
+        label = LABEL.match(script, at + 1)
+        return label.end() if label else -1
+    elif letter in "sy":
+        at = _past_substitution(script, at)
+    else:
+        return -1
+    while script[at : at + 1] in (" ", "\t") and at >= 0:
+        at += 1
+    return at if at < 0 or script[at : at + 1] in ("", ";", "\n", "}") else -1
+
+
+def _past_substitution(script: str, at: int) -> int:
+    delimiter = script[at + 1 : at + 2]
+    if not delimiter or delimiter in "\\\n;{}[] " or delimiter.isalnum():
+        return -1
+    position = _past_pattern(script, at + 2, delimiter)
+    if position > 0:
+        position = _past_pattern(script, position, delimiter, brackets=False)
+    if position < 0 or script[at] == "y":
+        return position
+    flags = FLAGS.match(script, position)
+    return flags.end() if flags else position
+
+
+def _past_pattern(script: str, position: int, delimiter: str, *, brackets: bool = True) -> int:
+    """Behind the delimiter that closes a pattern, or -1 where versions of sed may disagree on which one that is."""
+    while position < len(script) and script[position] != delimiter:
+        if script[position] == "\n":
+            return -1
+        if script[position] == "[" and brackets:
+            end = _past_bracket(script, position)
+            if end < 0 or delimiter in script[position:end]:
+                return -1
+            position = end
+        else:
+            position += 2 if script[position] == "\\" else 1
+    return position + 1 if position < len(script) else -1
+
+
+def _past_bracket(script: str, position: int) -> int:
+    """Behind the bracket expression at `position`, or -1 if it is not closed."""
+    position += 1
+    position += script[position : position + 1] == "^"
+    position += script[position : position + 1] == "]"
+    while position < len(script) and script[position] != "]":
+        kind = script[position + 1 : position + 2]
+        if script[position] == "[" and kind and kind in ":.=":
+            position = script.find(kind + "]", position + 2) + 1
+            if position == 0:
+                return -1
+        position += 1
+    return position + 1 if position < len(script) else -1
+
+
+def is_tame_awk(program: str) -> bool:
+    """Whether a program reads its input and prints: no file, pipe or command of its own.
+
+    A redirection needs a `print` before it, so what stands before the first one compares.
+    """
+    if AWK_WORDS.search(program):
+        return False
+    first = program.find("print")
+    if first < 0:
+        return True
+    rest = program[first:].replace("||", "")
+    return ">" not in rest and "|" not in rest
+
+
+def is_tame_jq(program: str) -> bool:
+    return JQ_WORDS.search(program) is None

@@ -1,0 +1,116 @@
+"""Every text by which a deny or ask rule may know a command: wrappers, paths, variables and quotes looked past."""
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from bobstay.permissions.shell import git
+from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT
+from bobstay.permissions.shell.tables import names
+from bobstay.permissions.shell.words import decoded
+
+Suspect: TypeAlias = tuple[str, tuple[int, ...]]
+"""Words joined by blanks, and at which characters a command may begin."""
+
+LOOKED_PAST = TRANSPARENT | EXEC_WRAPPERS | SHELLS | names("then do else elif if while until ! coproc function { (")
+POSITIONALS = {"timeout": 1, "flock": 1, "ssh": 1, "chroot": 1, "su": 1, "runuser": 1, "busybox": 0}
+"""How many operands of its own a wrapper has before the command."""
+FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+SCRIPT_SIGNS = frozenset(" \t;|&\n`$()<>")
+CODED = re.compile(r"\$'((?:[^'\\]|\\[\s\S])*)'")
+CUTS = re.compile(r"[`;&|(){}<>$\r\n\x00]")
+HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+
+
+def suspects(values: list[str]) -> Iterator[Suspect]:
+    """How one command may be known. `values` are its words as the command would see them."""
+    offsets: list[int] = []
+    at = 0
+    for value in values:
+        offsets.append(at)
+        at += len(value) + 1
+    text = " ".join(values)
+    starts: dict[int, None] = {0: None}
+    for index in places(values):
+        starts[offsets[index]] = None
+        slash = values[index].rfind("/")
+        if slash >= 0:
+            starts[offsets[index] + slash + 1] = None
+        if values[index][slash + 1 :] == "git":
+            options, command = git.split(values[index + 1 :])
+            if options and command:
+                yield " ".join(["git", *command]), (0,)
+    yield text, tuple(starts)
+
+
+def places(values: list[str]) -> list[int]:
+    """The words that may be the name of a command: the first, and those behind whatever runs its arguments."""
+    index = 0
+    while index < len(values) and ASSIGNMENT.match(values[index]):
+        index += 1
+    if index >= len(values):
+        return []
+    found: dict[int, None] = {}
+    waiting = [index]
+    while waiting:
+        index = waiting.pop()
+        if index in found:
+            continue
+        found[index] = None
+        name = values[index].rpartition("/")[2]
+        if name in LOOKED_PAST:
+            waiting += _behind(values, index, name)
+        elif name == "find":
+            runs = (number + 1 for number in range(index, len(values) - 1) if values[number] in FIND_RUNS)
+            waiting += runs
+    return list(found)
+
+
+def _behind(values: list[str], index: int, name: str) -> list[int]:
+    """Which arguments of a wrapper may be the command, when not all of its options are known."""
+    if name == "command" and values[index + 1 : index + 2] in (["-v"], ["-V"]):
+        return []  # it only asks where a command is
+    own = POSITIONALS.get(name, 0)
+    found: list[int] = []
+    position = index + 1
+    while position < len(values):
+        value = values[position]
+        position += 1
+        if value.startswith("-") and len(value) > 1:
+            if "=" not in value and position < len(values) and not values[position].startswith("-"):
+                found.append(position)  # the value of the option, or the command
+                position += 1
+        elif ASSIGNMENT.match(value):
+            continue
+        else:
+            found.append(position - 1)
+            if own == 0:
+                break
+            own -= 1
+    return found
+
+
+def scripts(values: list[str]) -> Iterator[str]:
+    """Shell text handed over as an argument, to be looked into."""
+    for index in places(values):
+        name = values[index].rpartition("/")[2]
+        if name == "eval" and len(values) > index + 2:
+            yield " ".join(values[index + 1 :])
+        if name in LOOKED_PAST:
+            yield from (value for value in values[index + 1 :] if not SCRIPT_SIGNS.isdisjoint(value))
+            return
+
+
+def rough(text: str) -> Iterator[list[str]]:
+    """Text that was not understood, cut at everything that may end or begin a command, with quoting taken off."""
+    variants = {text, HIDDEN.sub("", text)} if HIDDEN.search(text) else {text}
+    for variant in variants:
+        plain = variant.replace("\\\n", "")
+        if "$'" in plain:
+            plain = CODED.sub(lambda found: decoded(found.group(1)), plain)
+        for mark in ('$"', "'", '"', "\\"):
+            plain = plain.replace(mark, "")
+        for line in CUTS.sub("\n", plain).split("\n"):
+            if words := line.split():
+                yield words

@@ -1,0 +1,216 @@
+"""Walks a parsed script in the order it would run: which commands, in which directory, with which loop variables."""
+
+import re
+
+from msgspec import Struct
+
+from bobstay.permissions.paths import World, locate
+from bobstay.permissions.shell.expand import Variables, readings, seen
+from bobstay.permissions.shell.syntax import (
+    Chain,
+    Command,
+    Compound,
+    Part,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Test,
+    Word,
+)
+from bobstay.permissions.shell.tables import names
+
+MOVES = names("cd pushd popd eval source . exec builtin command")
+LOOP_VARIABLE = re.compile(r"[a-z_][a-z0-9_]{0,30}|[A-Z]|FILE|DIR|NAME|NUM")
+"""Names no program reads from its environment; a loop over PATH or http_proxy is not a harmless one."""
+READ_BY_PROGRAMS = re.compile(r".*_proxy|(?:npm|pip|cargo|git|gem|bundle)_.*|_|histchars")
+ASSIGNS = names("read mapfile readarray getopts declare typeset local export readonly let unset eval source . wait")
+
+
+class Place(Struct, frozen=True):
+    """Where a command would run."""
+
+    where: str | None
+    """Taken for granted, if all went well before; None if that cannot be told."""
+    others: tuple[str, ...] = ()
+    """Where it would run if a `cd` before it failed."""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.others if self.where is None else (self.where, *self.others)
+
+
+class Occurrence(Struct):
+    command: Simple | Test
+    place: Place
+    variables: Variables
+    fed: bool = False
+    """Its input comes from a pipe."""
+
+
+class Walk:
+    def __init__(self, cwd: str, world: World) -> None:
+        self._cwd = cwd
+        self._world = world
+        self.commands: list[Occurrence] = []
+        self.redirects: list[tuple[Redirect, Place, Variables]] = []
+        self.moved = False
+        """Some command may run elsewhere than where the shell stands."""
+        self.trouble = ""
+        self._looping = 0
+
+    def over(self, script: Script) -> None:
+        self._script(script, Place(self._cwd), {})
+
+    def _script(self, script: Script, place: Place, variables: Variables) -> Place:
+        for chain in script.chains:
+            after = self._chain(chain, place, variables)
+            place = place if chain.background else after
+        return place
+
+    def _chain(self, chain: Chain, place: Place, variables: Variables) -> Place:
+        now = result = place
+        fell = False
+        tried: dict[str, None] = dict.fromkeys(place.all)
+        for pipeline in chain.pipelines:
+            if pipeline.joint == "||":
+                fell = True
+                now = Place(place.where, tuple(one for one in tried if one != place.where))
+            now = self._pipeline(pipeline, now, variables)
+            tried.update(dict.fromkeys(now.all))
+            if not fell:
+                result = now
+        return Place(result.where, tuple(one for one in tried if one != result.where))
+
+    def _pipeline(self, pipeline: Pipeline, place: Place, variables: Variables) -> Place:
+        if len(pipeline.commands) == 1:
+            return self._command(pipeline.commands[0], place, variables)
+        for number, command in enumerate(pipeline.commands):
+            self._apart(command, place, variables, fed=number > 0)
+        return place
+
+    def _apart(self, command: Command, place: Place, variables: Variables, *, fed: bool = False) -> None:
+        """A command in a shell of its own, whose moves nobody else feels."""
+        looping, self._looping = self._looping, 0
+        before = len(self.commands)
+        self._command(command, place, variables)
+        if fed and len(self.commands) > before:
+            for occurrence in self.commands[before:]:
+                occurrence.fed = True
+        self._looping = looping
+
+    def _substituted(self, parts: list[Part], place: Place, variables: Variables) -> None:
+        for part in parts:
+            if part.script is not None:
+                looping, self._looping = self._looping, 0
+                self._script(part.script, place, variables)
+                self._looping = looping
+
+    def _words(self, words: list[Word], place: Place, variables: Variables) -> None:
+        for word in words:
+            self._substituted(word.parts, place, variables)
+
+    def _command(self, command: Command, place: Place, variables: Variables) -> Place:
+        for redirect in command.redirects:
+            self.redirects.append((redirect, place, variables))
+            self._substituted(redirect.target.parts if redirect.target else redirect.inner, place, variables)
+        match command:
+            case Simple():
+                self._words(command.assignments, place, variables)
+                self._words(command.words, place, variables)
+                self.commands.append(Occurrence(command, place, variables))
+                return self._after(command, place, variables)
+            case Test():
+                self._words(command.words, place, variables)
+                self.commands.append(Occurrence(command, place, variables))
+                return place
+            case Compound():
+                self._words(command.words, place, variables)
+                return self._compound(command, place, variables)
+
+    def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
+        match command.kind:
+            case "group":
+                return self._script(command.scripts[0], place, variables)
+            case "subshell" | "function":
+                looping, self._looping = self._looping, 0
+                self._script(command.scripts[0], place, variables)
+                self._looping = looping
+                return place
+            case "arithmetic":
+                return place
+            case "if" | "case":
+                ends = [self._script(script, place, variables) for script in command.scripts]
+                return place if all(end == place for end in ends) else self._lost(place)
+            case "loop" | "for":
+                if command.kind == "for":
+                    variables = self._looped(command, variables)
+                self._looping += 1
+                for script in command.scripts:
+                    self._script(script, place, variables)
+                self._looping -= 1
+                return place
+
+    def _looped(self, command: Compound, variables: Variables) -> Variables:
+        """The variables inside a loop over words: known if the words are, and nothing else can change them."""
+        name = command.name
+        if not LOOP_VARIABLE.fullmatch(name) or READ_BY_PROGRAMS.fullmatch(name):
+            self.trouble = self.trouble or "a loop sets a variable that programs may obey"
+            return variables
+        values: list[str] = []
+        for word in command.words:
+            found = seen(word, variables)
+            if any(one.dynamic or one.glob for one in found) or word.tilde:
+                return {key: value for key, value in variables.items() if key != name}
+            values += [one.value for one in found]
+        return {**variables, name: tuple(dict.fromkeys(values))}
+
+    def _after(self, command: Simple, place: Place, variables: Variables) -> Place:
+        if not command.words:
+            assigned = (word.source.partition("=")[0].removesuffix("+") for word in command.assignments)
+            self._reassigns(any(name in variables for name in assigned))
+            return place
+        first = command.words[0].value.rpartition("/")[2]
+        self._reassigns(bool(variables) and (first in ASSIGNS or (first == "printf" and _has_options(command))))
+        if first not in MOVES:
+            return place
+        (found, *more) = readings(command.words, variables)
+        values = [one.spelled for one in found]
+        while len(values) > 1 and values[0] in ("builtin", "command"):
+            values, found = values[1:], found[1:]
+        if values[0] not in MOVES - {"builtin", "command"}:
+            return place
+        if values[0] != "cd" or more or any(one.dynamic or one.glob for one in found):
+            return self._lost(place)
+        return self._cd(values[1:], place)
+
+    def _reassigns(self, does: bool) -> None:
+        if does:
+            self.trouble = self.trouble or "the variable of a loop may be changed inside it"
+
+    def _cd(self, arguments: list[str], place: Place) -> Place:
+        if arguments[:1] == ["--"]:
+            arguments = arguments[1:]
+        target = arguments[0] if arguments else self._world.home
+        if len(arguments) > 1 or target.startswith("-") or place.where is None:
+            return self._lost(place)
+        located = locate(target or ".", place.where, self._world)
+        if not located.path:
+            return self._lost(place)
+        if located.path == place.where:
+            return place
+        self._moves()
+        return Place(located.path)
+
+    def _lost(self, place: Place) -> Place:
+        self._moves()
+        return Place(None, place.all)
+
+    def _moves(self) -> None:
+        self.moved = True
+        if self._looping:
+            self.trouble = self.trouble or "a loop changes its directory"
+
+
+def _has_options(command: Simple) -> bool:
+    return any(word.dynamic or word.value.startswith("-") for word in command.words[1:2])
