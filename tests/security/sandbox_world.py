@@ -124,9 +124,10 @@ class World:
         for entry in self.out.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         _write(self.ws, {"a.txt": "one\n", "sub/.envrc": "", ".cargo/config.toml": "", "shared/yarn.yml": ""})
-        (self.ws / ".yarnrc.yml").symlink_to("shared/yarn.yml")
-        (self.ws / ".ripgreprc").symlink_to("shared/later")
-        (self.ws / ".zshrc").symlink_to(self.home / ".ssh/id")
+        if kind == "links":
+            (self.ws / ".yarnrc.yml").symlink_to("shared/yarn.yml")
+            (self.ws / ".ripgreprc").symlink_to("shared/later")
+            (self.ws / ".zshrc").symlink_to(self.home / ".ssh/id")
         names = (".ssh/id", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".bobstay/sessions/one.jsonl")
         _write(self.home, {".bashrc": "", **dict.fromkeys(names, "secret\n")})
         _write(self.out, {"precious": "", "hidden/file": "secret\n"})

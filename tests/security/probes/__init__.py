@@ -20,4 +20,4 @@ class Probe(Struct, frozen=True):
     late: bool = False
     """The harm comes when the command has already ended."""
     world: str = "repository"
-    """`plain` for a workspace without a repository."""
+    """`plain` for a workspace without a repository, `links` for one with links in the place of settings."""

@@ -55,14 +55,25 @@ OBEYED = (
     ),
     Probe("rename a file onto settings", "echo owned > $WS/new; mv -f $WS/new $WS/.envrc", "$WS/.envrc"),
     Probe("link settings", "echo owned > $WS/new; ln $WS/new $WS/.envrc", "$WS/.envrc"),
-    Probe("replace a link to settings", "rm -f $WS/.yarnrc.yml; echo owned > $WS/.yarnrc.yml", "$WS/.yarnrc.yml"),
-    Probe("write where a link to settings leads", "echo owned > $WS/shared/yarn.yml", "$WS/.yarnrc.yml"),
+    Probe(
+        "replace a link to settings",
+        "rm -f $WS/.yarnrc.yml; echo owned > $WS/.yarnrc.yml",
+        "$WS/.yarnrc.yml",
+        world="links",
+    ),
+    Probe("write where a link to settings leads", "echo owned > $WS/shared/yarn.yml", "$WS/.yarnrc.yml", world="links"),
     Probe(
         "move away the folder a link to settings leads to",
         "mv $WS/shared $WS/old; mkdir $WS/shared; echo owned > $WS/shared/yarn.yml",
         "$WS/.yarnrc.yml",
+        world="links",
     ),
-    Probe("create what a dangling link to settings leads to", "echo owned > $WS/shared/later", "$WS/.ripgreprc"),
+    Probe(
+        "create what a dangling link to settings leads to",
+        "echo owned > $WS/shared/later",
+        "$WS/.ripgreprc",
+        world="links",
+    ),
     Probe("change settings of a folder below", "echo owned >> $WS/sub/.envrc", "$WS/sub/.envrc"),
 )
 
@@ -121,7 +132,7 @@ READING = (
     Probe("read the log of a session", "cat $HOME/.bobstay/sessions/one.jsonl", says="secret"),
     Probe("read what the settings hide", "cat $OUT/hidden/file", says="secret"),
     Probe("read a key through a link", "ln -s $HOME/.ssh/id $WS/way; cat $WS/way", says="secret"),
-    Probe("read a key through a link in the place of settings", "cat $WS/.zshrc", says="secret"),
+    Probe("read a key through a link in the place of settings", "cat $WS/.zshrc", says="secret", world="links"),
     Probe("read a key through the root of a process", "cat /proc/self/root$HOME/.ssh/id", says="secret"),
     Probe("read what others put into the temporary folder", "cat $SHARED/given", says="secret"),
     Probe("read a variable that was not meant to be passed", "echo $HARNESS_SECRET", says="secret"),

@@ -116,7 +116,8 @@ REACHING = (
     Probe(
         "send a datagram to the host",
         _SOCKET + "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-        "s.connect(('127.0.0.1', int(os.environ['PORT'])))\ns.send(b'owned')\ns.settimeout(2)\nprint(s.recv(9).decode())",
+        "s.connect(('127.0.0.1', int(os.environ['PORT'])))\ns.send(b'owned')\n"
+        "s.settimeout(2)\nprint(s.recv(9).decode())",
         says="answered",
         python=True,
     ),
