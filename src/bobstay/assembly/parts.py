@@ -25,9 +25,10 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
 
     shells = _shells(start)
     if start.loaded.settings.sandbox.enabled:
-        from bobstay.assembly.sandbox import sandbox_for
+        from bobstay.assembly.sandbox import needs_no_question, sandbox_for
 
         shells.sandbox = sandbox_for(start, str(surroundings.spill))
+        policy.sandboxed = needs_no_question(start, shells.sandbox)
     surroundings.parts.update(
         shells=shells,
         instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,

@@ -1,5 +1,7 @@
 """The sandbox of a session, as its settings want it."""
 
+from collections.abc import Callable
+
 from bobstay.assembly.start import Start
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
@@ -32,6 +34,13 @@ def sandbox_for(start: Start, spill: str) -> Sandbox | None:
         start.warnings.append(f"Commands run without a sandbox, as the settings allow where none works ({tried}).")
         return None
     return sandbox
+
+
+def needs_no_question(start: Start, sandbox: Sandbox | None) -> Callable[[str], bool] | None:
+    """What the policy asks about a command before it asks a person; None if the answer is always no."""
+    if sandbox is None or not start.loaded.settings.sandbox.auto_allow:
+        return None
+    return lambda _command: bool(sandbox.availability.kind)
 
 
 def _absolute(path: str, start: Start) -> str:
