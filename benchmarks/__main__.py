@@ -66,7 +66,7 @@ def _options() -> argparse.Namespace:
 def _tell(run: Measured) -> None:
     step = f"{sorted(run.gaps)[len(run.gaps) // 2] * 1000:7.1f} ms a step" if run.gaps else ""
     print(
-        f"{run.contender:8} {run.scenario:9} {run.wall:7.3f} s wall {run.processor:7.3f} s processor"
+        f"{run.contender:8} {run.scenario:13} {run.wall:7.3f} s wall {run.processor:7.3f} s processor"
         f" {run.resident / 1e6:6.0f} MB {run.others:4.0%} others {step}{'' if run.good else '  FAILED'}",
         file=sys.stderr,
     )

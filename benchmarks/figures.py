@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Callable
 
 from benchmarks.run import Measured
-from benchmarks.suite import OUTPUTS, PROCESSES
+from benchmarks.suite import OUTPUTS
 
 Value = Callable[[Measured], float]
-EIGHT = f"shell x{PROCESSES}"
+EIGHT, EIGHT_WATCHED = "eight", "eight watched"
 
 
 class Figures:

@@ -36,11 +36,17 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def resident(pid: int, parent: str = "") -> int:
-    """The memory of a family, summed. A child between vfork and exec shows its parent's pages: they count once."""
+def images(pid: int, parent: str = "") -> dict[int, int]:
+    """The resident memory of a process and its descendants, each by its id.
+
+    A child between vfork and exec runs in its parent's memory and would report all of it again: it is left out. It is
+    known by showing the very same sizes as its parent.
+    """
     shape = _text(f"/proc/{pid}/statm")
-    own = int(shape.split()[1]) * _PAGE if shape and shape != parent else 0
-    return own + sum(resident(child, shape) for child in children(pid))
+    found = {pid: int(shape.split()[1]) * _PAGE} if shape and shape != parent else {}
+    for child in children(pid):
+        found |= images(child, shape)
+    return found
 
 
 def proportional(pid: int) -> int:
@@ -81,12 +87,11 @@ class Memory(threading.Thread):
         looked = time.monotonic()
         while not self._ended.wait(self._every):
             roots = [pid for pid in children(os.getpid()) if pid not in self._spare]
-            self.resident = max(self.resident, sum(map(resident, roots)))
+            found = {pid: size for root in roots for pid, size in images(root).items()}
+            self.resident = max(self.resident, sum(found.values()))
             if self._proportional_every and time.monotonic() - looked >= self._proportional_every:
                 looked = time.monotonic()
-                self.proportional = max(
-                    self.proportional, sum(proportional(pid) for root in roots for pid in family(root))
-                )
+                self.proportional = max(self.proportional, sum(map(proportional, found)))
 
     def stop(self) -> None:
         self._ended.set()

@@ -85,8 +85,8 @@ def _measures(found: Figures, names: list[str]) -> str:
         ("10 MB of lines, 10 times, peak RSS MB", sized("lines", n.resident)),
         ("eight at once, steps/s, start included", _highest(found, n.throughput)),
         ("eight at once, steps/s, once running", _highest(found, n.steady_throughput)),
-        ("eight at once, RSS MB", sized(n.EIGHT, n.resident)),
-        ("eight at once, PSS MB", sized(n.EIGHT, n.proportional)),
+        ("eight at once, RSS MB", sized(n.EIGHT_WATCHED, n.resident)),
+        ("eight at once, PSS MB", sized(n.EIGHT_WATCHED, n.proportional)),
     ]
     names = [*names, *(name for name in ("python", "plain") if any(run.contender == name for run in found.runs))]
     lines = [f"| | {' | '.join(names)} |", "|---" + "|--:" * len(names) + "|"]

@@ -113,23 +113,32 @@ def measure_python(scratch: Scratch, search: str) -> Measured:
     return _command([bare.program, "-c", "pass"], bare, scratch, search)[0]
 
 
-def measure_many(
-    contender: Contender, scratch: Scratch, search: str, scenario: str, count: int, processes: int
-) -> Measured:
-    """So many processes at once, each with `count` steps."""
+def measure_many(contender: Contender, scratch: Scratch, search: str, count: int, processes: int) -> Iterator[Measured]:
+    """So many processes at once, each with `count` shell steps: once for their pace, once more for their memory.
+
+    Looking at memory stops a process for a moment, the longer the bigger it is, so the two are not taken together.
+    """
     _alone(contender, scratch, search, "hi", 1)
-    memory = Memory({scratch.model}, every=0.1, proportional_every=0.4)
-    runs = [Process(contender, scratch, search, scenario, count) for _ in range(processes)]
+    yield _many(contender, scratch, search, count, processes, None)
+    yield _many(contender, scratch, search, count, processes, Memory({scratch.model}, 0.1, 0.1))
+
+
+def _many(
+    contender: Contender, scratch: Scratch, search: str, count: int, processes: int, memory: Memory | None
+) -> Measured:
+    runs = [Process(contender, scratch, search, "shell", count) for _ in range(processes)]
     load, others = os.getloadavg()[0], Others(scratch.model)
     for run in runs:
         run.start()
-    memory.start()
+    if memory:
+        memory.start()
     waits = [threading.Thread(target=run.wait) for run in runs]
     for thread in waits:
         thread.start()
     for thread in waits:
         thread.join()
-    memory.stop()
+    if memory:
+        memory.stop()
     processor = sum(run.processor for run in runs)
     share = others.share(processor)
     lines = scratch.lines()
@@ -139,24 +148,23 @@ def measure_many(
     wall = (max(run.ended for run in runs) - runs[0].began) / 1e9
     outputs = [run.output() for run in runs]
     good = all(_good(run, found) for run, found in zip(runs, requests, strict=True))
-    measured = Measured(
+    end_leftovers({scratch.model})
+    scratch.tidy(contender)
+    return Measured(
         contender.name,
-        f"{scenario} x{processes}",
+        "eight watched" if memory else "eight",
         wall,
         processor,
         good=good,
         gaps=[statistics.median(gaps) for found in requests if (gaps := _gaps(found))],
-        resident=memory.resident,
-        proportional=memory.proportional,
+        resident=memory.resident if memory else 0,
+        proportional=memory.proportional if memory else 0,
         steps_per_second=steps / wall,
         steady_steps_per_second=steps / max((max(times) - min(times)) / 1e9, 0.001) if times else 0.0,
         load=load,
         others=share,
         output="" if good else outputs[0][-2000:],
     )
-    end_leftovers({scratch.model})
-    scratch.tidy(contender)
-    return measured
 
 
 def _plain(scratch: Scratch, search: str, scenario: str, count: int) -> Measured:

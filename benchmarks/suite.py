@@ -28,10 +28,7 @@ def jobs(topic: str, contenders: list[Contender], scratch: Scratch, search: str)
         case "output":
             return [partial(run.measure_output, contender, *places, OUTPUTS) for contender in contenders]
         case "eight":
-            many = [
-                partial(run.measure_many, contender, *places, "shell", STEPS, PROCESSES) for contender in contenders
-            ]
-            return [_one(measure) for measure in many]
+            return [partial(run.measure_many, contender, *places, STEPS, PROCESSES) for contender in contenders]
         case _:
             played = [(contender, *each) for contender in contenders for each in _scenarios(topic, contender)]
             return [_one(partial(run.measure, one, *places, scenario, count)) for one, scenario, count in played]

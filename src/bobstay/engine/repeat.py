@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-import msgspec
-
 from bobstay.model.event import ToolDone
 from bobstay.model.message import ToolCall
 
@@ -25,7 +23,7 @@ class Repeats:
         self._errors: list[int] = []
 
     def add(self, call: ToolCall, done: ToolDone) -> None:
-        fingerprint = hash((call.name, msgspec.json.encode(call.input, order="sorted"), done.reply.text))
+        fingerprint = hash((call.name, repr(sorted(call.input.items())), done.reply.text))
         self._done = [*self._done[1 - _MEMORY :], fingerprint]
         error = hash((call.name, done.reply.text)) if done.reply.is_error else 0
         self._errors = [*self._errors[1 - _MEMORY :], error]
