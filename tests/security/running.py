@@ -1,5 +1,6 @@
 """Runs the real command in a hostile repository and collects what it left behind."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -37,7 +38,6 @@ class Listener:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         self._accepted = self._own = 0
-        self._last = False
         self._thread = threading.Thread(target=self._listen, daemon=True)
 
     def __enter__(self) -> Self:
@@ -45,10 +45,10 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._last = True
-        self.heard()
-        self._thread.join(10)
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes up who waits in accept
         self._socket.close()
+        self._thread.join(10)
 
     def heard(self) -> int:
         """How many came so far. They are taken in order: once a call of our own is over, all before it were seen."""
@@ -58,8 +58,11 @@ class Listener:
         return self._accepted - self._own
 
     def _listen(self) -> None:
-        while not self._last:
-            connection, _ = self._socket.accept()
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
             self._accepted += 1
             connection.close()
 
