@@ -1,22 +1,23 @@
 """Puts a command into the sandbox: the one door through which shells, background jobs and tests go."""
 
+import asyncio
 import fcntl
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 
 from bobstay.permissions.paths import within
 from bobstay.permissions.sandbox import SandboxError, bwrap, masks, seccomp
-from bobstay.permissions.sandbox.plan import SCRATCH, Plan, Planner, Spec, empty_file
+from bobstay.permissions.sandbox.plan import SCRATCH, TEMPORARY, Plan, Planner, Spec, empty_file
 from bobstay.permissions.sandbox.probe import Availability, available
 from bobstay.permissions.sandbox.proxy import PORT, Proxy
 from bobstay.permissions.sandbox.variables import variables
 
+_LINGER = 0.05
 _HERE = os.path.dirname(__file__)
-_TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
 
 
 class Entry:
@@ -29,7 +30,7 @@ class Entry:
         """Descriptors the command must be started with."""
         self.contained = False
         """Whatever it leaves behind dies with it: it has a process namespace of its own."""
-        self._lease: masks.Lease | None = None
+        self._release: Callable[[], None] | None = None
         self._proxy: Proxy | None = None
 
     def started(self) -> None:
@@ -44,12 +45,13 @@ class Entry:
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None
-        if self._lease is not None:
-            self._lease.release()
-            self._lease = None
+        if self._release is not None:
+            self._release()
+            self._release = None
 
-    def hold(self, lease: masks.Lease) -> None:
-        self._lease = lease
+    def hold(self, release: Callable[[], None]) -> None:
+        """What to call when all of it is gone."""
+        self._release = release
 
     def pass_on(self, content: bytes) -> str:
         """A descriptor from which the command reads `content`."""
@@ -83,6 +85,8 @@ class Sandbox:
         self._python = python or os.path.realpath(sys.executable)
         self._temporary = ""
         self._lock = -1
+        self._leases: set[masks.Lease] = set()
+        """Those about to be given back."""
 
     @property
     def availability(self) -> Availability:
@@ -122,7 +126,10 @@ class Sandbox:
         return entry
 
     def close(self) -> None:
-        """The session is over: its temporary files go."""
+        """The session is over: its stand-ins and temporary files go."""
+        for lease in self._leases:
+            lease.release()
+        self._leases.clear()
         if self._temporary:
             import shutil
 
@@ -146,7 +153,7 @@ class Sandbox:
         with_proxy = self.spec.domains is not None
         entry.contained = True
         entry.environment = variables(
-            environment, self.spec.variables, temporary=_TEMPORARY, proxy=with_proxy and bool(self.spec.domains)
+            environment, self.spec.variables, temporary=TEMPORARY, proxy=with_proxy and bool(self.spec.domains)
         )
         program = seccomp.program(unix_sockets=self.spec.unix_sockets)
         words = bwrap.words(
@@ -195,7 +202,7 @@ class Sandbox:
         """A plan whose stand-ins are in place, behind a lock that keeps them there."""
         survey = self._planner.survey(directories)
         lease = masks.Lease(self.spec.state, survey.locked)
-        entry.hold(lease)
+        entry.hold(lambda: self._give_back(lease))
         plan = self._planner.plan(survey)
         refused: set[str] = set()
         for number in range(len(plan.locked)):
@@ -203,14 +210,30 @@ class Sandbox:
         if not refused:
             return plan
         mounts = tuple(mount for mount in plan.mounts if mount.path not in refused)
-        return Plan(plan.roots, plan.locked, mounts, plan.pins, plan.notes)
+        return Plan(plan.roots, plan.locked, mounts, plan.pins)
+
+    def _give_back(self, lease: masks.Lease) -> None:
+        """Not while somebody waits for the command's result, and not at all if the next command needs the same."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            lease.release()
+            return
+        self._leases.add(lease)
+        loop.call_later(_LINGER, self._given_back, lease)
+
+    def _given_back(self, lease: masks.Lease) -> None:
+        if lease in self._leases:
+            self._leases.discard(lease)
+            lease.release()
 
     def _standing(self, cwd: str, plan: Plan) -> str:
         """Where the command starts: where it was, unless that place is not there inside."""
-        if any(within(os.path.realpath(cwd), root) for root in plan.roots):
+        real = os.path.realpath(cwd)
+        if any(within(real, mount.path) for mount in plan.mounts if mount.firm and mount.how in ("write", "read")):
             return cwd
-        if within(cwd, _TEMPORARY):
-            return cwd if os.path.isdir(self._temporary + cwd[len(_TEMPORARY) :]) else _TEMPORARY
+        if within(cwd, TEMPORARY):
+            return cwd if os.path.isdir(self._temporary + cwd[len(TEMPORARY) :]) else TEMPORARY
         return "/" if any(within(cwd, place) for place in SCRATCH) else cwd
 
 

@@ -130,7 +130,7 @@ def _clean(lock: int) -> None:
     noted = os.pread(lock, 1 << 22, 0)
     if not noted:
         return
-    for path in map(os.fsdecode, noted.split(b"\0")):
+    for path in map(os.fsdecode, reversed(noted.split(b"\0"))):  # what was put into a folder before the folder
         if path.startswith("/") and is_stand_in(path):
             with suppress(OSError):
                 if stat.S_ISDIR(os.lstat(path).st_mode):

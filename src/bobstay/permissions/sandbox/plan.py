@@ -22,6 +22,7 @@ How: TypeAlias = Literal["write", "scratch", "read", "empty", "blank"]
 """`write` and `read`: the path itself, or `source`; `scratch`: an empty folder to write to, gone afterwards;
 `empty`: an empty file; `blank`: an empty folder."""
 _RANK: dict[str, int] = {"write": 0, "scratch": 1, "read": 2, "empty": 3, "blank": 4}
+TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
 SCRATCH = ("/var/tmp", "/run", "/dev/shm")  # noqa: S108 - mounted anew, nothing of the host's is in there
 _NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64")
 
@@ -63,7 +64,6 @@ class Plan(Struct, frozen=True):
     mounts: tuple[Mount, ...]
     pins: tuple[tuple[str, str], ...]
     """Symbolic links that must stay what they are, and the file to lay over each."""
-    notes: tuple[str, ...] = ()
 
     def stand_ins(self, number: int) -> list[StandIn]:
         """Those that belong to one of `locked`: the innermost that holds them."""
@@ -82,7 +82,8 @@ class Survey(Struct, frozen=True):
     """`.git` entries of the roots, or of folders above them."""
     outside: tuple[str, ...]
     """Git folders that must be writable though they lie in no root."""
-    notes: tuple[str, ...]
+    refused: tuple[str, ...]
+    """Folders that were wanted and stay read-only."""
 
     @property
     def locked(self) -> tuple[str, ...]:
@@ -99,24 +100,24 @@ class Planner:
     def survey(self, directories: tuple[str, ...] = ()) -> Survey:
         """Find out which folders are concerned: they are locked before the plan is made."""
         home = os.path.realpath(self.spec.home)
-        roots, notes = [], []
+        roots, refused = [], []
         for wanted in dict.fromkeys((self.spec.root, *directories, *self.spec.writable)):
             spelled = self.spec.home + wanted[1:] if wanted == "~" or wanted.startswith("~/") else wanted
             folder = os.path.realpath(os.path.join(self.spec.root, spelled))
             if within(home, folder) or any(within(folder, place) for place in _NEVER_WRITABLE):
-                notes.append(f"{folder} stays read-only in the sandbox: it is the home directory or part of the system")
+                refused.append(folder)  # the home directory, or part of the system
             elif os.path.isdir(folder):
                 roots.append(folder)
         gits: list[str] = []
         outside: list[str] = []
         for root in roots:
             git = f"{root}/.git"
-            found = git if os.path.lexists(git) else repository.above(root)
+            found = git if os.path.lexists(git) and not is_stand_in(git) else repository.above(root)
             if found and not os.path.islink(found):
                 gits.append(found)
                 outside += repository.inspect(found).folders[:1]
         outside = [one for one in outside if not any(within(one, root) for root in roots)]
-        return Survey(*(tuple(dict.fromkeys(one)) for one in (roots, gits, outside, notes)))
+        return Survey(*(tuple(dict.fromkeys(one)) for one in (roots, gits, outside, refused)))
 
     def plan(self, survey: Survey) -> Plan:
         drawing = _Drawing(self.spec, survey)
@@ -128,7 +129,7 @@ class Planner:
                 drawing.nested(path)
         for git in survey.gits:
             drawing.repository(git)
-        return Plan(survey.roots, survey.locked, drawing.mounts(), tuple(drawing.pins.items()), survey.notes)
+        return Plan(survey.roots, survey.locked, drawing.mounts(), tuple(drawing.pins.items()))
 
 
 class _Drawing:
@@ -152,6 +153,9 @@ class _Drawing:
         for path in map(os.path.realpath, self._spec.shown):
             if os.path.isdir(path):
                 self._add(Mount(path, "read", path, firm=True))
+        for path in self._survey.refused:
+            if any(within(path, place) for place in (TEMPORARY, *SCRATCH)):  # elsewhere it is seen as it is
+                self._add(Mount(path, "read", path, firm=True))
         for path in (*self._survey.roots, *self._survey.outside):
             self._add(Mount(path, "write", path, firm=True))
 
@@ -163,12 +167,12 @@ class _Drawing:
         git = f"{root}/.git"
         if os.path.islink(git):
             self._protect(git, "folder")
-        elif not os.path.lexists(git):
+        elif not os.path.lexists(git) or is_stand_in(git):  # another sandbox put it there: still no repository
             self._protect(git, "folder")
             self._protect(f"{root}/HEAD", "socket")  # else the folder itself could be made a repository
 
     def nested(self, path: str) -> None:
-        if os.path.basename(path) == ".git" and not os.path.islink(path):
+        if os.path.basename(path) == ".git" and not os.path.islink(path) and not is_stand_in(path):
             self.repository(path)
         else:
             self._protect(path, None)

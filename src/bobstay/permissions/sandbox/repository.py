@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from bobstay.permissions.sandbox.masks import is_stand_in
+
 _MOST_PARTS = 30
 _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
@@ -32,7 +34,7 @@ def above(folder: str) -> str:
         if parent == folder:
             return ""
         folder = parent
-        if os.path.lexists(f"{folder}/.git"):
+        if os.path.lexists(f"{folder}/.git") and not is_stand_in(f"{folder}/.git"):
             return f"{folder}/.git"
 
 
