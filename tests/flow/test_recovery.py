@@ -71,7 +71,7 @@ async def test_a_lasting_fault_is_not_retried(server: ModelServer, world: Make) 
 async def test_a_call_that_ran_is_never_run_again_when_the_stream_breaks_after_it(
     server: ModelServer, world: Make
 ) -> None:
-    here = world(allow=("Bash",))
+    here = world(allow=("Bash", "Edit"))
     broken = Step(blocks=[Call("Bash", {"command": "echo once >> log"}, "a"), Say("never")], reset_after=1)
     done = await here.run(server.play("once", broken, FINE))
     assert done.text == "Recovered."

@@ -50,7 +50,7 @@ async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(server:
 
 async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(server: ModelServer, world: Make) -> None:
     """The log ends after the call began: the model is told to check first."""
-    first = world(allow=("Bash",))
+    first = world(allow=("Bash", "Edit"))
     prompt = server.play(
         "crash", Step(blocks=[Call("Bash", {"command": "echo ran >> log"}, "c")]), Step(blocks=[Say("x")])
     )
@@ -60,7 +60,7 @@ async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(server: Model
             break
     await turn.aclose()
     first.log.close()
-    second = world(allow=("Bash",))
+    second = world(allow=("Bash", "Edit"))
     assert [call.id for call in second.driver.state.unanswered] == ["c"]
     await second.run(server.play("after", Step(blocks=[Say("ok")])))
     reply = next(
