@@ -45,7 +45,7 @@ def trace(path: str, changeable: Callable[[str], bool]) -> Trail:
             continue
         followed += 1
         if followed > MOST_LINKS:
-            return Trail(tuple(links), tuple(folders))
+            return Trail(tuple(dict.fromkeys(links)), tuple(dict.fromkeys(folders)))
         if changeable(here):
             links.append(here)
         target = os.readlink(here)
