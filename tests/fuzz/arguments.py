@@ -95,8 +95,7 @@ GIT: dict[str, str] = {
     "log": f"{COMMON_GIT} -L1,2:src/app.py --source --decorate --walk-reflogs -g --remotes --branches --exec=marker",
     "show": f"{COMMON_GIT} HEAD v1 HEAD:a.txt :a.txt",
     "rev-parse": "HEAD --git-dir --show-toplevel --sq-quote x --parseopt --abbrev-ref --verify --all --exec-path",
-    "ls-files": "-o -c -d -i -X F --exclude-from=F --exclude-standard --others -z --eol --stage --with-tree=HEAD "
-    "--format=x",
+    "ls-files": "-o -c -d -i -X F --exclude-from=F --exclude-standard --others -z --stage --with-tree=HEAD --format=x",
     "blame": "a.txt --contents F --contents=F --cont=F --ignore-revs-file F --ignore-revs-file=F -S F -L 1,1 -C "
     "--textconv -p",
     "describe": "--tags --all --always --dirty --long --broken --contains",

@@ -177,7 +177,6 @@ RULED: dict[str, tuple[str, ...]] = {
     "Edit(./out.txt)": ("echo x > out.txt", "cat a.txt >| out.txt"),
     "Edit(**)": ("sort a.txt > sorted.txt", "echo x > src/new.py"),
     "Bash(xargs *)": ("ls src | xargs cat", "echo a.txt | xargs -n1 cat"),
-    "Bash(timeout *)": ("timeout 5 ls",),
     "Bash": ("npm ci", "mkdir build", "python3 x.py", "FOO=1 make", "env ls"),
 }
 """What becomes ordinary when a rule allows it."""

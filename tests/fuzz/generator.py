@@ -4,7 +4,7 @@ import shlex
 from random import Random
 
 from tests.fuzz import arguments, benign, hostile, shapes
-from tests.fuzz.mutation import mutate
+from tests.fuzz.mutation import mutate, respell
 from tests.fuzz.scene import Scene
 
 
@@ -21,7 +21,10 @@ class Generator:
 
     def command(self) -> str:
         found = self._command()
-        return mutate(self.dice, found, self.ordinary(0), self.word()) if self.dice.random() < 0.15 else found
+        chance = self.dice.random()
+        if chance < 0.15:
+            return mutate(self.dice, found, self.ordinary(0), self.word())
+        return respell(self.dice, found) if chance < 0.25 else found
 
     def ordinary(self, depth: int) -> str:
         """A command nobody minds, or several of them put together."""

@@ -1,5 +1,6 @@
 """Random damage to the text of a command, where readers of shell differ most."""
 
+import re
 from random import Random
 
 TOKENS = (
@@ -82,6 +83,35 @@ def mutate(dice: Random, command: str, other: str, word: str) -> str:
     for _ in range(dice.choice((1, 1, 2, 3))):
         command = _once(dice, command, other, word)
     return command
+
+
+def respell(dice: Random, command: str) -> str:
+    """Quote some plain words differently; the shell reads the same."""
+    return " ".join(_respelled(dice, word) if dice.random() < 0.3 else word for word in command.split(" "))
+
+
+def _respelled(dice: Random, word: str) -> str:
+    if not re.fullmatch(r"[\w./:-]+", word, re.ASCII):
+        return word
+    place = dice.randint(0, len(word) - 1)
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    match dice.randrange(8):
+        case 0:
+            return f"'{word}'"
+        case 1:
+            return f'"{word}"'
+        case 2:
+            return f"{before}\\{letter}{after}"
+        case 3:
+            return f"{before}''{letter}{after}"
+        case 4:
+            return f'{before}"{letter}"{after}'
+        case 5:
+            return f"$'{before}\\x{ord(letter):02x}{after}'"
+        case 6:
+            return f"$'{before}\\{ord(letter):03o}'{after}"
+        case _:
+            return f"{before}$'{letter}'\"{after}\""
 
 
 def _once(dice: Random, command: str, other: str, word: str) -> str:

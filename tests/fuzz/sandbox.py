@@ -25,7 +25,8 @@ def _names(text: str) -> frozenset[str]:
 TOOLS = _names(
     "ls cat head tail wc grep egrep fgrep rg find which diff cmp stat du df echo printf pwd true false date file sort "
     "uniq cut tr basename dirname realpath readlink sed jq tree id whoami uname test [ sha256sum sha1sum md5sum awk "
-    "nl tac rev column comm paste fold seq od hexdump strings base64 join nproc git timeout nice nohup stdbuf xargs"
+    "nl tac rev column comm paste fold seq od hexdump strings base64 join nproc git timeout nice nohup stdbuf xargs "
+    "time"
 )
 """Programs that are there for real: the read-only ones, and wrappers that allow rules look through."""
 WRAPPERS = _names("sh bash dash env sudo doas setsid ionice watch flock parallel busybox")
