@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -232,7 +232,7 @@ def _update(kind: str, behavior: str, rules: list[str], scope: str) -> dict[str,
 
 
 @contextmanager
-def _keeping_trust(cwd: str, environment: Environment) -> Iterator[None]:
+def _keeping_trust(cwd: str, environment: Environment) -> Generator[None, None, None]:
     """What a person changes by this very command does not make the folder a changed one."""
     from bobstay.config.trust import own_change
     from bobstay.config.trust_store import TrustUnusable

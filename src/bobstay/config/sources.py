@@ -186,10 +186,13 @@ def _layers(source: Source, files: tuple[str, ...]) -> list[Layer]:
 
 def _folder_files(cwd: str, wanted: tuple[str, ...]) -> list[tuple[Source, str, bytes]]:
     named: list[tuple[Source, str]] = []
-    if "local" in wanted:
-        named += [("local", file) for file in local_settings(cwd)]
-    if "project" in wanted:
-        named += [("project", file) for file in project_settings(cwd)]
+    files: tuple[tuple[Source, tuple[str, ...]], ...] = (
+        ("local", local_settings(cwd)),
+        ("project", project_settings(cwd)),
+    )
+    for source, paths in files:
+        if source in wanted:
+            named += [(source, file) for file in paths]
     return [(source, file, data) for source, file in named if (data := _bytes(file)) is not None]
 
 

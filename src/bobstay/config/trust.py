@@ -5,7 +5,7 @@ trusted folders is the user's own. See docs/trust.md.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -74,7 +74,7 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, 
 
 
 @contextmanager
-def own_change(folder: str, paths: Paths, files: tuple[str, ...]) -> Iterator[None]:
+def own_change(folder: str, paths: Paths, files: tuple[str, ...]) -> Generator[None, None, None]:
     """Within this, bobstay itself writes settings `files` of a folder because a person said so: trust survives it.
 
     A file that was already another one than the trusted one is not taken over. `files` are paths below `folder`.

@@ -44,7 +44,7 @@ def decide(case: Case) -> tuple[Answer, str]:
 
 def judged(case: Case) -> Decision:
     """The whole decision on a case. Raises `BadCase`."""
-    if not isinstance(case, dict):
+    if not isinstance(case, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from outside
         raise BadCase("expected a JSON object")
     tool = case.get("tool")
     if not isinstance(tool, str) or not tool:

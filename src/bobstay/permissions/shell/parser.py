@@ -193,7 +193,7 @@ class Parser(Redirects):
 
     def _if(self) -> Compound:
         scripts: list[Script] = []
-        closer = "if"
+        closer: str = "if"
         while closer != "fi":
             if closer in ("if", "elif"):
                 condition, _ = self.body("then")
