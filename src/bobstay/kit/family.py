@@ -1,10 +1,10 @@
 """Finds and ends every process that came from one we started, however it tried to leave.
 
 A process belongs to a family when it descends from the leader, stands in the leader's session, writes to one of its
-pipes, or carries the family's mark in its environment. On Linux this process makes itself the reaper of its
-descendants, so whatever loses its parent (`setsid`, a double fork) becomes our child and is found again among our
-children. Children that do not belong, such as those of a program we are embedded in, are never touched nor reaped.
-Without /proc only the leader's process group is known.
+pipes, carries the family's mark in its environment, or wears the tag made of it. On Linux this process makes itself the
+reaper of its descendants, so whatever loses its parent (`setsid`, a double fork) becomes our child and is found again
+among our children. Children that do not belong, such as those of a program we are embedded in, are never touched nor
+reaped. Without /proc only the leader's process group is known.
 """
 
 import os
@@ -15,6 +15,8 @@ from contextlib import suppress
 from functools import cache
 
 from msgspec import Struct
+
+from bobstay.kit.tag import tag_of, tag_worn_by, wears
 
 MARK = "BOBSTAY_CALL"
 """The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
@@ -120,7 +122,7 @@ class Family:
             return True
         if self._known.get(process.pid) == process.started:
             return True
-        return carries(process.pid, self.mark) or self._writes_to_us(process.pid)
+        return carries(process.pid, self.mark) or wears(process.pid, self.mark) or self._writes_to_us(process.pid)
 
     def _writes_to_us(self, pid: int) -> bool:
         return any(_link(f"/proc/{pid}/fd/{number}") in self._pipes for number in (1, 2))
@@ -166,11 +168,19 @@ def sweep(part: str) -> int:
     found = [
         process
         for process in _table()[0].values()
-        if part.encode() in marks_of(process.pid, patient=process.parent == me)
+        if part.encode() in marks_of(process.pid, patient=process.parent == me) or _is_bare(process.pid, part)
     ]
     for process in found:
         send(process.pid, signal.SIGKILL, process.started)
     return len(found)
+
+
+def _is_bare(pid: int, part: str) -> bool:
+    """Whether a process wears the tag of a session and carries no mark that could say more."""
+    session = part.strip(":")
+    if not part.startswith(":") or ":" in session:
+        return False
+    return tag_worn_by(pid)[9:15] == tag_of(f"0:{session}")[9:] and not marks_of(pid)
 
 
 def send(pid: int, number: int, started: int) -> None:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from io import FileIO
 
 from bobstay.kit.family import Family, become_reaper, reap
+from bobstay.kit.tag import worn
 
 _PIECE = 1 << 18
 _SET_PIPE_SIZE = 1031
@@ -52,16 +53,17 @@ class Child:
         """Its exit code, or minus the signal that ended it, once what it had written was received."""
         readers, writers = _two_pipes()
         try:
-            self._popen = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=environment,
-                stdin=stdin,
-                stdout=writers[0],
-                stderr=writers[1],
-                pass_fds=keep,
-                start_new_session=True,
-            )
+            with worn(mark):
+                self._popen = subprocess.Popen(
+                    command,
+                    cwd=cwd,
+                    env=environment,
+                    stdin=stdin,
+                    stdout=writers[0],
+                    stderr=writers[1],
+                    pass_fds=keep,
+                    start_new_session=True,
+                )
         except BaseException:
             for reader in readers:
                 os.close(reader)

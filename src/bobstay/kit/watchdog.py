@@ -1,25 +1,30 @@
 """A small process that outlives us just long enough to end what we started, should we be killed.
 
 It waits on a pipe only we hold. When we are gone, by whatever cause, it wakes, ends every process that carries our
-mark, and is gone too. A parent-death signal would have to be set between fork and exec, which costs the fast way
-of starting a process, is lost at the second fork, and is bound to a thread: this does it once, for all children.
+mark or wears our tag, and is gone too. A parent-death signal would have to be set between fork and exec, which costs
+the fast way of starting a process, is lost at the second fork, and is bound to a thread: this does it once, for all
+children.
 """
 
 import os
 import subprocess
 
 from bobstay.kit.family import MARK
+from bobstay.kit.tag import tag_of
 
 _SCRIPT = """
 read -r _ && exit 0
 tries=0
 how=TERM
 while [ $tries -lt 60 ]; do
-  found=$(grep -slaF -e "$1" /proc/[0-9]*/environ)
+  found=$(
+    grep -slaF -e "$1" /proc/[0-9]*/environ
+    grep -slE -e "^Max resident set +$2[0-9]{9} " /proc/[0-9]*/limits
+  )
   [ -n "$found" ] || exit 0
   for file in $found; do
     process=${file#/proc/}
-    kill -$how "${process%/environ}" 2>/dev/null
+    kill -$how "${process%/*}" 2>/dev/null
   done
   [ $how = KILL ] || sleep 0.2
   how=KILL
@@ -40,11 +45,12 @@ def guard(inherited: str = "") -> None:
     if os.getpid() in _held:
         return
     _held.clear()  # after a fork the parent's watchdog is not ours
+    mark = mark_of_this_process()
     waiting, held = os.pipe()
     _held[os.getpid()] = held
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "bobstay-watchdog", mark_of_this_process()],
+            ["/bin/sh", "-c", _SCRIPT, "bobstay-watchdog", mark, tag_of(mark)],
             stdin=waiting,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
