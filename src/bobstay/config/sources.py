@@ -192,7 +192,7 @@ def _folder_files(cwd: str, wanted: tuple[str, ...]) -> list[tuple[Source, str, 
     )
     for source, paths in files:
         if source in wanted:
-            named += [(source, file) for file in paths]
+            named.extend((source, file) for file in paths)
     return [(source, file, data) for source, file in named if (data := _bytes(file)) is not None]
 
 

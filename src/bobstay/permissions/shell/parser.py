@@ -193,13 +193,14 @@ class Parser(Redirects):
 
     def _if(self) -> Compound:
         scripts: list[Script] = []
-        closer: str = "if"
-        while closer != "fi":
-            if closer in ("if", "elif"):
+        ends: tuple[str, ...] = ("elif", "else", "fi")
+        while ends:
+            if len(ends) > 1:
                 condition, _ = self.body("then")
                 scripts.append(condition)
-            script, closer = self.body("fi") if closer == "else" else self.body("elif", "else", "fi")
+            script, closer = self.body(*ends)
             scripts.append(script)
+            ends = {"elif": ends, "else": ("fi",)}.get(closer, ())
         return Compound("if", scripts, [], [])
 
     def _for(self, keyword: str) -> Compound:
