@@ -14,7 +14,7 @@ _ENOUGH = 1024 * 1024
 
 _HEAD_LIMIT = 256 * 1024
 
-_GRACE = 1.0
+_GRACE = 5.0
 """Seconds a server gets to end an answer of which all that matters has come."""
 
 
