@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -138,8 +139,19 @@ class Run:
 
     async def _end(self, status: Status) -> None:
         self._job.status = status
+        if self._entry is not None and self._entry.contained:
+            await self._ask_inside()
         await self.child.end(self._grace)
         self._finish()
+
+    async def _ask_inside(self) -> None:
+        """Let what runs in the sandbox end by itself. Its outermost process is not asked: all would die with it."""
+        _, *others = self.child.family.members() or [0]
+        for pid in others[1:]:  # the first of them is that of the process namespace, which no signal but one reaches
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGTERM)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self.child.ended), self._grace)
 
     def _expire(self) -> None:
         if self._stopping is None:

@@ -1,0 +1,104 @@
+"""Settings make the sandbox of a session, and a session that should have one never runs without (H5-8)."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.assembly.build import open_session
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.model.event import RunDone, ToolDone
+from bobstay.model.message import Text
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+END = Step(blocks=[Say("End.")])
+
+
+class Place:
+    """A home, a folder to work in, and a scripted model."""
+
+    def __init__(self, tmp_path: Path, server: ModelServer) -> None:
+        self.home, self.work = tmp_path / "home", tmp_path / "work"
+        (self.home / ".bobstay").mkdir(parents=True)
+        self.work.mkdir()
+        self.server = server
+        self.warnings: list[str] = []
+
+    def write(self, sandbox: dict[str, Any], folder: Path | None = None) -> None:
+        file = (folder or self.home) / ".bobstay/settings.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"sandbox": sandbox, "env": {"MY_OWN": "seen"}}))
+
+    async def play(self, name: str, command: str, **options: Any) -> ToolDone:
+        """What a session answers when its model wants to run `command` and nobody can be asked."""
+        variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": self.server.url}
+        environment = Environment.read({**variables, "ANTHROPIC_API_KEY": "dummy", "NOT_LISTED": "leaked"})
+        wanted = Options(cwd=str(self.work), model="claude-sonnet-4-5", trust=True, **options)
+        session = await open_session(wanted, environment=environment)
+        self.warnings = list(session.warnings)
+        step = Step(blocks=[Call("Bash", {"command": command}, "a")])
+        done: list[ToolDone] = []
+        async for event in session.run(self.server.play(name, step, END)):
+            if isinstance(event, ToolDone):
+                done.append(event)
+            assert not isinstance(event, RunDone) or event.ending == "completed"
+        await session.close()
+        return done[0]
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def place(tmp_path: Path, server: ModelServer) -> Place:
+    return Place(tmp_path, server)
+
+
+def said(done: ToolDone) -> str:
+    return "".join(part.text for part in done.reply.content if isinstance(part, Text))
+
+
+async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(place: Place, tmp_path: Path) -> None:
+    place.write({"enabled": True, "autoAllow": True})
+    command = "touch made ../escaped; echo $MY_OWN; ls -A ~/.bobstay; printenv NOT_LISTED ANTHROPIC_API_KEY"
+    done = await place.play("auto-allow", command)
+    assert not done.denied
+    assert said(done).splitlines()[1:] == ["seen"]
+    assert (place.work / "made").exists()
+    assert not (tmp_path / "escaped").exists()
+    assert [path.name for path in place.work.iterdir()] == ["made"]
+
+
+async def test_without_that_setting_it_is_asked_about(place: Place) -> None:
+    place.write({"enabled": True})
+    assert (await place.play("asked", "touch made")).denied
+    assert (await place.play("allowed", "touch made", allowed_tools=("Bash(touch *)",))).denied is False
+
+
+async def test_the_settings_of_a_folder_do_not_turn_it_off(place: Place, tmp_path: Path) -> None:
+    place.write({"enabled": True, "autoAllow": True})
+    place.write({"enabled": False}, place.work)
+    await place.play("not-off", "touch ../escaped")
+    assert not (tmp_path / "escaped").exists()
+
+
+async def test_where_none_works_commands_are_refused_with_what_to_install(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "sunos5")  # where we know of no sandbox
+    place.write({"enabled": True})
+    done = await place.play("none", "touch ../escaped", allowed_tools=("Bash",))
+    assert done.reply.is_error
+    assert "apt-get install bubblewrap" in said(done)
+    assert not (tmp_path / "escaped").exists()
+    place.write({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
+    assert (await place.play("asks-all-the-same", "touch ../escaped")).denied
+    assert any("without a sandbox" in warning for warning in place.warnings)
