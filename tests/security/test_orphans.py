@@ -184,9 +184,10 @@ async def test_a_killed_job_is_gone_wholly(scene: Scene, round_: int) -> None:
     assert await program.end() == 0
 
 
-def test_a_way_to_leave_that_nobody_stops_is_noticed(scene: Scene) -> None:
+async def test_a_way_to_leave_that_nobody_stops_is_noticed(scene: Scene) -> None:
     """The test of the tests: what really is left behind is found."""
     left = os.posix_spawn("/bin/sleep", ["sleep", scene.number], {})
+    await scene.running(1)
     assert living(scene.number) == [f"{left}: sleep {scene.number}"]
     os.kill(left, signal.SIGKILL)
     os.waitpid(left, 0)
