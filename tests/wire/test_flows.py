@@ -120,7 +120,7 @@ async def test_a_host_that_stops_reading_in_a_turn_leaves_nothing_behind(
 ) -> None:
     """F12: the tool that ran is gone with the program."""
     command = "echo $$ > pid; sleep 0.3; echo $$ > pid; exec sleep 60"
-    program = await start("--allowedTools", "Bash", "--include-partial-messages")
+    program = await start("--allowedTools", "Bash,Edit", "--include-partial-messages")
     program.send(prompt(server.play("t", Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("never"))))
     await wait_for(tmp_path / "work" / "pid")
     program.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # no public way to stop reading
