@@ -11,6 +11,7 @@ SOURCE = Path(bobstay.__file__).parent
 KNOWN_ELSEWHERE = {
     "assembly/": "a session asks its rules about web addresses under the names people write in those rules",
     "cli/check.py": "`bobstay permissions check` judges commands, files and addresses by the tools that touch them",
+    "cli/permissions.py": "so does the command around it",
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
     "sessions/conformance.py": "sample data",
