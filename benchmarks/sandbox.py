@@ -1,0 +1,51 @@
+"""What the sandbox adds to a command, as a multiple of a plain `bash -c true` in the same run (at most 15)."""
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bobstay.permissions.sandbox.enter import Sandbox
+from bobstay.permissions.sandbox.plan import Spec
+from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.shells import Shells
+from tests.toolkit import make_context
+
+ROUNDS = 31
+
+
+async def main() -> int:
+    """Alternate plain, bare and boxed runs; print the medians and the ratio."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name, "work")
+        root.mkdir()
+        shells = Shells()
+        context = make_context(root, shells=shells)
+        sandbox = Sandbox(
+            Spec(root=str(root), home=str(Path(name, "home")), state=str(Path(name, "home", ".bobstay", "sandbox")))
+        )
+        took: dict[str, list[float]] = {"plain": [], "bare": [], "boxed": []}
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            subprocess.run(["/bin/bash", "-c", "true"], check=True)
+            took["plain"].append(time.perf_counter() - began)
+            for kind, used in (("bare", None), ("boxed", sandbox)):
+                shells.sandbox = used
+                began = time.perf_counter()
+                await Bash().run(BashArgs("true"), context)
+                took[kind].append(time.perf_counter() - began)
+        await shells.close()
+    medians = {kind: statistics.median(times) * 1000 for kind, times in took.items()}
+    ratio = (medians["boxed"] - medians["bare"]) / medians["plain"]
+    print(
+        ", ".join(f"{kind} {value:.1f} ms" for kind, value in medians.items()),
+        f"- added: {ratio:.1f}x plain (limit 15)",
+    )
+    return 0 if ratio <= 15 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
