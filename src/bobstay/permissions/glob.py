@@ -120,10 +120,21 @@ class PathPattern:
         segments: list[Segment | None] = [None if part == "**" else Segment(part) for part in parts]
         if any_depth:
             segments.insert(0, None)
+            parts.insert(0, "**")
+        self._parts = parts
         self._segments = segments
         self._contents = _without_contents(segments)
         last = self._contents[-1] if self._contents else None
         self._closed = last is not None and last.literal
+
+    def literal_head(self) -> list[str]:
+        """The leading components that stand for themselves alone."""
+        found: list[str] = []
+        for part, segment in zip(self._parts, self._segments, strict=False):
+            if segment is None or not segment.literal or "\\" in part:
+                break
+            found.append(part)
+        return found
 
     def matches(self, parts: Sequence[str], *, generously: bool) -> bool:
         """Match components below the base. A directory matched by name covers what is in it.

@@ -162,8 +162,8 @@ class Judgement(Struct):
 
     def _of_simple(self, command: str, simple: "Plain", reading: "Reading", whole: Rule | None) -> Decision:
         """One simple command; `whole` is a rule that names the text it stands in, word for word."""
-        if simple.unresolved and self._has_scoped("Read"):
-            return self._safety("It cannot be told whether a rule about reading applies to this command.")
+        if why := self._unreadable(simple):
+            return self._safety(why)
         if simple.read_only:
             return Decision(
                 Verdict.ALLOW, "The command only reads, inside the working directories.", "default", "default"
@@ -192,6 +192,23 @@ class Judgement(Struct):
             return self._safety(f"No rule allows `{_short(command)}`, and one that restricts may apply to it.")
         path = next((one.path for one in written if not self.world.holds(one)), written[0].path if written else "")
         return self._default(f"No rule allows `{_short(command)}`.", path)
+
+    def _unreadable(self, simple: "Plain") -> str:
+        """Why it may read what a rule keeps from being read, though it does not name it."""
+        if self._may_sweep(simple):
+            return "It reads whole directories, in which a rule about reading may name a file."
+        if simple.unresolved and self._has_scoped("Read"):
+            return "It cannot be told whether a rule about reading applies to this command."
+        return ""
+
+    def _may_sweep(self, simple: "Plain") -> bool:
+        """Whether a directory it reads may hold a file that a rule keeps from being read."""
+        return any(
+            rule.path is not None and rule.tool == "Read" and rule.path.reaches(located, self.world)
+            for located in map(self._located, simple.sweeps)
+            for verdict in (Verdict.DENY, Verdict.ASK)
+            for rule in self.book.of(verdict)
+        )
 
     def _restricting_command(self, verdict: Verdict, reading: "Reading") -> Rule | None:
         for rule in self.book.of(verdict):

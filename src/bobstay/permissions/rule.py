@@ -244,6 +244,16 @@ class PathRule:
         found = (self._matches(spelling, world, generously) for spelling in located.spellings)
         return any(found) if generously else bool(located.spellings) and all(found)
 
+    def reaches(self, located: Located, world: World) -> bool:
+        """Whether something below this directory may match."""
+        below = [part for part in self._pattern.literal_head() if part]
+        for base in self._bases(world, generously=True):
+            place = "/".join([base.rstrip("/"), *below]) or "/"
+            for spelling in located.spellings:
+                if within(place, spelling, fold_case=True) or within(spelling, place, fold_case=True):
+                    return True
+        return False
+
     def _matches(self, path: str, world: World, generously: bool) -> bool:
         pattern, bases = self._pattern, self._bases(world, generously)
         if world.fold_case:

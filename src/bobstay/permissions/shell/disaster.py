@@ -20,7 +20,7 @@ def disaster(words: list[Seen], starts: tuple[str, ...], world: World) -> str:
     for index in places(values):
         if values[index].rpartition("/")[2] not in REMOVERS:
             continue
-        for operand in words[index + 1 :]:
+        for operand in dict.fromkeys(words[index + 1 :]):
             if not operand.value.startswith("-") and (why := _of_operand(operand, starts, world)):
                 return why
     return ""

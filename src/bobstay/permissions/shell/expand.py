@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -13,6 +13,8 @@ Variables: TypeAlias = Mapping[str, tuple[str, ...]]
 
 MOST = 32
 """Readings of one command; beyond that its variable words count as unknown."""
+MOST_WORDS = 2000
+"""Words in all readings together."""
 SIMPLE_BRACES = re.compile(r"([^{}'\"\\$`]*)\{([^{}'\"\\$`]*)\}([^{}'\"\\$`]*)")
 SPLIT = frozenset(" \t\n*?[")
 COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "nproc", "id -u", "date +%s"})
@@ -55,22 +57,21 @@ def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
     count = 1
     for number, choice in enumerate(choices):
         count *= len(choice)
-        if count > MOST:
+        if len(choice) > 1 and (count > MOST or count * len(words) > MOST_WORDS):
             count //= len(choice)
-            choices[number] = [_unknown(words[number])]
-    if count == 1:
-        return [[choice[0] for choice in choices]]
-    return [list(reading) for reading in product(*choices)]
+            choices[number] = [[_unknown(words[number])]]
+    return [list(chain.from_iterable(reading)) for reading in product(*choices)]
 
 
-def seen(word: Word, variables: Variables) -> list[Seen]:
+def seen(word: Word, variables: Variables) -> list[list[Seen]]:
+    """The ways one word may come out, each of which may be several words: braces make many of one."""
     if word.brace:
-        return _braced(word)
+        return [_braced(word)]
     if word.dynamic:
-        return _resolved(word, variables)
+        return [[one] for one in _resolved(word, variables)]
     if word.tilde and not word.source.startswith("~"):
-        return [_unknown(word)]
-    return [Seen(word.value, word.source, word.glob)]
+        return [[_unknown(word)]]
+    return [[Seen(word.value, word.source, word.glob)]]
 
 
 def _unknown(word: Word) -> Seen:
@@ -107,14 +108,13 @@ def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
 def _resolved(word: Word, variables: Variables) -> list[Seen]:
     if len(word.parts) == 1 and word.parts[0].kind == "pipe":
         return [Seen("-", word.source, dynamic=True, pipe=True)]
-    choices: list[tuple[str, ...]] = []
+    values = [""]
     for part in word.parts:
         found = _values(part, variables)
-        if not found:
+        if not found or len(values) * len(found) > MOST:
             return [_unknown(word)]
-        choices.append(found)
-    values = ["".join(reading) for reading in product(*choices)]
-    return [Seen(value, word.source, word.glob) for value in values] if len(values) <= MOST else [_unknown(word)]
+        values = [value + more for value in values for more in found]
+    return [Seen(value, word.source, word.glob) for value in values]
 
 
 def _values(part: Part, variables: Variables) -> tuple[str, ...]:
@@ -151,4 +151,5 @@ def _braced(word: Word) -> list[Seen]:
     pieces = inside.split(",")
     if len(pieces) > MOST:
         return [_unknown(word)]
-    return [Seen(f"{before}{piece}{after}", word.source, word.glob) for piece in pieces]
+    values = [before + piece + after for piece in pieces]
+    return [Seen(value, word.source, word.glob) for value in values if value] or [_unknown(word)]

@@ -39,10 +39,15 @@ OPTIONLESS = names("add rm mv restore reset checkout switch stash commit")
 
 def split(values: list[str]) -> tuple[list[str], list[str]]:
     """The options of git itself, and the command with its arguments."""
-    position = 0
+    position = past_options(values, 0)
+    return values[:position], values[position:]
+
+
+def past_options(values: list[str], position: int) -> int:
+    """Where the command stands, if git's own options begin at `position`."""
     while position < len(values) and values[position].startswith("-"):
         position += 2 if values[position] in GLOBAL_VALUES else 1
-    return values[:position], values[position:]
+    return position
 
 
 def is_hazardous(arguments: list[Seen]) -> bool:

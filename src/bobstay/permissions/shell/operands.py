@@ -43,6 +43,10 @@ PATTERN_LETTERS: dict[str, frozenset[str]] = {
     "grep": frozenset({"-e"}),
     "gh": frozenset({"-t", "-b", "--title", "--body"}),
 }
+GREPS = names("grep egrep fgrep")
+PACKERS = names("diff cp scp tar zip rsync 7z cpio")
+"""Commands that go through directories; the first three only if told to."""
+FIND_RUNS = names("-exec -execdir -ok -okdir")
 FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-fprint", "-fprint0", "-fls", "-files0-from"})
 
 
@@ -116,6 +120,38 @@ def _parts(value: str) -> list[str]:
         if one.startswith("file:"):
             more.append(one.removeprefix("file:").removeprefix("//"))
     return [one for one in (*found, *more) if one and one != "-"]
+
+
+def feeds(names: set[str], words: list[Seen]) -> bool:
+    """Whether it hands over files that its words do not name."""
+    return "xargs" in names or "parallel" in names or any(word.value in FIND_RUNS for word in words)
+
+
+def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
+    """The directories whose files it reads one and all."""
+    name = words[0].value.rpartition("/")[2]
+    values = [word.value for word in words[1:]]
+    operands = [value for value in values if not value.startswith("-")]
+    if name == "git":
+        return ["."] if operands[:1] == ["grep"] else []
+    if name in SEARCHES:
+        if name in GREPS and not _has_letter(values, "rR", "--recursive", "--dereference-recursive", "--directories"):
+            return []
+        below = operands if _brings_pattern(words[1:]) else operands[1:]
+        return below or ([] if fed else ["."])
+    if name in ("diff", "cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
+        return []
+    return operands if name in PACKERS else []
+
+
+def _has_letter(values: list[str], letters: str, *options: str) -> bool:
+    for value in values:
+        if value.startswith("--"):
+            if len(value) > 2 and any(option.startswith(value.partition("=")[0]) for option in options):
+                return True
+        elif value.startswith("-") and not set(letters).isdisjoint(value):
+            return True
+    return False
 
 
 def written_by(words: list[Seen]) -> list[str]:

@@ -3,7 +3,7 @@
 from bobstay.permissions.paths import World
 from bobstay.permissions.shell.expand import Seen, Variables, readings, seen
 from bobstay.permissions.shell.hazards import is_hazardous
-from bobstay.permissions.shell.operands import is_plain_edit, read_by, written_by
+from bobstay.permissions.shell.operands import feeds, is_plain_edit, read_by, swept_by, written_by
 from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
 from bobstay.permissions.shell.readonly import is_tame, is_tame_double_test
@@ -13,13 +13,13 @@ from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
 
 def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
-    command, place = occurrence.command, occurrence.place
+    command = occurrence.command
     if isinstance(command, Test):
         return _test(command, occurrence, world)
     if not command.words:
         return _assignment(command)
     found = [
-        _variant(command, words, place, walk.moved, cwd, world)
+        _variant(command, words, occurrence, walk, cwd, world)
         for words in readings(command.words, occurrence.variables)
     ]
     return found[0] if len(found) == 1 else _merged(found)
@@ -30,7 +30,7 @@ def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[T
     target = redirect.target
     if target is None:
         return []
-    words = seen(target, variables)
+    words = [word for way in seen(target, variables) for word in way]
     found: list[Target] = []
     for kind in (
         ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
@@ -50,7 +50,7 @@ def joined(path: str, start: str) -> str:
 
 
 def _test(command: Test, occurrence: Occurrence, world: World) -> Plain:
-    words = [found[0] for word in command.words if (found := seen(word, {}))]
+    words = [seen(word, {})[0][0] for word in command.words]
     source = " ".join(["[[", *(word.source for word in command.words), "]]"])
     tame = is_tame_double_test(words, occurrence.place.where, world)
     return Plain((source,), exact_only=True, read_only=tame)
@@ -62,17 +62,19 @@ def _assignment(command: Simple) -> Plain:
     return Plain(texts, exact_only=True, read_only=not command.assignments)
 
 
-def _variant(command: Simple, words: list[Seen], place: Place, moved: bool, cwd: str, world: World) -> Plain:
+def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
     if not command.words[0].literal or not words[0].value.isascii() or words[0].value in ("", "let"):
         return Plain((), exact_only=True, nameless=True)
+    place = occurrence.place
     safe = all(map(is_harmless_assignment, command.assignments))
     forms = list(harmless(words)) if safe else [words]
     last = forms[-1]
     reads, unknown = read_by(words)
     writes = written_by(last)
-    git = moved and any(
-        words[index].value.rpartition("/")[2] == "git" for index in places([one.value for one in words])
-    )
+    begins = places([one.value for one in words])
+    names = {words[index].value.rpartition("/")[2] for index in begins}
+    git = walk.moved and "git" in names
+    swept = [path for index in begins for path in swept_by(words[index:], fed=occurrence.fed)]
     return Plain(
         _texts(command, forms if safe else []),
         exact_only=not safe or is_hazardous(last),
@@ -80,7 +82,8 @@ def _variant(command: Simple, words: list[Seen], place: Place, moved: bool, cwd:
         edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
         reads=_absolute(reads, place, cwd),
         writes=_absolute(writes, place, cwd),
-        unresolved=unknown or (place.where is None and bool(reads)),
+        unresolved=unknown or feeds(names, words) or (place.where is None and bool(reads or swept)),
+        sweeps=_absolute(swept, place, cwd),
         refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
     )
 
@@ -89,7 +92,8 @@ def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
     """How an allow rule may know it: with all that stands before it, and without what is harmless."""
     whole = [*command.assignments, *command.words]
     found: dict[str, None] = {}
-    for words in (whole, *(command.words[len(command.words) - _length(form) :] for form in forms)):
+    taken = [len(forms[0]) - _length(form) for form in forms]
+    for words in (whole, *(command.words[count:] for count in taken)):
         found[" ".join(map(_text, words))] = None
         found[" ".join(word.source for word in words)] = None
     return tuple(found)
@@ -119,6 +123,7 @@ def _merged(found: list[Plain]) -> Plain:
         reads=tuple(dict.fromkeys(path for one in found for path in one.reads)),
         writes=tuple(dict.fromkeys(path for one in found for path in one.writes)),
         unresolved=any(one.unresolved for one in found),
+        sweeps=tuple(dict.fromkeys(path for one in found for path in one.sweeps)),
         refused=next((one.refused for one in found if one.refused), ""),
         nameless=any(one.nameless for one in found),
     )

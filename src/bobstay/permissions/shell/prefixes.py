@@ -18,6 +18,8 @@ EXEC_WRAPPERS = names(
 )
 """They run what they are given: an allow rule with a wildcard never covers them."""
 SHELLS = names("sh bash dash zsh ksh ash rbash")
+MOST = 12
+"""Prefixes looked past; a command behind more of them is not looked at."""
 FED = Seen("", "", dynamic=True, splits=True)
 """The arguments `xargs` adds from its input."""
 
@@ -30,7 +32,9 @@ def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
     """The command itself, then what is left as each harmless prefix is taken off."""
     yield words
     timed = False
-    while len(words) > 1:
+    for _ in range(MOST):
+        if len(words) < 2:
+            return
         taken = 1 if timed and _is_timed_variable(words[0]) else _length(words)
         if taken == 0 or taken >= len(words) or any(word.dynamic or word.glob for word in words[: taken + 1]):
             return

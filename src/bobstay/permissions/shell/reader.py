@@ -18,6 +18,8 @@ LONGEST = 10_000
 PARSED = 200_000
 """Beyond this not even deny rules are worth a parser's time; the rough cut serves them."""
 DEEPEST = 5
+MOST = 200
+"""Commands in one text that may be allowed; there is no such limit to what is denied."""
 MOST_HIDDEN = 200
 CONTINUED = re.compile(r"\n[ \t]*\\")
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
@@ -55,10 +57,12 @@ class _Reader:
         else:
             walk.over(script)
             trouble = trouble or self._trouble or walk.trouble
+            if len(walk.commands) > MOST:
+                trouble = trouble or f"it consists of more than {MOST} commands"
             if not trouble and not is_plain(text) and not agrees(text, script):
                 trouble = "two parsers of shell text read it differently"
                 self._rough(text, (self._cwd,))
-            commands = [plain(one, walk, self._cwd, self._world) for one in walk.commands]
+            commands = self._plain(walk, self._cwd)
             for redirect in walk.redirects:
                 if _leads(redirect[0]):
                     targets += targets_of(*redirect)
@@ -68,7 +72,7 @@ class _Reader:
         found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
         found.certain = self._certain and not trouble
         found.critical = self._critical
-        found.targets = tuple(targets)
+        found.targets = tuple(dict.fromkeys(targets))
         return found
 
     def _parsed(self, text: str) -> Script | None:
@@ -78,6 +82,15 @@ class _Reader:
             self._trouble = str(error)
             return None
         return script
+
+    def _plain(self, walk: Walk, start: str) -> list[Plain]:
+        """What is known of each command; the same one in the same place is looked at once."""
+        found: dict[object, Plain] = {}
+        for occurrence in walk.commands:
+            key = occurrence.key
+            if key not in found:
+                found[key] = plain(occurrence, walk, start, self._world)
+        return list(found.values())
 
     def _rough(self, text: str, starts: tuple[str, ...]) -> None:
         self._certain = False
@@ -90,9 +103,11 @@ class _Reader:
         """Note how restricting rules may know each command, scripts inside arguments included."""
         fed_shell = False
         handed: list[tuple[str, Place]] = []
+        looked: set[object] = set()
         for occurrence in walk.commands:
-            if isinstance(occurrence.command, Test):
+            if isinstance(occurrence.command, Test) or occurrence.key in looked:
                 continue
+            looked.add(occurrence.key)
             if occurrence.command.words and occurrence.command.words[0].brace:
                 continue  # its name cannot be told, which is trouble enough
             for words in readings(occurrence.command.words, occurrence.variables):
@@ -137,7 +152,7 @@ class _Reader:
             self._certain = False
         walk = Walk(start, self._world)
         walk.over(script)
-        self._hidden += [plain(one, walk, start, self._world) for one in walk.commands]
+        self._hidden += self._plain(walk, start)
         self._look_into(walk, depth + 1)
 
 

@@ -23,6 +23,8 @@ class Plain(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     unresolved: bool = False
     """Some of its words may name files that cannot be told."""
+    sweeps: tuple[str, ...] = ()
+    """Directories all files of which it reads."""
     refused: str = ""
     """Why no rule may approve it where it stands."""
     nameless: bool = False

@@ -81,9 +81,12 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
     files = taken.operands
     if spec.operands == "pattern" and not taken.patterned:
         files = files[1:]
+    if name == "strings" and any(one.value.startswith("@") for one in files):
+        return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
-    return all(holds(file, start, world) for file in files) and all(holds(file, start, world) for file in taken.files)
+    named: dict[Seen | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
+    return all(holds(file, start, world) for file in named)
 
 
 def _is_tame_printf(arguments: list[Seen]) -> bool:

@@ -25,23 +25,43 @@ ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 def suspects(values: list[str]) -> Iterator[Suspect]:
     """How one command may be known. `values` are its words as the command would see them."""
+    found = places(values)
+    yield _suspect(values, found)
+    hidden = {index for index in found if values[index].rpartition("/")[2] == "git"}
+    if hidden:
+        yield from _without_git_options(values, hidden)
+
+
+def _suspect(values: list[str], begins: list[int]) -> Suspect:
     offsets: list[int] = []
     at = 0
     for value in values:
         offsets.append(at)
         at += len(value) + 1
-    text = " ".join(values)
     starts: dict[int, None] = {0: None}
-    for index in places(values):
+    for index in begins:
         starts[offsets[index]] = None
         slash = values[index].rfind("/")
         if slash >= 0:
             starts[offsets[index] + slash + 1] = None
-        if values[index][slash + 1 :] == "git":
-            options, command = git.split(values[index + 1 :])
-            if options and command:
-                yield " ".join(["git", *command]), (0,)
-    yield text, tuple(starts)
+    return " ".join(values), tuple(starts)
+
+
+def _without_git_options(values: list[str], hidden: set[int]) -> Iterator[Suspect]:
+    """The same words, each git followed by its command at once."""
+    kept: list[str] = []
+    begins: list[int] = []
+    index = 0
+    while index < len(values):
+        if index in hidden:
+            begins.append(len(kept))
+            kept.append("git")
+            index = git.past_options(values, index + 1)
+        else:
+            kept.append(values[index])
+            index += 1
+    if len(kept) < len(values):
+        yield _suspect(kept, begins)
 
 
 def places(values: list[str]) -> list[int]:
@@ -53,6 +73,7 @@ def places(values: list[str]) -> list[int]:
         return []
     found: dict[int, None] = {}
     waiting = [index]
+    searched = False
     while waiting:
         index = waiting.pop()
         if index in found:
@@ -60,10 +81,10 @@ def places(values: list[str]) -> list[int]:
         found[index] = None
         name = values[index].rpartition("/")[2]
         if name in LOOKED_PAST:
-            waiting += _behind(values, index, name)
-        elif name == "find":
-            runs = (number + 1 for number in range(index, len(values) - 1) if values[number] in FIND_RUNS)
-            waiting += runs
+            waiting += reversed(_behind(values, index, name))
+        elif name == "find" and not searched:
+            searched = True  # a later find has nothing more behind it
+            waiting += [number + 1 for number in range(index, len(values) - 1) if values[number] in FIND_RUNS][::-1]
     return list(found)
 
 
@@ -80,6 +101,8 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
         if value.startswith("-") and len(value) > 1:
             if "=" not in value and position < len(values) and not values[position].startswith("-"):
                 found.append(position)  # the value of the option, or the command
+                if values[position].rpartition("/")[2] in LOOKED_PAST:
+                    break  # what is behind it is looked at on its own account
                 position += 1
         elif ASSIGNMENT.match(value):
             continue
@@ -111,6 +134,6 @@ def rough(text: str) -> Iterator[list[str]]:
             plain = CODED.sub(lambda found: decoded(found.group(1)), plain)
         for mark in ('$"', "'", '"', "\\"):
             plain = plain.replace(mark, "")
-        for line in CUTS.sub("\n", plain).split("\n"):
+        for line in dict.fromkeys(CUTS.sub("\n", plain).split("\n")):
             if words := line.split():
                 yield words

@@ -27,6 +27,11 @@ READ_BY_PROGRAMS = re.compile(r".*_proxy|(?:npm|pip|cargo|git|gem|bundle)_.*|_|h
 ASSIGNS = names("read mapfile readarray getopts declare typeset local export readonly let unset eval source . wait")
 
 
+MOST_PLACES = 8
+LONGEST = 1000
+"""Limits that only make a place unknown."""
+
+
 class Place(Struct, frozen=True):
     """Where a command would run."""
 
@@ -46,6 +51,14 @@ class Occurrence(Struct):
     variables: Variables
     fed: bool = False
     """Its input comes from a pipe."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for commands of which the same is known."""
+        command = self.command
+        assigned = [word.source for word in command.assignments] if isinstance(command, Simple) else ["[["]
+        spelled = " ".join([*assigned, "\n", *(word.source for word in command.words)])
+        return spelled, self.place, self.fed, tuple(sorted(self.variables.items()))
 
 
 class Walk:
@@ -80,7 +93,8 @@ class Walk:
             tried.update(dict.fromkeys(now.all))
             if not fell:
                 result = now
-        return Place(result.where, tuple(one for one in tried if one != result.where))
+        others = tuple(one for one in tried if one != result.where)
+        return Place(result.where, others) if len(others) <= MOST_PLACES else self._lost(Place(None))
 
     def _pipeline(self, pipeline: Pipeline, place: Place, variables: Variables) -> Place:
         if len(pipeline.commands) == 1:
@@ -159,7 +173,7 @@ class Walk:
             return variables
         values: list[str] = []
         for word in command.words:
-            found = seen(word, variables)
+            found = [one for way in seen(word, variables) for one in way]
             if any(one.dynamic or one.glob for one in found) or word.tilde:
                 return {key: value for key, value in variables.items() if key != name}
             values += [one.value for one in found]
@@ -192,7 +206,7 @@ class Walk:
         if arguments[:1] == ["--"]:
             arguments = arguments[1:]
         target = arguments[0] if arguments else self._world.home
-        if len(arguments) > 1 or target.startswith("-") or place.where is None:
+        if len(arguments) > 1 or target.startswith("-") or place.where is None or len(place.where) > LONGEST:
             return self._lost(place)
         located = locate(target or ".", place.where, self._world)
         if not located.path:
