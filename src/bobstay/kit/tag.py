@@ -9,7 +9,7 @@ for the session, three for the call.
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 FIRST = "4"
@@ -26,7 +26,7 @@ def tag_of(mark: str) -> str:
 
 
 @contextmanager
-def worn(mark: str) -> Iterator[None]:
+def worn(mark: str) -> Generator[None, None, None]:
     """What is started within this wears the tag of `mark`. Does nothing but on Linux."""
     tag = tag_of(mark)
     if len(tag) != 1 + sum(_WIDTHS) or not sys.platform.startswith("linux"):
