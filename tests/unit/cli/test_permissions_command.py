@@ -320,6 +320,7 @@ def test_hostile_cases_are_asked_or_denied_and_never_crash() -> None:
     assert len(found) == len(hostile)
     assert [each["id"] for each in found[:5]] == ["long", "nul", "half", "deep", "open"]
     assert found[2]["decision"] == found[5]["decision"] == "deny"
+    assert all(each["decision"] in ("ask", "deny") for each in found)
 
 
 def test_an_endless_line_is_refused_unread() -> None:
