@@ -1,7 +1,9 @@
 """Auto mode: a small model judges what a person would be asked about, and cannot be talked to (H5-5)."""
 
 import asyncio
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.flow.world import Listeners, Person, World
 from tests.modelserver.dialect import Asked
 from tests.modelserver.script import Call, Counts, Say, Step, Think
 from tests.modelserver.server import ModelServer
+from tests.wire.program import BOBSTAY, environment
 
 Make = Callable[..., World]
 JUDGE = "claude-judge"
@@ -303,3 +306,32 @@ async def test_an_interrupt_ends_a_judgement_too(scene: Callable[..., Scene], se
 )
 def test_the_small_model_of_the_same_maker_judges(configured: str | None, own: str, chosen: str) -> None:
     assert small_model(configured, own) == chosen
+
+
+async def test_the_installed_program_judges_by_its_settings(server: ModelServer, tmp_path: Path) -> None:
+    """All the way from the command line: mode, model and lists, the cost in the result, the judgement in the log."""
+
+    def first(body: dict[str, Any]) -> Step:
+        return says("allow", "part of the job") if body["model"] == JUDGE else touch()
+
+    token = server.play("program", first, END)
+    (tmp_path / "work").mkdir()
+    settings = {"autoMode": {"model": JUDGE, "allow": ["touching things"]}, "sandbox": {"enabled": False}}
+    process = await asyncio.create_subprocess_exec(
+        *(BOBSTAY, "-p", token, "--output-format", "json", "--model", "claude-sonnet-5-5"),
+        *("--permission-mode", "auto", "--settings", json.dumps(settings)),
+        cwd=tmp_path / "work",
+        env=environment(server, tmp_path / "home"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 30)
+    assert (tmp_path / "work/made").exists(), err
+    result = json.loads(out)
+    assert (result["subtype"], result["permission_denials"]) == ("success", [])
+    assert JUDGE in result["modelUsage"]
+    (asked,) = [each for each in server.requests if each.body["model"] == JUDGE]
+    assert "touching things" in str(asked.body["system"])
+    (log,) = (tmp_path / "home/.bobstay/sessions").glob("*.jsonl")
+    assert '"type":"advised"' in log.read_text()
