@@ -46,6 +46,7 @@ PATTERN_LETTERS: dict[str, frozenset[str]] = {
 GREPS = names("grep egrep fgrep")
 PACKERS = names("diff cp scp tar zip rsync 7z cpio")
 """Commands that go through directories; the first three only if told to."""
+SWEEPERS = SEARCHES | PACKERS | {"git"}
 FIND_RUNS = names("-exec -execdir -ok -okdir")
 FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-fprint", "-fprint0", "-fls", "-files0-from"})
 

@@ -3,13 +3,16 @@
 from bobstay.permissions.paths import World
 from bobstay.permissions.shell.expand import Seen, Variables, readings, seen
 from bobstay.permissions.shell.hazards import is_hazardous
-from bobstay.permissions.shell.operands import feeds, is_plain_edit, read_by, swept_by, written_by
+from bobstay.permissions.shell.operands import SWEEPERS, feeds, is_plain_edit, read_by, swept_by, written_by
 from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
 from bobstay.permissions.shell.readonly import is_tame, is_tame_double_test
 from bobstay.permissions.shell.suspects import places
 from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, Word
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
+
+MOST = 20
+"""Commands behind wrappers in one command that are looked at for what they go through."""
 
 
 def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
@@ -74,7 +77,10 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     begins = places([one.value for one in words])
     names = {words[index].value.rpartition("/")[2] for index in begins}
     git = walk.moved and "git" in names
-    swept = [path for index in begins for path in swept_by(words[index:], fed=occurrence.fed)]
+    swept: list[str] = []
+    if not names.isdisjoint(SWEEPERS):
+        sweeping = (index for index in begins if words[index].value.rpartition("/")[2] in SWEEPERS)
+        swept = [path for index in list(sweeping)[:MOST] for path in swept_by(words[index:], fed=occurrence.fed)]
     return Plain(
         _texts(command, forms if safe else []),
         exact_only=not safe or is_hazardous(last),

@@ -25,7 +25,13 @@ FED = Seen("", "", dynamic=True, splits=True)
 
 
 def is_harmless_assignment(word: Word) -> bool:
-    return word.source.partition("=")[0] in SAFE_VARIABLES and word.literal
+    name, _, _ = word.source.partition("=")
+    return name in SAFE_VARIABLES and word.literal and not _is_path(word.value.partition("=")[2])
+
+
+def _is_path(value: str) -> bool:
+    """`TZ=/home/x` makes a program read that file; `TZ=Europe/Rome` does not."""
+    return value.startswith(("/", ":", ".", "~")) or ".." in value
 
 
 def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
@@ -49,7 +55,7 @@ def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
 def _is_timed_variable(word: Seen) -> bool:
     """`time` is a word of the grammar, so variables may follow it."""
     name, equals, _ = word.source.partition("=")
-    return bool(equals) and name in SAFE_VARIABLES
+    return bool(equals) and name in SAFE_VARIABLES and not _is_path(word.value.partition("=")[2])
 
 
 def _length(words: list[Seen]) -> int:

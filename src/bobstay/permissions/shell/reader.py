@@ -85,12 +85,7 @@ class _Reader:
 
     def _plain(self, walk: Walk, start: str) -> list[Plain]:
         """What is known of each command; the same one in the same place is looked at once."""
-        found: dict[object, Plain] = {}
-        for occurrence in walk.commands:
-            key = occurrence.key
-            if key not in found:
-                found[key] = plain(occurrence, walk, start, self._world)
-        return list(found.values())
+        return [plain(occurrence, walk, start, self._world) for occurrence in walk.distinct]
 
     def _rough(self, text: str, starts: tuple[str, ...]) -> None:
         self._certain = False
@@ -103,11 +98,9 @@ class _Reader:
         """Note how restricting rules may know each command, scripts inside arguments included."""
         fed_shell = False
         handed: list[tuple[str, Place]] = []
-        looked: set[object] = set()
-        for occurrence in walk.commands:
-            if isinstance(occurrence.command, Test) or occurrence.key in looked:
+        for occurrence in walk.distinct:
+            if isinstance(occurrence.command, Test):
                 continue
-            looked.add(occurrence.key)
             if occurrence.command.words and occurrence.command.words[0].brace:
                 continue  # its name cannot be told, which is trouble enough
             for words in readings(occurrence.command.words, occurrence.variables):
@@ -158,6 +151,8 @@ class _Reader:
 
 def oddity(command: str) -> str:
     """What makes text unfit for judging, whatever it says."""
+    if not command.strip(" \t\n"):
+        return "it is empty"
     if len(command) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     if _is_garbled(command):

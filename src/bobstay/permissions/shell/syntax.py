@@ -38,6 +38,8 @@ class Word(Struct):
 
     @property
     def dynamic(self) -> bool:
+        if len(self.parts) == 1:
+            return self.parts[0].kind != "text"
         return any(part.kind != "text" for part in self.parts)
 
     @property

@@ -66,6 +66,8 @@ class Walk:
         self._cwd = cwd
         self._world = world
         self.commands: list[Occurrence] = []
+        self.distinct: list[Occurrence] = []
+        """The same without repetitions."""
         self.redirects: list[tuple[Redirect, Place, Variables]] = []
         self.moved = False
         """Some command may run elsewhere than where the shell stands."""
@@ -74,6 +76,7 @@ class Walk:
 
     def over(self, script: Script) -> None:
         self._script(script, Place(self._cwd), {})
+        self.distinct = list({one.key: one for one in self.commands}.values())
 
     def _script(self, script: Script, place: Place, variables: Variables) -> Place:
         for chain in script.chains:

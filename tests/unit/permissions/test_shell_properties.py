@@ -1,0 +1,184 @@
+"""What must hold for any shell text: rules only add up in one direction, and no text makes the policy stumble."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from bobstay.permissions.case import decide
+from bobstay.permissions.paths import World
+from bobstay.permissions.shell import read
+from bobstay.permissions.shell.agreement import agrees, is_plain
+from bobstay.permissions.shell.parser import parse
+from bobstay.permissions.shell.syntax import NotUnderstood
+from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
+
+SIGNS = """ls cat rm -rf src a.txt git status push -C . echo $x "$x" ${x} ${x:-y} $(ls) $(rm) `pwd` 'a' "c" * ? {a,b}
+> >> < 2>&1 &> /dev/null f && || ; | & ( ) { } ! if then fi for in do done case esac while cd .. / ~ <(ls) <<< <<EOF
+X=1 CI=1 PATH=. timeout 5 sudo env bash -c find -exec + \\; xargs [ ] [[ ]] = == -f \\ # $((1+2)) $((x)) secrets/k"""
+ODD = ["\n", "\t", "\\\n", "\nEOF\n", "'", '"', "$'\\x72m'", "\r", "\0", "\u200b", "\u00e9"]
+PIECES = st.sampled_from([*SIGNS.split(), *ODD])
+COMMANDS = st.one_of(
+    st.lists(PIECES, max_size=12).map(" ".join), st.lists(PIECES, max_size=8).map("".join), st.text(max_size=30)
+)
+RULE = """Bash;Bash(ls *);Bash(rm *);Bash(git *);Bash(echo *);Bash(*);Bash(cat secrets/k);Edit(**);Read(./secrets/**);
+Edit(f);Bash(git push:*);Bash(* src)"""
+RULES = st.lists(st.sampled_from(RULE.replace("\n", "").split(";")), max_size=3).map(tuple)
+PLAIN = "ls  -a  a=b  'c; d'  \"e|f\"  x/y  5  @  %  time  if  [  :  --"
+MORE = st.sampled_from(["; rm -rf /", " $(rm x)", "\nrm -rf /", " && curl x", " | sh", " > f", "; f() { ls; }"])
+
+
+def world() -> World:
+    return World(ROOT, HOME, readlink=lambda _: None)
+
+
+@given(COMMANDS)
+@example("$(" * 5000)
+@example("a" * 10_001)
+@example("\ud800")
+def test_any_text_is_read(command: str) -> None:
+    reading = read(command, ROOT, world())
+    assert reading.suspects
+    assert bool(reading.trouble) or not reading.certain or reading.text == command.strip(" \t\n")
+
+
+@given(COMMANDS, RULES, RULES, st.sampled_from(["Bash(rm *)", "Bash", "Bash(ls)", "Read(./secrets/**)", "Edit(**)"]))
+def test_one_more_deny_rule_never_makes_a_decision_laxer(
+    command: str, allow: tuple[str, ...], deny: tuple[str, ...], more: str
+) -> None:
+    before = verdict("Bash", command, allow=allow, deny=deny)
+    assert verdict("Bash", command, allow=allow, deny=(*deny, more)) >= before
+
+
+@given(COMMANDS, RULES, RULES, st.sampled_from(["Bash(rm *)", "Bash", "Bash(ls)", "Read(./secrets/**)", "Edit(**)"]))
+def test_one_more_allow_rule_never_lifts_a_denial(
+    command: str, allow: tuple[str, ...], deny: tuple[str, ...], more: str
+) -> None:
+    assume(verdict("Bash", command, allow=allow, deny=deny) is DENY)
+    assert verdict("Bash", command, allow=(*allow, more), deny=deny) is DENY
+
+
+def allowed_cases() -> list[dict[str, Any]]:
+    """Written-down commands that are allowed, by rules that speak of these commands alone."""
+    folder = Path(__file__).parents[2] / "security" / "corpus"
+    lines = [line for name in ("corpus.jsonl", "more.jsonl") for line in (folder / name).read_bytes().splitlines()]
+    found = [case for line in lines if (case := msgspec.json.decode(line))["expect"] == "allow"]
+    return [case for case in found if case["tool"] == "Bash" and not _is_open_ended(case)]
+
+
+def _is_open_ended(case: dict[str, Any]) -> bool:
+    """Whether what is appended would belong to a comment or a here-document, or be allowed as well."""
+    return any(sign in case["command"] for sign in ("#", "<<")) or any(
+        rule in ("Bash", "Bash(*)", "Bash(rm *)") or rule.startswith("Edit") for rule in case["rules"]["allow"]
+    )
+
+
+@given(st.sampled_from(allowed_cases()), MORE)
+def test_what_is_appended_to_an_allowed_command_is_seen(case: dict[str, Any], more: str) -> None:
+    assert decide(case)[0] == "allow"
+    assert decide({**case, "command": case["command"] + more})[0] != "allow"
+
+
+@given(st.lists(st.sampled_from(["plain", "single", "double", "escaped", "coded", "split"]), min_size=2, max_size=2))
+def test_quoting_does_not_hide_a_denied_command(ways: list[str]) -> None:
+    spelled = "".join(quoted(letter, way) for letter, way in zip("rm", ways, strict=True))
+    assert verdict("Bash", f"{spelled} -rf src", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+
+
+def quoted(letter: str, way: str) -> str:
+    return {
+        "plain": letter,
+        "single": f"'{letter}'",
+        "double": f'"{letter}"',
+        "escaped": f"\\{letter}",
+        "coded": f"$'\\x{ord(letter):02x}'",
+        "split": f"''{letter}\"\"",
+    }[way]
+
+
+@given(st.lists(st.sampled_from(PLAIN.split("  ")), min_size=1, max_size=8))
+def test_what_is_taken_for_plain_is_read_the_same_by_both_parsers(words: list[str]) -> None:
+    text = " ".join(words)
+    assume(is_plain(text))
+    try:
+        script, trouble = parse(text)
+    except NotUnderstood:
+        return
+    assert trouble or agrees(text, script)
+
+
+@given(COMMANDS)
+def test_only_looking_implies_being_allowed(command: str) -> None:
+    reading = read(command, ROOT, world())
+    if reading.commands and reading.read_only and not reading.targets and not reading.critical:
+        assert verdict("Bash", command) is ALLOW
+
+
+MEGABYTE = 1_000_000
+HUGE: dict[str, str] = {
+    "one word": "echo " + "a" * MEGABYTE,
+    "words": "echo " + "a " * (MEGABYTE // 2),
+    "commands": "a;" * (MEGABYTE // 2),
+    "single quotes": "'" * MEGABYTE,
+    "double quotes": '"' * (MEGABYTE - 1),
+    "brackets": "(" * MEGABYTE,
+    "substitutions": "$(" * (MEGABYTE // 2),
+    "expansions": "${" * (MEGABYTE // 2),
+    "backticks": "`" * MEGABYTE,
+    "backslashes": "\\" * MEGABYTE,
+    "wrappers": "sudo -x " * (MEGABYTE // 8),
+    "git": "env git -C x " * (MEGABYTE // 13),
+    "NUL": "\0" * MEGABYTE,
+    "surrogates": "\ud800" * MEGABYTE,
+    "here-documents": "<<A " * (MEGABYTE // 4),
+}
+
+
+@pytest.mark.parametrize("shape", HUGE)
+def test_a_megabyte_is_asked_about_in_bounded_time(shape: str) -> None:
+    began = time.process_time()
+    assert verdict("Bash", HUGE[shape], allow=("Bash",), deny=("Bash(rm *)", "Bash(*a*b*c*d)")) is ASK
+    assert time.process_time() - began < 5
+
+
+def test_a_denied_command_behind_a_megabyte_is_denied() -> None:
+    rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(rm *)",)}
+    assert verdict("Bash", "echo " + "a" * MEGABYTE + "; rm x", **rules) is DENY
+    assert verdict("Bash", "echo " + "$(" * 5000 + "rm x" + ")" * 5000, **rules) is DENY
+    assert verdict("Bash", "env " + "-a b " * 1500 + "rm x", **rules) is DENY
+    assert verdict("Bash", "timeout 5 " * 800 + "rm x", **rules) is DENY
+
+
+TEN_KILOBYTES: dict[str, str] = {
+    "words": "echo " + "a " * 4990,
+    "pipes": "ls|" * 3300 + "ls",
+    "commands": "ls;" * 3333,
+    "wrappers": "timeout 5 " * 990 + "ls",
+    "substitutions": "echo " + "$(ls)" * 1990,
+    "paths": "cat " + "a/b/c/d " * 1240,
+    "braces": "echo " + "{a,b} " * 1660,
+    "loop": "for i in " + "a " * 4900 + "; do cat $i; done",
+    "moves": "cd a;" * 1990,
+    "targets": "ls " + "> a " * 2400,
+    "globs": "ls " + "* " * 4900,
+    "tests": "[ " + "a -a " * 1990 + "a ]",
+    "removals": "rm " + "a " * 4990,
+    "script": "sed -n '" + "p;" * 4900 + "' a",
+    "document": "cat <<EOF\n" + "x $(ls)\n" * 1100 + "EOF",
+}
+
+
+@pytest.mark.parametrize("shape", TEN_KILOBYTES)
+def test_ten_kilobytes_take_little_time(shape: str) -> None:
+    """50 ms are the limit on a quiet machine. A busy one may take thrice as long, a mistake takes seconds."""
+    rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(zz *)", "Read(./secrets/**)")}
+    best = 9.0
+    for _ in range(6):
+        began = time.process_time()
+        verdict("Bash", TEN_KILOBYTES[shape], **rules)
+        best = min(best, time.process_time() - began)
+    assert best <= 0.15
