@@ -275,3 +275,41 @@ def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None
     assert verdict("Bash", "X=rm; $X -rf src", allow=("Bash",)) is ASK
     assert verdict("Bash", "make && cat a", allow=("Bash",), deny=("Read(a)",)) is DENY
     assert verdict("Bash", "make && cat $a", allow=("Bash",), deny=("Read(a)",)) is ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "rules", "expected"),
+    [
+        ("npm test", {}, ALLOW),
+        ("npm test > log", {}, ALLOW),
+        ("f() { ls; }; f", {}, ALLOW),
+        ("npm publish", {"ask": ("Bash(npm publish)",)}, ASK),
+        ("rm x", {"deny": ("Bash(rm *)",)}, DENY),
+        ("$X x", {"deny": ("Bash(rm *)",)}, ASK),
+        ("sh x.sh", {"deny": ("Bash(rm *)",)}, ASK),
+        ("npm $X", {"deny": ("Read(./secrets/**)",)}, ASK),
+        ("touch .git/hooks/x", {}, ASK),
+        ("echo x > .bashrc", {}, ASK),
+        ("rm -rf /", {}, ASK),
+    ],
+)
+def test_the_sandbox_spares_a_question_only_where_no_rule_or_guard_asks(
+    command: str, rules: dict[str, Any], expected: Any
+) -> None:
+    given = policy(**rules)
+    assert decide(given, "Bash", command).verdict is not ALLOW
+    given.sandboxed = lambda text: text == command
+    found = decide(given, "Bash", command)
+    assert found.verdict is expected
+    assert (found.reason_type == "sandbox") == (expected is ALLOW)
+    assert decide(given, "Bash", "npm run other").verdict is ASK
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("default", ALLOW), ("acceptEdits", ALLOW), ("plan", ASK), ("dontAsk", DENY)]
+)
+def test_the_sandbox_counts_in_modes_that_ask_for_want_of_a_rule(mode: str, expected: Any) -> None:
+    given = policy(mode)
+    given.sandboxed = lambda _: True
+    assert decide(given, "Bash", "npm test").verdict is expected
+    assert decide(given, "Write", f"{ROOT}/.git/x").verdict is not ALLOW

@@ -122,3 +122,21 @@ def test_a_rule_that_lets_anything_run_is_warned_about(text: str, warned: bool) 
 
 def test_an_escaped_path_means_itself() -> None:
     assert escaped("a*[b]?\\c") == "a\\*\\[b\\]\\?\\\\c"
+
+
+def test_a_suggestion_for_a_compound_command_lets_it_through() -> None:
+    """H5-6: the exact text, and nothing for what no rule could allow."""
+    command = "npm test && npm run lint | tee log"
+    (update,) = suggested(policy(), "Bash", command)
+    given = policy()
+    given.apply(PermissionsChanged((update,)))
+    assert decide(given, "Bash", command).verdict is ALLOW
+    assert decide(given, "Bash", command + " x").verdict is ASK
+    assert suggested(policy(), "Bash", "f() { npm test; }; f") == ()
+
+
+def test_a_suggestion_for_a_redirection_covers_the_file_too() -> None:
+    given = policy()
+    for update in suggested(given, "Bash", "make all > log"):
+        given.apply(PermissionsChanged((update,)))
+    assert decide(given, "Bash", "make all > log").verdict is ALLOW

@@ -3,7 +3,7 @@
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.options import SPECS, sort_arguments
-from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS
+from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, TRANSPARENT
 from bobstay.permissions.shell.readonly import awk_program, sed_scripts
 from bobstay.permissions.shell.scripts import is_tame_awk, is_tame_sed
 from bobstay.permissions.shell.tables import names
@@ -23,8 +23,8 @@ def is_hazardous(words: list[Seen]) -> bool:
     name = words[0].value.rpartition("/")[2]
     name = ALIASES.get(name, name)
     arguments = words[1:]
-    if name in EXEC_WRAPPERS or name in BUILTINS:
-        return True
+    if name in EXEC_WRAPPERS or name in BUILTINS or name in TRANSPARENT:
+        return True  # a wrapper still standing here is one whose command cannot be told
     if name in ("printf", "test", "["):
         return any(word.value.startswith(("-v", "-R")) for word in arguments) or (
             name == "printf" and any(word.dynamic for word in arguments[:1])

@@ -20,7 +20,9 @@ from bobstay.permissions.shell.syntax import (
 )
 from bobstay.permissions.shell.tables import names
 
-MOVES = names("cd pushd popd eval source . exec builtin command")
+MOVES = names("cd pushd popd eval source . exec trap")
+PREFIXES = frozenset({"builtin", "command", "time", "-p", "--"})
+"""What may stand before a builtin without starting another process."""
 LOOP_VARIABLE = re.compile(r"[a-z_][a-z0-9_]{0,30}|[A-Z]|FILE|DIR|NAME|NUM")
 """Names no program reads from its environment; a loop over PATH or http_proxy is not a harmless one."""
 READ_BY_PROGRAMS = re.compile(r".*_proxy|(?:npm|pip|cargo|git|gem|bundle)_.*|_|histchars")
@@ -85,19 +87,26 @@ class Walk:
         return place
 
     def _chain(self, chain: Chain, place: Place, variables: Variables) -> Place:
+        """Follow `&&` and `||`: a `cd` that leads the chain is taken to succeed, any other may not even run."""
         now = result = place
-        fell = False
+        fell = strayed = False
         tried: dict[str, None] = dict.fromkeys(place.all)
-        for pipeline in chain.pipelines:
+        for number, pipeline in enumerate(chain.pipelines):
             if pipeline.joint == "||":
                 fell = True
-                now = Place(place.where, tuple(one for one in tried if one != place.where))
-            now = self._pipeline(pipeline, now, variables)
-            tried.update(dict.fromkeys(now.all))
+                now = place if len(tried) == len(place.all) else self._lost(Place(None, tuple(tried)))
+            after = self._pipeline(pipeline, now, variables)
+            tried.update(dict.fromkeys(after.all))
+            if after != now:
+                strayed = strayed or number > 0
+                after = self._lost(Place(None, tuple(tried))) if fell else after
+            now = after
             if not fell:
                 result = now
         others = tuple(one for one in tried if one != result.where)
-        return Place(result.where, others) if len(others) <= MOST_PLACES else self._lost(Place(None))
+        if (strayed and len(chain.pipelines) > 1) or len(others) > MOST_PLACES:
+            return self._lost(Place(None, others[:MOST_PLACES]))
+        return Place(result.where, others)
 
     def _pipeline(self, pipeline: Pipeline, place: Place, variables: Variables) -> Place:
         if len(pipeline.commands) == 1:
@@ -157,8 +166,10 @@ class Walk:
             case "arithmetic":
                 return place
             case "if" | "case":
-                ends = [self._script(script, place, variables) for script in command.scripts]
-                return place if all(end == place for end in ends) else self._lost(place)
+                for script in command.scripts:
+                    end = self._script(script, place, variables)
+                    place = place if end == place else self._lost(place)
+                return place
             case "loop" | "for":
                 if command.kind == "for":
                     variables = self._looped(command, variables)
@@ -189,13 +200,13 @@ class Walk:
             return place
         first = command.words[0].value.rpartition("/")[2]
         self._reassigns(bool(variables) and (first in ASSIGNS or (first == "printf" and _has_options(command))))
-        if first not in MOVES:
+        if first not in MOVES and first not in PREFIXES:
             return place
         (found, *more) = readings(command.words, variables)
         values = [one.spelled for one in found]
-        while len(values) > 1 and values[0] in ("builtin", "command"):
+        while len(values) > 1 and values[0] in PREFIXES:
             values, found = values[1:], found[1:]
-        if values[0] not in MOVES - {"builtin", "command"}:
+        if values[0] not in MOVES:
             return place
         if values[0] != "cd" or more or any(one.dynamic or one.glob for one in found):
             return self._lost(place)
