@@ -270,7 +270,7 @@ FRAMES = (
     'for f in a.txt b.txt; do wc -l "$f"; {0}; done',
     "for d in src tests; do ls $d; done; {0}",
     "while false; do {0}; done",
-    "until {0}; do {1}; done",
+    "until true; do {0}; done; {1}",
     "case a in a) {0};; *) {1};; esac",
     'echo "$({0})"',
     "echo `{0}`",

@@ -55,10 +55,10 @@ def may_change(path: str, scene: Scene) -> bool:
         return True  # what git writes for its user is not ours to foresee
     if below == ".git":
         return True  # git takes and returns a lock there; what stays behind is reported by its own name
-    if GUARDED.intersection(below.split("/")) or below.startswith(_of(scene.deny, HIDDEN | KEPT)):
+    if GUARDED.intersection(below.split("/")) or _within(below, _of(scene.deny, HIDDEN | KEPT)):
         return False
     trees = _of(scene.allow, TREES)
-    if below.startswith(trees):
+    if _within(below, trees):
         return True
     directory = f"{below}/" if below else ""
     return any(tree.startswith(directory) for tree in trees)  # a new file also changes the directory it is in
@@ -68,7 +68,7 @@ def may_read(path: str, scene: Scene) -> bool:
     below = _below(path)
     if below is not None:
         # `git add` reads what it adds: whoever allows it has allowed that.
-        return any(rule in scene.allow for rule in WRITING) or not below.startswith(_of(scene.deny, HIDDEN))
+        return any(rule in scene.allow for rule in WRITING) or not _within(below, _of(scene.deny, HIDDEN))
     return scene.broad or any(rule in scene.allow for rule in (*REAL, *WRITING))
 
 
@@ -77,6 +77,11 @@ def _below(path: str) -> str | None:
     if path == world.ROOT:
         return ""
     return path.removeprefix(f"{world.ROOT}/") if path.startswith(f"{world.ROOT}/") else None
+
+
+def _within(below: str, places: tuple[str, ...]) -> bool:
+    """Whether a path is one of the files, or in one of the directories (which end in a slash, but for the whole)."""
+    return any(below == place or ((place.endswith("/") or not place) and below.startswith(place)) for place in places)
 
 
 def _of(rules: Iterable[str], meaning: dict[str, str]) -> tuple[str, ...]:
