@@ -29,8 +29,18 @@ HAZARDS = names(
 """Long options that run, write or read elsewhere; every beginning of one counts as well."""
 EXACT = frozenset({"--text", "--filter"})
 """Harmless options that are also beginnings of others."""
-DATA = frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--committer", "--format", "--pretty", "--date"})
-"""Options whose value is text."""
+MESSAGED = names("commit tag merge stash notes")
+MESSAGE = frozenset({"-m", "--message"})
+"""Options of those commands whose value is text."""
+FILE_OPTIONS: dict[str, tuple[str, ...]] = {
+    "blame": ("-S", "--ignore-revs-file"),
+    "grep": ("-f",),
+    "ls-files": ("-X", "--exclude-from", "--pathspec-from-file"),
+}
+"""Options that bring a file, which may be anywhere."""
+SOUGHT = frozenset({"--grep", "--author", "--committer"})
+SEARCHED = names("log diff show rev-list diff-tree")
+"""Commands in which -S and -G bring a text to look for."""
 RUNS = frozenset({("bisect", "run"), ("submodule", "foreach")})
 QUIET_KEYS = ("user.", "color.", "init.defaultbranch", "pull.", "push.", "rebase.", "merge.conflictstyle", "branch.")
 OPTIONLESS = names("add rm mv restore reset checkout switch stash commit")
@@ -66,8 +76,13 @@ def is_hazardous(arguments: list[Seen]) -> bool:
         return True
     if command[0] == "rebase" and any(value.startswith("-x") for value in command):
         return True
-    named = [value for before, value in pairwise(command) if before not in DATA]
+    named = [value for before, value in pairwise(command) if not is_message(command[0], before)]
     return any(map(_is_hazard, named)) or _is_open(command[0], arguments[len(options) + 1 :])
+
+
+def is_message(command: str, option: str) -> bool:
+    """Whether the word behind this option of the command is a text."""
+    return option in MESSAGE and command in MESSAGED
 
 
 def _is_hazard(value: str) -> bool:
@@ -86,7 +101,7 @@ def _is_open(command: str, arguments: list[Seen]) -> bool:
         if before == "--" and not argument.dynamic:
             return False
         loose = argument.dynamic and (not argument.value or argument.value.startswith("-"))
-        if loose and (argument.splits or before not in DATA):
+        if loose and (argument.splits or not is_message(command, before)):
             return True
         if argument.glob and argument.value[:1] in "*?[" and command not in OPTIONLESS:
             return True
@@ -112,7 +127,7 @@ def looks(arguments: list[Seen]) -> list[str] | None:
         return None
     name, rest = command[0], command[1:]
     if name in LOOKS:
-        return None if name == "grep" and any(_brings_file(value) for value in rest) else _operands(name, rest)
+        return None if any(value.startswith(FILE_OPTIONS.get(name, ())) for value in rest) else _operands(name, rest)
     if name == "reflog":
         return _operands(name, rest[1:]) if rest[:1] == ["show"] else _operands(name, rest) if _flags(rest) else None
     if name == "stash":
@@ -126,10 +141,6 @@ def _flags(values: list[str]) -> bool:
     return all(value.startswith("-") for value in values)
 
 
-def _brings_file(value: str) -> bool:
-    return value.startswith("-f")
-
-
 def _operands(name: str, values: list[str]) -> list[str]:
     """What may name files; the text of searches may not."""
     found: list[str] = []
@@ -137,10 +148,10 @@ def _operands(name: str, values: list[str]) -> list[str]:
     rest = iter(values)
     for value in rest:
         option, equals, given = value.partition("=")
-        if value in DATA or (name == "grep" and value == "-e"):
+        if value in SOUGHT or (name == "grep" and value == "-e") or (name in SEARCHED and value in ("-S", "-G")):
             next(rest, None)
         elif value.startswith("-"):
-            if equals and option not in DATA:
+            if equals and option not in SOUGHT and option not in ("--format", "--pretty"):
                 found.append(given)
         elif skip and value != "--":
             skip = False

@@ -2,6 +2,7 @@
 
 import os.path
 
+from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.tables import names
 
@@ -36,7 +37,7 @@ PATTERNS = names(
 )
 """Long options with text, not files."""
 PATTERN_LETTERS: dict[str, frozenset[str]] = {
-    "git": frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--format", "--pretty"}),
+    "git": git.SOUGHT,
     "tree": frozenset({"-I", "-P"}),
     "ls": frozenset({"-I"}),
     "rg": frozenset({"-g", "-e", "-t", "-T"}),
@@ -62,6 +63,8 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     unknown = False
     skip = name in SEARCHES and not _brings_pattern(words[1:])
     texts = PATTERN_LETTERS.get(name, frozenset())
+    if name == "git" and not git.MESSAGED.isdisjoint(word.value for word in words[1:]):
+        texts = texts | git.MESSAGE
     rest = iter(words[1:])
     for word in rest:
         if word.value in texts and not word.dynamic:

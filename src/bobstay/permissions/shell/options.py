@@ -19,7 +19,7 @@ class Spec(Struct, frozen=True):
     leaves: str = ""
     """Letters with which it may look at more than its operands: not read-only, but a rule may cover them."""
     long_data: str = ""
-    """Long options with a value that names no file, without their dashes."""
+    """Long options with a value that names no file, without dashes; with `=` if the value may be the next word."""
     long_hazards: str = ""
     """Long options as dangerous as `hazards`; every beginning of one counts as well."""
     long_leaves: str = ""
@@ -48,30 +48,33 @@ GREP = Spec(
     paths="f",
     leaves="R",
     long_leaves="dereference-recursive",
-    long_data="regexp max-count after-context before-context context include exclude exclude-dir label color colour "
-    "binary-files devices directories group-separator",
+    long_data="regexp= max-count= after-context= before-context= context= include= exclude= "
+    "exclude-dir= label= color colour binary-files= devices= directories= group-separator=",
     operands="pattern",
     patterned="ef",
 )
-SUMS = Spec()
+FILES = Spec()
+SUMS = Spec(leaves="c", long_leaves="check")
+"""With a list to check, they read the files named in it."""
 WORDS = Spec(operands="data")
 
 SPECS: dict[str, Spec] = {
-    "base64": Spec(data="w", long_data="wrap", most=1),
+    "base64": Spec(data="w", long_data="wrap=", most=1),
     "basename": WORDS,
-    "cat": SUMS,
-    "cmp": Spec(data="in", long_data="bytes ignore-initial"),
-    "column": Spec(data="socNlRTEHWOnrip", long_data="separator output-separator table-columns"),
-    "comm": Spec(long_data="output-delimiter"),
-    "cut": Spec(data="dfcb", long_data="delimiter fields characters bytes output-delimiter"),
-    "df": Spec(data="Btx", long_data="block-size type exclude-type output"),
+    "cat": FILES,
+    "cmp": Spec(data="in", long_data="bytes= ignore-initial="),
+    "column": Spec(data="sco", long_data="separator= output-separator= table-columns="),
+    "comm": Spec(long_data="output-delimiter="),
+    "cut": Spec(data="dfcb", long_data="delimiter= fields= characters= bytes= output-delimiter="),
+    "df": Spec(data="Btx", long_data="block-size= type= exclude-type= output"),
     "diff": Spec(
         data="xIFUCWD",
         paths="XS",
         hazards="l",
         long_hazards="paginate",
-        long_data="exclude ignore-matching-lines show-function-line unified context width label color ifdef "
-        "line-format group-format old-line-format new-line-format palette tabsize",
+        long_data="exclude= ignore-matching-lines= show-function-line= unified context width= label= "
+        "color ifdef= line-format= group-format= old-line-format= new-line-format= palette= "
+        "tabsize=",
     ),
     "dirname": WORDS,
     "du": Spec(
@@ -79,7 +82,7 @@ SPECS: dict[str, Spec] = {
         paths="X",
         leaves="L",
         long_leaves="files0-from dereference",
-        long_data="max-depth threshold block-size exclude time time-style",
+        long_data="max-depth= threshold= block-size= exclude= time time-style=",
     ),
     "echo": WORDS,
     "egrep": GREP,
@@ -89,18 +92,20 @@ SPECS: dict[str, Spec] = {
         data="eFP",
         hazards="CmMzZf",
         long_hazards="compile magic-file uncompress uncompress-noreport files-from",
-        long_data="exclude separator parameter",
+        long_data="exclude= separator= parameter=",
     ),
-    "fold": Spec(data="w", long_data="width"),
+    "fold": Spec(data="w", long_data="width="),
     "grep": GREP,
-    "head": Spec(data="nc", long_data="lines bytes"),
+    "head": Spec(data="nc", long_data="lines= bytes="),
     "hexdump": Spec(data="esn", paths="f"),
     "id": WORDS,
     "join": Spec(data="12aejotv"),
     "ls": Spec(
         data="ITw",
-        long_data="ignore hide block-size color format sort time time-style indicator-style quoting-style width "
-        "tabsize",
+        leaves="L",
+        long_leaves="dereference",
+        long_data="ignore= hide= block-size= color format= sort= time= time-style= indicator-style= "
+        "quoting-style= width= tabsize=",
     ),
     "man": Spec(
         hazards="PHCML", long_hazards="pager html preprocessor browser config-file manpath gxditview", leaves="l"
@@ -108,12 +113,12 @@ SPECS: dict[str, Spec] = {
     "md5sum": SUMS,
     "nl": Spec(data="bdfhilnsvw"),
     "nproc": WORDS,
-    "od": Spec(data="AjNtS", long_data="address-radix skip-bytes read-bytes format strings width"),
-    "paste": Spec(data="d", long_data="delimiters"),
+    "od": Spec(data="AjNtS", long_data="address-radix= skip-bytes= read-bytes= format= strings width"),
+    "paste": Spec(data="d", long_data="delimiters="),
     "pwd": WORDS,
-    "readlink": SUMS,
-    "realpath": SUMS,
-    "rev": SUMS,
+    "readlink": FILES,
+    "realpath": FILES,
+    "rev": FILES,
     "rg": Spec(
         data="egmABCtTjMrEd",
         paths="f",
@@ -121,8 +126,9 @@ SPECS: dict[str, Spec] = {
         leaves="L",
         long_hazards="pre hostname-bin search-zip",
         long_leaves="follow",
-        long_data="regexp glob iglob max-count type type-not type-add type-clear after-context before-context context "
-        "sort sortr color colors context-separator encoding engine max-columns max-depth max-filesize replace threads",
+        long_data="regexp= glob= iglob= max-count= type= type-not= type-add= type-clear= after-context= "
+        "before-context= context= sort= sortr= color= colors= context-separator= encoding= "
+        "engine= max-columns= max-depth= max-filesize= replace= threads=",
         operands="pattern",
         patterned="ef",
     ),
@@ -134,12 +140,12 @@ SPECS: dict[str, Spec] = {
         hazards="oT",
         long_hazards="output compress-program temporary-directory",
         long_leaves="files0-from",
-        long_data="key field-separator buffer-size parallel batch-size sort",
+        long_data="key= field-separator= buffer-size= parallel= batch-size= sort=",
     ),
-    "stat": Spec(data="c", long_data="format printf cached"),
-    "strings": Spec(data="netTs", long_data="bytes encoding radix target output-separator"),
-    "tac": Spec(data="s", long_data="separator"),
-    "tail": Spec(data="ncs", long_data="lines bytes sleep-interval pid"),
+    "stat": Spec(data="c", long_data="format= printf= cached="),
+    "strings": Spec(data="netTs", long_data="bytes= encoding= radix= target= output-separator="),
+    "tac": Spec(data="s", long_data="separator="),
+    "tail": Spec(data="ncs", long_data="lines= bytes= sleep-interval= pid="),
     "tar": Spec(
         hazards="IF",
         long_hazards="to-command checkpoint-action use-compress-program rsh-command info-script new-volume-script "
@@ -147,12 +153,12 @@ SPECS: dict[str, Spec] = {
     ),
     "tr": WORDS,
     "tree": Spec(
-        data="LIPH", hazards="oR", leaves="l", long_hazards="output", long_data="filelimit charset timefmt sort"
+        data="LIPHT", hazards="oR", leaves="l", long_hazards="output", long_data="filelimit= charset= timefmt= sort"
     ),
     "true": WORDS,
     "type": WORDS,
     "uname": WORDS,
-    "uniq": Spec(data="fsw", long_data="skip-fields skip-chars check-chars", most=1),
+    "uniq": Spec(data="fsw", long_data="skip-fields= skip-chars= check-chars=", most=1),
     "wc": Spec(long_leaves="files0-from"),
     "which": WORDS,
     "whoami": WORDS,
@@ -188,10 +194,11 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
         found.leaves = found.leaves or f"--{name}"
     if name in ("regexp", "file", "files") and spec.patterned:
         found.patterned = True
-    if name in spec.long_data.split():
-        if not equals and name not in ("color", "colour", "context", "unified", "time", "parallel", "output"):
+    known = spec.long_data.split()
+    if f"{name}=" in known:
+        if not equals:
             next(rest, None)
-    elif equals:
+    elif equals and name not in known:
         found.files.append(value)
 
 

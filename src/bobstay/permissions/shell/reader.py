@@ -8,7 +8,7 @@ from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import plain, targets_of
-from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS
+from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 from bobstay.permissions.shell.reading import Plain, Reading, Target
 from bobstay.permissions.shell.suspects import Suspect, places, rough, scripts, suspects
 from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
@@ -123,6 +123,9 @@ class _Reader:
         names = {values[place].rpartition("/")[2] for place in places(values)}
         if not names.isdisjoint(REBINDS):
             self._certain = False
+        *_, last = harmless(words)
+        if last[0].value in TRANSPARENT and len(last) > 1 and any(word.dynamic for word in last):
+            self._certain = False  # the command behind it cannot be told
         if names.isdisjoint(EXEC_WRAPPERS | SHELLS):
             return False
         handed += [(text, occurrence.place) for text in scripts(values)]

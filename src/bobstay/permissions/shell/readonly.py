@@ -31,7 +31,7 @@ JQ_FLAGS = names(
     "args ascii-output color-output compact-output exit-status join-output jsonargs monochrome-output null-input "
     "raw-input raw-output raw-output0 slurp sort-keys stream tab unbuffered"
 )
-JQ_LETTERS = frozenset("aCceijMnRrsSu")
+JQ_LETTERS = frozenset("aCcejMnRrsSu")
 DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
 
 
