@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.mode import Mode
-from bobstay.permissions.paths import Located, World, locate, protected
+from bobstay.permissions.paths import Located, World, is_device, locate, protected
 from bobstay.permissions.rule import Rule
 from bobstay.permissions.rulebook import Rulebook
 from bobstay.permissions.web import Address, address
@@ -197,9 +197,13 @@ class Judgement(Struct):
         """Why it may read what a rule keeps from being read, though it does not name it."""
         if self._may_sweep(simple):
             return "It reads whole directories, in which a rule about reading may name a file."
-        if simple.unresolved and self._has_scoped("Read"):
+        if self._has_scoped("Read") and (simple.unresolved or self._reads_devices(simple)):
             return "It cannot be told whether a rule about reading applies to this command."
         return ""
+
+    def _reads_devices(self, simple: "Plain") -> bool:
+        """`/proc/self/cwd/x` is another way to spell a file, one of many."""
+        return any(is_device(located) and located.path != "/dev/null" for located in map(self._located, simple.reads))
 
     def _may_sweep(self, simple: "Plain") -> bool:
         """Whether a directory it reads may hold a file that a rule keeps from being read."""

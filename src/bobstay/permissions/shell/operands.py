@@ -4,6 +4,7 @@ import os.path
 
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.options import SPECS, sort_arguments
 from bobstay.permissions.shell.tables import names
 
 EDITING: dict[str, frozenset[str]] = {
@@ -59,9 +60,10 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
         return [], False
     if name == "find":
         words = _searched(words)
+    elif name in SEARCHES:
+        return _read_by_search(name, words[1:])
     found: list[str] = []
     unknown = False
-    skip = name in SEARCHES and not _brings_pattern(words[1:])
     texts = PATTERN_LETTERS.get(name, frozenset())
     if name == "git" and not git.MESSAGED.isdisjoint(word.value for word in words[1:]):
         texts = texts | git.MESSAGE
@@ -69,9 +71,6 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     for word in rest:
         if word.value in texts and not word.dynamic:
             next(rest, None)
-            continue
-        if skip and not word.value.startswith("-"):
-            skip = False
             continue
         if word.pipe:
             continue
@@ -100,15 +99,20 @@ def _searched(words: list[Seen]) -> list[Seen]:
     return found
 
 
-def _brings_pattern(words: list[Seen]) -> bool:
-    for word in words:
-        value = word.value
-        if value.startswith("--"):
-            if value.startswith(("--regexp", "--file")) or value in ("--", "--type-list"):
-                return True
-        elif value.startswith("-") and not {"e", "f"}.isdisjoint(value):
-            return True
-    return False
+def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
+    """The files a search is given; its pattern is not one, unless it may turn out to be several words."""
+    files, values = _search_files(name, arguments)
+    loose = [word for word in arguments if (word.dynamic or word.glob) and not word.pipe]
+    unknown = any(word.splits or word.glob or word in files for word in loose)
+    found = [part for word in files if not word.dynamic and not word.pipe for part in _parts(word.value)]
+    options = [word.value for word in arguments if word.value.startswith("--") and not word.dynamic]
+    return found + values + [part for value in options for part in _parts(value)], unknown
+
+
+def _search_files(name: str, arguments: list[Seen]) -> tuple[list[Seen], list[str]]:
+    taken = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
+    files = taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
+    return files, taken.files
 
 
 def _parts(value: str) -> list[str]:
@@ -141,8 +145,8 @@ def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
     if name in SEARCHES:
         if name in GREPS and not _has_letter(values, "rR", "--recursive", "--dereference-recursive", "--directories"):
             return []
-        below = operands if _brings_pattern(words[1:]) else operands[1:]
-        return below or ([] if fed else ["."])
+        files, _ = _search_files(name, words[1:])
+        return [file.value for file in files if not file.pipe] or ([] if fed else ["."])
     if name in ("diff", "cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
         return []
     return operands if name in PACKERS else []

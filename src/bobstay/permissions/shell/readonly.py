@@ -79,7 +79,7 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
     if spec.operands == "data":
         return True
     files = taken.operands
-    if spec.operands == "pattern" and not taken.patterned:
+    if spec.operands == "pattern" and not taken.patterned and files and not files[0].glob:
         files = files[1:]
     if name == "strings" and any(one.value.startswith("@") for one in files):
         return False  # it would take its arguments from that file
