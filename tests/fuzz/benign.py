@@ -115,6 +115,9 @@ COMMANDS: tuple[str, ...] = (
     "column -t data.txt",
     "fold -w 10 a.txt",
     "seq 1 3",
+    "ls src | xargs",
+    "git ls-files | xargs wc -l",
+    "git ls-files | xargs grep -n foo",
     "basename src/app.py .py",
     "dirname src/app.py",
     "file README.md",
@@ -176,7 +179,6 @@ RULED: dict[str, tuple[str, ...]] = {
     "Edit(/logs/**)": ("ls 2> logs/err.txt", "echo x &> logs/all.txt"),
     "Edit(./out.txt)": ("echo x > out.txt", "cat a.txt >| out.txt"),
     "Edit(**)": ("sort a.txt > sorted.txt", "echo x > src/new.py"),
-    "Bash(xargs *)": ("ls src | xargs cat", "echo a.txt | xargs -n1 cat"),
     "Bash": ("npm ci", "mkdir build", "python3 x.py", "FOO=1 make", "env ls"),
 }
 """What becomes ordinary when a rule allows it."""
