@@ -143,7 +143,7 @@ def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
     if name == "git":
         return ["."] if operands[:1] == ["grep"] else []
     if name in SEARCHES:
-        if name in GREPS and not _has_letter(values, "rR", "--recursive", "--dereference-recursive", "--directories"):
+        if name in GREPS and not _has_letter(values, "rRd", "--recursive", "--dereference-recursive", "--directories"):
             return []
         files, _ = _search_files(name, words[1:])
         return [file.value for file in files if not file.pipe] or ([] if fed else ["."])
