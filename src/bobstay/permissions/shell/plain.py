@@ -6,7 +6,7 @@ from bobstay.permissions.shell.hazards import is_hazardous
 from bobstay.permissions.shell.operands import SWEEPERS, feeds, is_plain_edit, read_by, swept_by, written_by
 from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
-from bobstay.permissions.shell.readonly import is_tame, is_tame_double_test
+from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
 from bobstay.permissions.shell.suspects import places
 from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, Word
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
@@ -46,6 +46,13 @@ def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[T
                 found.append(Target(kind, "", target.source))
             found += [Target(kind, joined(word.value, start), target.source) for start in place.all]
     return found
+
+
+def listed(word: Word, place: Place) -> list[Target]:
+    """The directory the shell lists for the pattern of a loop, as a file that is read."""
+    base = "" if word.dynamic or word.brace else glob_base(word.value)
+    starts = place.all if base and (place.where is not None or base.startswith(("/", "~"))) else ()
+    return [Target("read", joined(base, start), word.source) for start in starts] or [Target("read", "", word.source)]
 
 
 def joined(path: str, start: str) -> str:

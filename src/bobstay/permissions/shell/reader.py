@@ -7,7 +7,7 @@ from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
 from bobstay.permissions.shell.parser import parse
-from bobstay.permissions.shell.plain import plain, targets_of
+from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 from bobstay.permissions.shell.reading import Plain, Reading, Target
 from bobstay.permissions.shell.suspects import Suspect, places, rough, scripts, suspects
@@ -66,6 +66,8 @@ class _Reader:
             for redirect in walk.redirects:
                 if _leads(redirect[0]):
                     targets += targets_of(*redirect)
+            for pattern in walk.globs:
+                targets += listed(*pattern)
             self._look_into(walk, 0)
         if any(one.nameless for one in commands):
             trouble = trouble or "the name of a command cannot be told, or is not plain"

@@ -39,7 +39,7 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     """Whether a simple command, run in `start`, provably only looks, and only inside the working directories."""
     name, arguments = words[0].value, words[1:]
     if name in TALKERS:
-        return name != "printf" or _is_tame_printf(arguments)
+        return _lists_inside(arguments, start, world) and (name != "printf" or _is_tame_printf(arguments))
     if start is None or (any(one.glob for one in arguments) and name in GLOBLESS):
         return False
     if name in ("test", "["):
@@ -52,6 +52,12 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     return check is not None and check(arguments, start, world)
 
 
+def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
+    """Whether all directories the shell itself looks into for globs are working directories."""
+    globs = [one for one in arguments if one.glob]
+    return all(start is not None and not one.dynamic and _glob_holds(one.value, start, world) for one in globs)
+
+
 def holds(file: Seen | str, start: str, world: World) -> bool:
     """Whether a file, or all that a glob may find, lies in a working directory."""
     if isinstance(file, str):
@@ -62,13 +68,21 @@ def holds(file: Seen | str, start: str, world: World) -> bool:
 
 
 def _glob_holds(pattern: str, start: str, world: World) -> bool:
+    base = glob_base(pattern)
+    return bool(base) and holds(base, start, world)
+
+
+def glob_base(pattern: str) -> str:
+    """The one directory the shell lists for a glob; nothing if it would go on from what it finds there.
+
+    What it finds may be a link that leads anywhere.
+    """
     parts = pattern.split("/")
-    first = next(number for number, part in enumerate(parts) if any(sign in part for sign in "*?["))
-    for part in parts[first:]:
-        if part == ".." or (part.startswith(".") and part[1:2] and part[1] in ".*?["):
-            return False  # it may lead to the parent directory
-    base = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
-    return holds(base, start, world)
+    first = next((number for number, part in enumerate(parts) if any(sign in part for sign in "*?[")), 0)
+    part = parts[first]
+    if any(parts[first + 1 :]) or (part.startswith(".") and part[1:2] and part[1] in ".*?["):
+        return ""  # the latter may find the parent directory
+    return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
 
 
 def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> bool:

@@ -71,6 +71,8 @@ class Walk:
         self.distinct: list[Occurrence] = []
         """The same without repetitions."""
         self.redirects: list[tuple[Redirect, Place, Variables]] = []
+        self.globs: list[tuple[Word, Place]] = []
+        """Patterns a loop goes over: for these the shell itself looks into a directory."""
         self.moved = False
         """Some command may run elsewhere than where the shell stands."""
         self.trouble = ""
@@ -152,6 +154,8 @@ class Walk:
                 return place
             case Compound():
                 self._words(command.words, place, variables)
+                if command.kind == "for":
+                    self.globs += [(word, place) for word in command.words if word.glob]
                 return self._compound(command, place, variables)
 
     def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
