@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from bobstay.assembly.build import StartError
     from bobstay.assembly.embed import Session, query
     from bobstay.engine.ports import Answer
-    from bobstay.model.event import InteractionOpened, RunDone, TextDelta, ToolDone, ToolStarted
+    from bobstay.model.event import InteractionOpened, RunDone, ToolDone, ToolStarted
+    from bobstay.model.live import TextDelta
     from bobstay.tools.base import Args, Context, Outcome, Tool, ToolError
     from bobstay.tools.function import tool
 
@@ -40,7 +41,7 @@ _HOMES = {
     "Answer": "bobstay.engine.ports",
     "InteractionOpened": "bobstay.model.event",
     "RunDone": "bobstay.model.event",
-    "TextDelta": "bobstay.model.event",
+    "TextDelta": "bobstay.model.live",
     "ToolDone": "bobstay.model.event",
     "ToolStarted": "bobstay.model.event",
     "Args": "bobstay.tools.base",

@@ -9,7 +9,8 @@ import msgspec
 import openai
 import pytest
 
-from bobstay.model.event import BlockBegan, BlockDone, InputDelta, MessageBegan, MessageDone, TextDelta, ThinkingDelta
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec

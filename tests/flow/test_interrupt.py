@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bobstay.engine.ports import Answer
-from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, TextDelta, ToolDone
+from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, ToolDone
+from bobstay.model.live import TextDelta
 from bobstay.model.message import Text, ToolCall
 from tests.flow.world import Person, World
 from tests.modelserver.script import Call, Gate, Say, Step

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from bobstay.model.event import BlockDone, Prompted, RunDone, TextDelta, ToolDone, ToolStarted, TurnStarted
+from bobstay.model.event import BlockDone, Prompted, RunDone, ToolDone, ToolStarted, TurnStarted
+from bobstay.model.live import TextDelta
 from bobstay.model.message import Text
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from bobstay.model.event import Event, MessageDone, ToolDone, ToolProgress
+from bobstay.model.event import Event, MessageDone, ToolDone
+from bobstay.model.live import ToolProgress
 from bobstay.tools.function import tool
 from tests.flow.world import World
 from tests.modelserver.script import Call, Gate, Say, Step

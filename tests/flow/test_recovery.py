@@ -7,7 +7,8 @@ import pytest
 
 from bobstay.engine.agent import Patience
 from bobstay.engine.recover import RetryPolicy
-from bobstay.model.event import BlockDone, ModelChanged, Noted, Prompted, Pruned, Retrying, ToolDone, ToolStarted
+from bobstay.model.event import BlockDone, ModelChanged, Noted, Prompted, Pruned, ToolDone, ToolStarted
+from bobstay.model.live import Retrying
 from bobstay.model.message import Image, Text
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from bobstay.engine.limits import Limits
-from bobstay.model.event import Event, InputQueued, Prompted, TextDelta, ToolStarted
+from bobstay.model.event import Event, InputQueued, Prompted, ToolStarted
+from bobstay.model.live import TextDelta
 from bobstay.model.message import Text
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step

@@ -16,7 +16,8 @@ from bobstay.cli.flags import FLAGS, Flag
 from bobstay.cli.parse import UsageError, parse
 from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import Bash, Permissions, Search, Settings, Timeouts
-from bobstay.model.event import Durable, Ending, Live, MessageDone, TextDelta
+from bobstay.model.event import Durable, Ending, MessageDone
+from bobstay.model.live import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
 from bobstay.providers.http import HttpClient

@@ -10,20 +10,17 @@ from bobstay.model.event import (
     BlockDone,
     Decided,
     Event,
-    InputDelta,
-    MessageBegan,
     MessageDone,
     ModeChanged,
     ModelChanged,
     Noted,
     Prompted,
-    Retrying,
     RunDone,
-    TextDelta,
     ToolDone,
     TurnStarted,
 )
 from bobstay.model.ids import is_uuid
+from bobstay.model.live import InputDelta, MessageBegan, Retrying, TextDelta
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.wire.encode import Encoder
 from bobstay.wire.frames import Facts, Frame

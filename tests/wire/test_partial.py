@@ -6,19 +6,8 @@ from typing import Any, get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.event import (
-    BlockBegan,
-    BlockDone,
-    Event,
-    InputDelta,
-    MessageBegan,
-    MessageDone,
-    Requesting,
-    Retrying,
-    RunDone,
-    TextDelta,
-    ThinkingDelta,
-)
+from bobstay.model.event import BlockDone, Event, MessageDone, RunDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
 from bobstay.model.message import Stop, Text, Thinking, ToolCall, Usage
 from bobstay.wire.frames import Frame
 from tests.wire.test_encode import encoder, kinds, turn

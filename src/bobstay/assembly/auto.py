@@ -12,7 +12,8 @@ from bobstay.config.settings import AutoMode
 from bobstay.engine.auto import Advice, Question
 from bobstay.engine.ports import Models, Route
 from bobstay.kit.secrets import Mask
-from bobstay.model.event import BlockDone, MessageBegan, MessageDone
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import MessageBegan
 from bobstay.model.message import Block, Message, Text, ToolCall, Usage, text_of
 from bobstay.providers.base import ProviderError, Request, ToolSpec
 from bobstay.providers.choose import parse_model

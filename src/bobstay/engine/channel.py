@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from bobstay.kit.secrets import Mask
-from bobstay.model.event import ToolProgress
+from bobstay.model.live import ToolProgress
 from bobstay.tools.base import Outcome
 from bobstay.tools.limit import printable
 

@@ -17,7 +17,6 @@ from bobstay.engine.loop import run
 from bobstay.engine.state import State
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
 from bobstay.model.event import (
-    LIVE,
     Durable,
     Envelope,
     Event,
@@ -32,6 +31,7 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.ids import new_id
+from bobstay.model.live import LIVE
 from bobstay.model.message import Block, Text, text_of
 from bobstay.sessions.log import Log, LogError
 

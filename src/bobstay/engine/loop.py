@@ -20,19 +20,9 @@ from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recover
 from bobstay.engine.repeat import REMINDER, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
-from bobstay.model.event import (
-    LIVE,
-    Ending,
-    Event,
-    ModelChanged,
-    Noted,
-    Prompted,
-    Pruned,
-    Requesting,
-    Retrying,
-    RunDone,
-)
+from bobstay.model.event import Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
+from bobstay.model.live import LIVE, Requesting, Retrying
 from bobstay.model.message import Text, ToolCall
 from bobstay.providers.base import ProviderError
 

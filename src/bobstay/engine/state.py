@@ -4,18 +4,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.kit.chain import Chain
+from bobstay.model.around import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
 from bobstay.model.event import (
     Advised,
-    BlockBegan,
     BlockDone,
     Event,
     HookRan,
-    InputDelta,
     InputDropped,
     InputQueued,
     InteractionClosed,
     InteractionOpened,
-    MessageBegan,
     MessageDone,
     ModeChanged,
     ModelChanged,
@@ -24,18 +29,23 @@ from bobstay.model.event import (
     Prompted,
     Pruned,
     Raw,
-    Requesting,
-    Retrying,
     RunDone,
     SessionStarted,
     Task,
     TasksReplaced,
-    TextDelta,
-    ThinkingDelta,
     ToolDone,
-    ToolProgress,
     ToolStarted,
     TurnStarted,
+)
+from bobstay.model.live import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Requesting,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
 )
 from bobstay.model.message import Block, Image, Message, Text, ToolCall, ToolReply, Usage
 
@@ -135,7 +145,7 @@ class State(Struct, frozen=True):
             case RunDone():
                 return replace(self, running=False)
             case InputQueued():
-                return replace(self, queued=(*self.queued, event))
+                return replace(self, queued=_with(self.queued, event))
             case InputDropped(id=id_):
                 return replace(self, queued=tuple(entry for entry in self.queued if entry.id != id_))
             case TasksReplaced(tasks=tasks):
@@ -161,6 +171,12 @@ class State(Struct, frozen=True):
                 | PermissionsChanged()
                 | HookRan()
                 | Noted()
+                | Configured()
+                | SessionChanged()
+                | WorkerStarted()
+                | WorkerExited()
+                | InterruptAsked()
+                | ArtifactMade()
                 | Raw()
             ):
                 return self
@@ -219,6 +235,13 @@ class State(Struct, frozen=True):
         closed = Chain(_pruned(message, gone, images=event.images) for message in self.closed)
         said = _pruned(Message("user", self.said), gone, images=event.images).blocks
         return replace(self, closed=closed, said=said)
+
+
+def _with(queued: tuple[InputQueued, ...], event: InputQueued) -> tuple[InputQueued, ...]:
+    """A message queued again under its id takes its own place: it was edited."""
+    if all(entry.id != event.id for entry in queued):
+        return (*queued, event)
+    return tuple(event if entry.id == event.id else entry for entry in queued)
 
 
 def _in_order(answer: tuple[Block, ...], said: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -13,8 +13,9 @@ from bobstay.engine.control import Control
 from bobstay.engine.pipeline import Settlement, never_began
 from bobstay.engine.ports import Route
 from bobstay.kit.mailbox import Mailbox
-from bobstay.model.event import BlockBegan, BlockDone, Event, MessageBegan, MessageDone, TextDelta
+from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
+from bobstay.model.live import BlockBegan, MessageBegan, TextDelta
 from bobstay.model.message import Stop, Text, ToolCall
 from bobstay.providers.base import Chunk, ProviderError, Request
 

@@ -8,69 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.model.around import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.model.live import Live
 from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
-
-# ---------------------------------------------------------------- live: shown as it happens, never stored
-
-
-class Requesting(Struct, frozen=True, tag="requesting"):
-    """The model is about to be asked."""
-
-    model: str
-
-
-class MessageBegan(Struct, frozen=True, tag="message_began"):
-    """The model began to answer. `usage` is what it had counted by then."""
-
-    message_id: str
-    model: str
-    usage: Usage
-
-
-class BlockBegan(Struct, frozen=True, tag="block_began", omit_defaults=True):
-    message_id: str
-    index: int
-    kind: Literal["text", "thinking", "tool_call"]
-    call_id: str = ""
-    name: str = ""
-
-
-class TextDelta(Struct, frozen=True, tag="text_delta"):
-    message_id: str
-    index: int
-    text: str
-
-
-class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
-    message_id: str
-    index: int
-    text: str
-
-
-class InputDelta(Struct, frozen=True, tag="input_delta"):
-    """A piece of the JSON text of a call's input."""
-
-    message_id: str
-    index: int
-    json: str
-
-
-class ToolProgress(Struct, frozen=True, tag="tool_progress"):
-    """Output of a call that still runs."""
-
-    call_id: str
-    text: str
-
-
-class Retrying(Struct, frozen=True, tag="retrying"):
-    """A model call failed and will be made again after `delay` seconds."""
-
-    attempt: int
-    attempts: int
-    delay: float
-    status: int | None
-    error: str
-
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
 
@@ -165,6 +112,9 @@ class InteractionClosed(Struct, frozen=True, tag="interaction_closed", omit_defa
     outcome: Literal["allowed", "denied", "cancelled"]
     message: str = ""
     by: str = ""
+    """Who decided: a person's name, `hook`, `rule`, or why nobody did."""
+    input: dict[str, Any] | None = None
+    """What is to be run instead, where the answer changed it."""
 
 
 class Advised(Struct, frozen=True, tag="advised", omit_defaults=True):
@@ -301,10 +251,6 @@ class Raw(Struct, frozen=True, tag="raw"):
     data: dict[str, Any]
 
 
-Live: TypeAlias = (
-    Requesting | MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | ToolProgress | Retrying
-)
-
 Durable: TypeAlias = (
     SessionStarted
     | InputQueued
@@ -326,12 +272,16 @@ Durable: TypeAlias = (
     | HookRan
     | Noted
     | RunDone
+    | Configured
+    | SessionChanged
+    | WorkerStarted
+    | WorkerExited
+    | InterruptAsked
+    | ArtifactMade
     | Raw
 )
 
 Event: TypeAlias = Live | Durable
-
-LIVE = (Requesting, MessageBegan, BlockBegan, TextDelta, ThinkingDelta, InputDelta, ToolProgress, Retrying)
 
 
 class Envelope(Struct, frozen=True, omit_defaults=True):

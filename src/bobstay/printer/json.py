@@ -1,6 +1,7 @@
 """Print mode for programs that want one answer: the result frame, or with `verbose` an array of all frames."""
 
-from bobstay.model.event import LIVE, Event
+from bobstay.model.event import Event
+from bobstay.model.live import LIVE
 from bobstay.wire.encode import Encoder
 from bobstay.wire.fit import encode_line
 from bobstay.wire.frames import Frame

@@ -2,16 +2,9 @@
 
 from typing import Any, Literal, TypeAlias
 
-from bobstay.model.event import (
-    BlockBegan,
-    BlockDone,
-    InputDelta,
-    MessageBegan,
-    MessageDone,
-    TextDelta,
-    ThinkingDelta,
-)
+from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.ids import new_id
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
 from bobstay.providers.base import Chunk
 from bobstay.providers.encoding import from_json

@@ -5,15 +5,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.event import (
-    BlockBegan,
-    BlockDone,
-    InputDelta,
-    MessageBegan,
-    MessageDone,
-    TextDelta,
-    ThinkingDelta,
-)
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone

@@ -4,18 +4,23 @@ from collections.abc import Callable, Sequence
 
 from bobstay.kit.secrets import Mask
 from bobstay.model.api_shape import block_json, message_json, reply_content
+from bobstay.model.around import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
 from bobstay.model.event import (
     Advised,
-    BlockBegan,
     BlockDone,
     Event,
     HookRan,
-    InputDelta,
     InputDropped,
     InputQueued,
     InteractionClosed,
     InteractionOpened,
-    MessageBegan,
     MessageDone,
     ModeChanged,
     ModelChanged,
@@ -24,19 +29,24 @@ from bobstay.model.event import (
     Prompted,
     Pruned,
     Raw,
-    Requesting,
-    Retrying,
     RunDone,
     SessionStarted,
     TasksReplaced,
-    TextDelta,
-    ThinkingDelta,
     ToolDone,
-    ToolProgress,
     ToolStarted,
     TurnStarted,
 )
 from bobstay.model.ids import new_id
+from bobstay.model.live import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Requesting,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+)
 from bobstay.model.message import Block, Text, ToolCall
 from bobstay.wire import frames
 from bobstay.wire.frames import Facts, Frame
@@ -129,6 +139,12 @@ class Encoder:
                 | Pruned()
                 | PermissionsChanged()
                 | HookRan()
+                | ArtifactMade()
+                | Configured()
+                | InterruptAsked()
+                | SessionChanged()
+                | WorkerExited()
+                | WorkerStarted()
                 | Raw()
             ):
                 return ()

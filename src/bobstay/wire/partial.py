@@ -4,15 +4,8 @@ import msgspec
 
 from bobstay.kit.secrets import Mask, Stream
 from bobstay.model.api_shape import block_json, stop_json, usage_json
-from bobstay.model.event import (
-    BlockBegan,
-    BlockDone,
-    InputDelta,
-    MessageBegan,
-    MessageDone,
-    TextDelta,
-    ThinkingDelta,
-)
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
 from bobstay.wire.frames import Frame, stream_event
 

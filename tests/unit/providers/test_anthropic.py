@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.event import BlockBegan, BlockDone, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.event import BlockDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import Answer

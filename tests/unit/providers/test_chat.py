@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.event import BlockBegan, BlockDone, MessageDone, TextDelta, ThinkingDelta
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import BlockBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat import Chat, dialect_of, messages_of, settings_of

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.model.event import BlockDone, MessageBegan, MessageDone, TextDelta
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import MessageBegan, TextDelta
 from bobstay.model.message import Block, Message, Text, ToolCall, ToolReply, text_of
 from bobstay.providers.base import Chunk, Request, ToolSpec
 from bobstay.providers.demo import Demo

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.event import BlockDone, MessageBegan, MessageDone, TextDelta
+from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.live import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.gemini import Gemini, content_of, settings_of

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.model.event import BlockDone, TextDelta
+from bobstay.model.event import BlockDone
+from bobstay.model.live import TextDelta
 from bobstay.model.message import Message, Text, Thinking, ToolCall
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, ErrorKind, Provider, ProviderError, Request

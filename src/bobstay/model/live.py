@@ -1,0 +1,73 @@
+"""What happens in a session and is shown as it happens, but never stored."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.model.message import Usage
+
+
+class Requesting(Struct, frozen=True, tag="requesting"):
+    """The model is about to be asked."""
+
+    model: str
+
+
+class MessageBegan(Struct, frozen=True, tag="message_began"):
+    """The model began to answer. `usage` is what it had counted by then."""
+
+    message_id: str
+    model: str
+    usage: Usage
+
+
+class BlockBegan(Struct, frozen=True, tag="block_began", omit_defaults=True):
+    message_id: str
+    index: int
+    kind: Literal["text", "thinking", "tool_call"]
+    call_id: str = ""
+    name: str = ""
+
+
+class TextDelta(Struct, frozen=True, tag="text_delta"):
+    message_id: str
+    index: int
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
+    message_id: str
+    index: int
+    text: str
+
+
+class InputDelta(Struct, frozen=True, tag="input_delta"):
+    """A piece of the JSON text of a call's input."""
+
+    message_id: str
+    index: int
+    json: str
+
+
+class ToolProgress(Struct, frozen=True, tag="tool_progress"):
+    """Output of a call that still runs."""
+
+    call_id: str
+    text: str
+
+
+class Retrying(Struct, frozen=True, tag="retrying"):
+    """A model call failed and will be made again after `delay` seconds."""
+
+    attempt: int
+    attempts: int
+    delay: float
+    status: int | None
+    error: str
+
+
+Live: TypeAlias = (
+    Requesting | MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | ToolProgress | Retrying
+)
+
+LIVE = (Requesting, MessageBegan, BlockBegan, TextDelta, ThinkingDelta, InputDelta, ToolProgress, Retrying)
