@@ -1,0 +1,128 @@
+"""Turns an endpoint into a handler: read and check what came, ask the doors, run it, answer."""
+
+import logging
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bobstay.server.api.table import Answer, Call, Endpoint
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError, ProblemBody
+from bobstay.sessions.codec import to_json
+from bobstay.sessions.log import (
+    BadSessionId,
+    EntryMissing,
+    LogError,
+    LogFull,
+    SessionBusy,
+    SessionExists,
+    SessionMissing,
+)
+
+log = logging.getLogger(__name__)
+
+
+def route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
+    async def handle(request: Request) -> Response:
+        try:
+            return await answered(endpoint, request)
+        except ApiError as error:
+            return failure(error)
+        except LogError as error:
+            return failure(of_log(error))
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Exception:  # the last boundary before the client, who must not read a traceback
+            log.exception("%s %s broke", endpoint.method, endpoint.path)
+            text = "Something in the server broke. The request may have had no effect; the server's log says more."
+            return failure(ApiError("internal", text))
+
+    return Route(prefix + endpoint.path, handle, methods=[endpoint.method], name=endpoint.run.__name__)
+
+
+async def answered(endpoint: Endpoint, request: Request) -> Response:
+    console: Console = request.app.state.console
+    principal = await console.doors.admit(request, endpoint.scope)
+    call = Call(
+        console,
+        request,
+        principal,
+        dict(request.path_params),
+        _query(endpoint, request),
+        await _body(endpoint, request),
+    )
+    said = await endpoint.run(call)
+    if isinstance(said, Response):
+        return said
+    if isinstance(said, Answer):
+        return json(said.value, said.status, said.headers)
+    if endpoint.returns is None:
+        return Response(status_code=204)
+    return json(said, endpoint.status)
+
+
+def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(to_json(value), status, headers, "application/json")
+
+
+def failure(error: ApiError) -> Response:
+    return json(ProblemBody(error.problem), error.status)
+
+
+def of_log(error: LogError) -> ApiError:
+    """What a failing log means to a client."""
+    match error:
+        case SessionMissing() | EntryMissing() | BadSessionId():
+            return ApiError("not_found", str(error))
+        case SessionBusy():
+            return ApiError("busy_elsewhere", str(error))
+        case SessionExists():
+            return ApiError("conflict", str(error))
+        case LogFull():
+            return ApiError("storage", str(error))
+        case _:
+            return ApiError("storage", str(error))
+
+
+def _query(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.query is None:
+        return None
+    given: dict[str, Any] = {name: request.query_params.getlist(name)[-1] for name in request.query_params}
+    try:
+        return msgspec.convert(given, endpoint.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise ApiError("invalid", f"The query is not as it should be: {error}") from None
+
+
+async def _body(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.body is None:
+        return None
+    raw = await read_body(request, endpoint.body_limit)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise ApiError("unsupported_media_type", "Send the body as application/json.")
+    try:
+        return msgspec.json.decode(raw, type=endpoint.body)
+    except msgspec.ValidationError as error:
+        raise ApiError("invalid", f"The body is not as it should be: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ApiError("invalid_json", f"The body is no JSON: {error}") from None
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, if it is not too large."""
+    too_large = ApiError("too_large", f"The body may have at most {limit} bytes.", limit=limit)
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise too_large
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > limit:
+            raise too_large
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,50 @@
+"""The parts of a running server, put together once and handed to whoever needs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from bobstay.config.environment import Environment
+    from bobstay.server.doors.access import Doors
+    from bobstay.server.inbox import Inbox
+    from bobstay.server.index.database import Database
+    from bobstay.server.runner import Runner
+    from bobstay.server.sessions.registry import Registry
+    from bobstay.server.stream.hub import Hub
+
+
+class Config(Struct, frozen=True):
+    """What whoever starts the server decides."""
+
+    state: str
+    """The directory that holds everything of this server: `${BOBSTAY_HOME}/server`."""
+    host: str = "127.0.0.1"
+    port: int = 3001
+    database: str = ""
+    """A URL; SQLite in the state directory if empty."""
+    roots: tuple[str, ...] = ()
+    """Directories sessions may work in; none given means the home directory and where the server was started."""
+    most_running: int = 8
+    idle_seconds: float = 900.0
+    """After so long without a prompt an engine is put to sleep."""
+    heartbeat: float = 15.0
+    engines: dict[str, tuple[str, ...]] = {"claude": ("claude",)}
+    """External commands by the name of their engine. Only whoever starts the server names them."""
+    public_urls: tuple[str, ...] = ()
+    """Origins under which a reverse proxy shows this server."""
+    user_header: str = ""
+    """The header in which a trusted reverse proxy names the user; empty means none is believed."""
+
+
+class Console(Struct):
+    config: Config
+    environment: Environment
+    registry: Registry
+    hub: Hub
+    inbox: Inbox
+    runner: Runner
+    database: Database
+    doors: Doors

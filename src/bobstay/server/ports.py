@@ -1,0 +1,21 @@
+"""What the parts of the server need from each other, as narrow protocols."""
+
+from typing import Protocol
+
+from bobstay.model.event import Envelope
+from bobstay.server.sessions.view import SessionView
+
+
+class Index(Protocol):
+    """Tables made from the logs, for lists, paging and search. They lag a moment behind and can be made anew."""
+
+    def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
+        """Take note of an entry of a log, soon. `view` is the session after it."""
+        ...
+
+
+class NoIndex:
+    """For parts that are tried without a database."""
+
+    def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
+        return

@@ -1,0 +1,143 @@
+"""A session this server writes: append to its log, then tell everybody, then let the tables follow."""
+
+from collections.abc import Callable, Iterator
+
+from bobstay.engine.driver import Driver
+from bobstay.model.event import Durable, Envelope
+from bobstay.model.live import Live
+from bobstay.server.ports import Index
+from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.stream.frames import Transition, durable
+from bobstay.server.stream.hub import Hub
+from bobstay.server.stream.parts import Parts
+from bobstay.sessions.jsonl_log import JsonlLog
+
+WARNING, CRITICAL = 0.6, 0.9
+
+
+class OpenSession:
+    """Holds the lease on the log. It is itself the `Log` that an engine writes, so nothing gets in unseen."""
+
+    def __init__(
+        self,
+        log: JsonlLog,
+        view: SessionView,
+        hub: Hub,
+        index: Index,
+        changed: Callable[[SessionView, SessionView], None],
+    ) -> None:
+        self.log = log
+        self.view = view
+        self.reader = LogReader(log.path)
+        self.parts = Parts(log.session_id, self._publish)
+        self.driver: Driver | None = None
+        """The engine that runs it in this process, if one does: what others record must go through it."""
+        self._hub = hub
+        self._index = index
+        self._changed = changed
+        self._topic = f"session:{log.session_id}"
+
+    @property
+    def id(self) -> str:
+        return self.log.session_id
+
+    def record(self, event: Durable) -> Envelope:
+        """Store something that did not come from the engine itself.
+
+        Raises:
+            LogError: it could not be stored, and nobody was told.
+        """
+        if self.driver is not None:
+            return self.driver.record(event)
+        return self.append(event, sync=True)
+
+    def show(self, event: Live) -> None:
+        """Tell of something that is not stored."""
+        self.parts.live(event)
+
+    # ------------------------------------------------------------ as a log
+
+    @property
+    def session_id(self) -> str:
+        return self.log.session_id
+
+    @property
+    def path(self) -> str:
+        return self.log.path
+
+    @property
+    def head(self) -> str:
+        return self.log.head
+
+    @property
+    def seq(self) -> int:
+        return self.log.seq
+
+    def append(
+        self,
+        event: Durable,
+        *,
+        sync: bool = False,
+        parent: str | None = None,
+        id: str | None = None,
+        agent: str = "",
+        parent_call: str = "",
+    ) -> Envelope:
+        envelope = self.log.append(event, sync=sync, parent=parent, id=id, agent=agent, parent_call=parent_call)
+        self._tell(envelope)
+        return envelope
+
+    def rewind(self, entry: str) -> None:
+        self.log.rewind(entry)
+
+    def read(self, after: int = 0) -> Iterator[Envelope]:
+        return self.reader.read(after)
+
+    def sync(self) -> None:
+        self.log.sync()
+
+    def close(self) -> None:
+        """Engines call this when they end; the session stays open until `shut`."""
+
+    def shut(self) -> None:
+        """Let go of the log, so that another process may write it."""
+        self.parts.flush()
+        self.log.close()
+
+    # ------------------------------------------------------------ telling
+
+    def _tell(self, envelope: Envelope) -> None:
+        before = self.view
+        self.view = after = before.apply(envelope)
+        self.parts.flush()
+        self.parts.stored(envelope.event)
+        if self._hub.followed(self._topic):
+            self._publish(told(before, after, envelope))
+        self._index.put(self.id, envelope, after)
+        self._changed(before, after)
+
+    def _publish(self, frame: bytes) -> None:
+        self._hub.publish(self._topic, frame)
+
+
+def told(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:
+    """The frame of an entry, with what it changed for the session as a whole."""
+    changed = None
+    if before.status != after.status:
+        changed = Transition(before.status, after.status, after.error)
+    return durable(after.id, envelope, turn=after.turns, status=changed, threshold=crossed(before, after))
+
+
+def crossed(before: SessionView, after: SessionView) -> str:
+    """`warning` or `critical` if the context has just grown over that mark, else nothing."""
+    earlier, now = fullness(before), fullness(after)
+    if earlier < CRITICAL <= now:
+        return "critical"
+    if earlier < WARNING <= now < CRITICAL:
+        return "warning"
+    return ""
+
+
+def fullness(view: SessionView) -> float:
+    return view.context / view.context_limit if view.context_limit else 0.0

@@ -1,0 +1,141 @@
+"""All sessions the server knows: their views, and those it has open."""
+
+import os
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from bobstay.model.around import Configured, SessionChanged, SessionConfig
+from bobstay.model.event import Envelope, SessionStarted
+from bobstay.model.ids import new_id
+from bobstay.server.ports import Index
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.stream.frames import live
+from bobstay.server.stream.hub import Hub
+from bobstay.sessions.log import SessionMissing
+from bobstay.sessions.store import Store
+from bobstay.version import __version__
+
+APP = "app"
+
+
+class Registry:
+    def __init__(self, store: Store, hub: Hub, index: Index) -> None:
+        self.store = store
+        self.hub = hub
+        self.index = index
+        self.views: dict[str, SessionView] = {}
+        self._open: dict[str, OpenSession] = {}
+        self._readers: dict[str, LogReader] = {}
+
+    def create(
+        self, cwd: str, config: SessionConfig, *, parent: str = "", title: str = "", by: str = "", id: str = ""
+    ) -> OpenSession:
+        """Begin a session.
+
+        Raises:
+            LogError: nothing can be stored.
+        """
+        log = self.store.create(id or new_id(), SessionStarted(cwd, __version__, config.model))
+        session = self._keep(
+            OpenSession(log, SessionView(log.session_id), self.hub, self.index, self._changed), log.read()
+        )
+        session.append(Configured(config, by))
+        if parent or title:
+            session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
+        return session
+
+    def open(self, session_id: str) -> OpenSession:
+        """The session, ready to be written.
+
+        Raises:
+            SessionMissing, SessionBusy, LogError
+        """
+        session = self._open.get(session_id)
+        if session is not None:
+            return session
+        if session_id not in self.views:
+            raise SessionMissing(f"There is no session {session_id}.")
+        log, branch, _ = self.store.open(session_id)
+        view = fold(session_id, branch)
+        view = replace(view, seq=log.seq, elsewhere=False)
+        session = OpenSession(log, view, self.hub, self.index, self._changed)
+        self._open[session_id] = session
+        self._changed(self.views[session_id], view)
+        return session
+
+    def opened(self, session_id: str) -> OpenSession | None:
+        return self._open.get(session_id)
+
+    def all_open(self) -> list[OpenSession]:
+        return list(self._open.values())
+
+    def shut(self, session_id: str) -> None:
+        """Let go of a session's log; its view stays."""
+        session = self._open.pop(session_id, None)
+        if session is not None:
+            session.shut()
+
+    def view(self, session_id: str) -> SessionView:
+        """Raises:
+        SessionMissing: there is none of this id.
+        """
+        found = self.views.get(session_id)
+        if found is None:
+            raise SessionMissing(f"There is no session {session_id[:80]}.")
+        return found
+
+    def reader(self, session_id: str) -> LogReader:
+        """Reads the log of a session, whoever writes it."""
+        session = self._open.get(session_id)
+        if session is not None:
+            return session.reader
+        if session_id not in self._readers:
+            self._readers[session_id] = LogReader(self.store.path(session_id))
+        return self._readers[session_id]
+
+    def learn(self, view: SessionView) -> None:
+        """Take in what became known of a session that this server does not write."""
+        before = self.views.get(view.id, SessionView(view.id))
+        self._changed(before, view)
+
+    def forget(self, session_id: str) -> None:
+        self.shut(session_id)
+        self._readers.pop(session_id, None)
+        if self.views.pop(session_id, None) is not None:
+            self.hub.publish(APP, live("session.deleted", {"id": session_id}, topic=APP))
+
+    def _keep(self, session: OpenSession, entries: Iterable[Envelope]) -> OpenSession:
+        for envelope in entries:
+            session.view = session.view.apply(envelope)
+            self.index.put(session.id, envelope, session.view)
+        self._open[session.id] = session
+        self._changed(SessionView(session.id), session.view)
+        return session
+
+    def _changed(self, before: SessionView, after: SessionView) -> None:
+        self.views[after.id] = after
+        if self.hub.followed(APP):
+            self.hub.publish(APP, live("session.changed", {"session": after}, topic=APP))
+
+
+def fold(session_id: str, entries: Iterable[Envelope]) -> SessionView:
+    view = SessionView(session_id)
+    for envelope in entries:
+        view = view.apply(envelope)
+    return view
+
+
+def fold_file(store: Store, session_id: str) -> SessionView:
+    """The view of a session somebody else may be writing."""
+    return fold(session_id, LogReader(store.path(session_id)).read())
+
+
+def session_ids(store: Store) -> list[str]:
+    try:
+        names = os.listdir(store.directory)
+    except OSError:
+        return []
+    return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]

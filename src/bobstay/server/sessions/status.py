@@ -1,0 +1,76 @@
+"""Where a session stands for people, folded from its events: set nowhere, and never twice."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.model.around import InterruptAsked, WorkerExited, WorkerStarted
+from bobstay.model.event import Durable, InputQueued, InteractionClosed, InteractionOpened, RunDone, TurnStarted
+
+Status: TypeAlias = Literal[
+    "draft", "starting", "running", "waiting_input", "interrupting", "interrupted", "completed", "failed", "discarded"
+]
+ENDED: frozenset[Status] = frozenset({"completed", "interrupted", "failed"})
+"""From these a session can be gone on with."""
+BUSY: frozenset[Status] = frozenset({"starting", "running", "waiting_input", "interrupting"})
+
+INTERRUPTED = frozenset({"interrupted_streaming", "interrupted_tools"})
+GOOD = frozenset({"completed", "hook_stopped", "deferred"})
+AGENTS = ("native", "process")
+
+
+class Standing(Struct, frozen=True):
+    """A status, why, and what the fold must remember to go on from it."""
+
+    status: Status = "draft"
+    error: str = ""
+    in_turn: bool = False
+    asking: frozenset[str] = frozenset()
+    """Interactions somebody has yet to answer."""
+
+    def apply(self, event: Durable) -> "Standing":
+        """The standing after `event`. An outcome once reached is left only by a new prompt."""
+        match event:
+            case InputQueued() if not self.in_turn and self.status not in BUSY:
+                return replace(self, status="starting", error="")
+            case TurnStarted():
+                return Standing("running", in_turn=True)
+            case InteractionOpened(id=id):
+                return replace(self, asking=self.asking | {id})._asked()
+            case InteractionClosed(id=id):
+                return replace(self, asking=self.asking - {id})._asked()
+            case InterruptAsked() if self.status in BUSY:
+                return replace(self, status="interrupting")
+            case RunDone():
+                return _ended(event)
+            case WorkerExited(kind=kind) if kind in AGENTS:
+                return self._exited(event)
+            case WorkerStarted(kind=kind) if kind in AGENTS and self.status == "starting":
+                return replace(self, error="")
+            case _:
+                return self
+
+    def _asked(self) -> "Standing":
+        if self.status not in ("running", "waiting_input"):
+            return self
+        return replace(self, status="waiting_input" if self.asking else "running")
+
+    def _exited(self, event: WorkerExited) -> "Standing":
+        if self.status not in BUSY:
+            return self
+        if self.status == "interrupting" or event.why in ("stopped", "killed", "lost"):
+            return Standing("interrupted", event.error)
+        if event.why == "asleep":
+            return self
+        if event.error or event.code or event.signal:
+            return Standing("failed", event.error or f"Process exited with code {event.code}")
+        return Standing("completed")
+
+
+def _ended(event: RunDone) -> Standing:
+    if event.ending in INTERRUPTED:
+        return Standing("interrupted")
+    if event.ending in GOOD:
+        return Standing("completed")
+    return Standing("failed", event.text or event.ending)

@@ -1,0 +1,235 @@
+"""A session as lists and headers show it: one fold over its log, cheap enough to be kept for every session."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.model.around import Configured, SessionChanged, SessionConfig, WorkerExited, WorkerStarted
+from bobstay.model.event import (
+    BlockDone,
+    Envelope,
+    InputDropped,
+    InputQueued,
+    InteractionClosed,
+    InteractionOpened,
+    MessageDone,
+    ModeChanged,
+    ModelChanged,
+    Prompted,
+    RunDone,
+    SessionStarted,
+    TasksReplaced,
+    ToolDone,
+    TurnStarted,
+)
+from bobstay.model.message import Block, Text, ToolCall, Usage
+from bobstay.server.sessions.status import Standing, Status
+
+Activity: TypeAlias = Literal["active", "idle", "asking"]
+ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
+TITLE_LENGTH = 80
+PREVIEW_LENGTH = 200
+DEFAULT_CONTEXT_LIMIT = 168_000
+
+
+class InteractionView(Struct, frozen=True, omit_defaults=True):
+    """Something a person is needed for, with all that is needed to decide."""
+
+    id: str
+    kind: Literal["permission", "question", "plan"]
+    call_id: str
+    tool: str
+    input_sha256: str
+    opened_at: float
+    agent: str = ""
+    reason: str = ""
+
+
+class QueuedView(Struct, frozen=True, omit_defaults=True):
+    id: str
+    text: str
+    how: Literal["steer", "queue"]
+    client_id: str = ""
+
+
+class WorkerView(Struct, frozen=True, omit_defaults=True):
+    id: str
+    kind: Literal["native", "process", "terminal", "git_diff"]
+    state: ProcessState
+    epoch: int
+    pid: int = 0
+    engine_session: str = ""
+    error: str = ""
+    at: float = 0.0
+    """When it came into this state."""
+
+
+class SessionView(Struct, frozen=True):
+    id: str
+    title: str = ""
+    cwd: str = ""
+    status: Status = "draft"
+    error: str = ""
+    activity: Activity = "idle"
+    config: SessionConfig = SessionConfig()
+    model: str = ""
+    permission_mode: str = "default"
+    parent: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    ended_at: float = 0.0
+    first_prompt: str = ""
+    last_prompt: str = ""
+    draft: str = ""
+    archived: bool = False
+    pinned: bool = False
+    turns: int = 0
+    steps: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    context: int = 0
+    """Tokens before the model at the end of its last answer."""
+    context_limit: int = DEFAULT_CONTEXT_LIMIT
+    interactions: tuple[InteractionView, ...] = ()
+    queued: tuple[QueuedView, ...] = ()
+    workers: tuple[WorkerView, ...] = ()
+    open_calls: tuple[str, ...] = ()
+    tasks_done: int = 0
+    tasks_total: int = 0
+    seq: int = 0
+    elsewhere: bool = False
+    """Another process runs it: a command line, or a console that is no longer."""
+    standing: Standing = Standing()
+
+    def apply(self, envelope: Envelope) -> "SessionView":
+        """The view after one more entry of the log."""
+        standing = self.standing.apply(envelope.event)
+        changed = _folded(self, envelope)
+        status: Status = "discarded" if changed.status == "discarded" else standing.status
+        return replace(
+            changed,
+            seq=envelope.seq,
+            updated_at=envelope.at,
+            standing=standing,
+            status=status,
+            error=standing.error,
+            activity=_activity(standing),
+        )
+
+
+def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, C901 - one arm a kind
+    event, main = envelope.event, not envelope.parent_call
+    match event:
+        case SessionStarted(cwd=cwd, model=model):
+            created = view.created_at or envelope.at
+            return replace(view, cwd=cwd, model=model or view.model, created_at=created, parent=event.forked_from)
+        case Configured(config=config):
+            mode = config.permission_mode or view.permission_mode
+            return replace(view, config=config, model=config.model or view.model, permission_mode=mode)
+        case SessionChanged():
+            return _described(view, event)
+        case InputQueued(id=id, blocks=blocks):
+            queued = QueuedView(id, preview(blocks), event.how, event.client_id)
+            others = tuple(entry for entry in view.queued if entry.id != id)
+            return replace(_titled(view, blocks), queued=(*others, queued))
+        case InputDropped(id=id):
+            return replace(view, queued=tuple(entry for entry in view.queued if entry.id != id))
+        case Prompted(id=id, blocks=blocks, origin=origin):
+            queue = tuple(entry for entry in view.queued if entry.id != id)
+            if origin != "human":
+                return view
+            return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks), draft="")
+        case TurnStarted(turn=turn, model=model, mode=mode):
+            return replace(view, turns=turn, model=model, permission_mode=mode or view.permission_mode)
+        case BlockDone(block=ToolCall(id=id)):
+            return replace(view, open_calls=(*view.open_calls, id))
+        case ToolDone(reply=reply):
+            return replace(view, open_calls=tuple(id for id in view.open_calls if id != reply.call_id))
+        case MessageDone(usage=usage, cost=cost):
+            context = usage.context if main else view.context
+            return replace(view, steps=view.steps + 1, usage=view.usage + usage, cost=view.cost + cost, context=context)
+        case InteractionOpened():
+            return replace(view, interactions=(*view.interactions, interaction_view(envelope, event)))
+        case InteractionClosed(id=id):
+            return replace(view, interactions=tuple(entry for entry in view.interactions if entry.id != id))
+        case TasksReplaced(tasks=tasks):
+            done = sum(task.status == "completed" for task in tasks)
+            return replace(view, tasks_done=done, tasks_total=len(tasks))
+        case ModeChanged(mode=mode):
+            return replace(view, permission_mode=mode)
+        case ModelChanged(model=model):
+            return replace(view, model=model)
+        case RunDone():
+            return replace(view, ended_at=envelope.at, open_calls=(), interactions=())
+        case WorkerStarted() | WorkerExited():
+            return _worked(view, event, envelope.at)
+        case _:
+            return view
+
+
+def _described(view: SessionView, event: SessionChanged) -> SessionView:
+    if event.title is not None:
+        view = replace(view, title=event.title)
+    if event.archived is not None:
+        view = replace(view, archived=event.archived)
+    if event.pinned is not None:
+        view = replace(view, pinned=event.pinned)
+    if event.parent is not None:
+        view = replace(view, parent=event.parent)
+    if event.draft is not None:
+        view = replace(view, draft=event.draft)
+    if event.discarded is not None:
+        view = replace(view, status="discarded" if event.discarded else view.standing.status)
+    return view
+
+
+def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -> SessionView:
+    others = tuple(worker for worker in view.workers if worker.id != event.worker)
+    before = next((worker for worker in view.workers if worker.id == event.worker), None)
+    if isinstance(event, WorkerStarted):
+        engine = event.engine_session or (before.engine_session if before else "")
+        worker = WorkerView(event.worker, event.kind, "running", event.epoch, event.pid, engine, at=at)
+        return replace(view, workers=(*others, worker))
+    state: ProcessState = "error" if event.error else "exited" if event.why == "exit" else "stopped"
+    engine = before.engine_session if before else ""
+    worker = WorkerView(event.worker, event.kind, state, event.epoch, 0, engine, event.error, at)
+    return replace(view, workers=(*others, worker))
+
+
+def _titled(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
+    words = preview(blocks)
+    title = view.title or (words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1] + "…")
+    return replace(view, title=title, first_prompt=view.first_prompt or words)
+
+
+def _activity(standing: Standing) -> Activity:
+    if standing.asking:
+        return "asking"
+    return "active" if standing.in_turn else "idle"
+
+
+def interaction_view(envelope: Envelope, event: InteractionOpened) -> InteractionView:
+    return InteractionView(
+        event.id,
+        event.kind,
+        event.call.id,
+        event.call.name,
+        input_hash(event.call),
+        envelope.at,
+        envelope.agent,
+        event.reason[:PREVIEW_LENGTH],
+    )
+
+
+def input_hash(call: ToolCall) -> str:
+    """What a decision must quote: it is good for this very input and no other."""
+    from hashlib import sha256
+
+    return sha256(msgspec.json.encode([call.id, call.name, call.input], order="sorted")).hexdigest()
+
+
+def preview(blocks: tuple[Block, ...]) -> str:
+    words = " ".join(" ".join(block.text[: 4 * PREVIEW_LENGTH].split()) for block in blocks if isinstance(block, Text))
+    return words if len(words) <= PREVIEW_LENGTH else words[: PREVIEW_LENGTH - 1] + "…"

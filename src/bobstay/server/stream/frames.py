@@ -1,0 +1,134 @@
+"""What goes out on a stream, as bytes of JSON: envelopes of durable events, pieces of what is being said, control.
+
+Durable frames have the `seq` of their session's log; everything without one is transient and never sent again.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.event import Envelope
+from bobstay.model.ids import timestamp
+from bobstay.server.sessions.status import Status
+from bobstay.sessions.codec import to_json
+
+VERSION = 1
+
+NAMES: dict[str, str] = {
+    "session_started": "session.created",
+    "configured": "session.updated",
+    "session_changed": "session.updated",
+    "mode_changed": "session.updated",
+    "model_changed": "session.updated",
+    "permissions_changed": "session.updated",
+    "worker_started": "worker.started",
+    "worker_exited": "worker.exited",
+    "input_queued": "input.state",
+    "input_dropped": "input.state",
+    "interrupt_asked": "turn.interrupting",
+    "prompted": "message.user",
+    "turn_started": "turn.started",
+    "block_done": "part.done",
+    "message_done": "message.assistant",
+    "tool_started": "tool.started",
+    "tool_done": "tool.result",
+    "interaction_opened": "interaction.opened",
+    "interaction_closed": "interaction.resolved",
+    "tasks_replaced": "tasks.replaced",
+    "run_done": "turn.completed",
+    "artifact_made": "artifact.made",
+    "noted": "notice",
+    "hook_ran": "notice",
+    "pruned": "notice",
+    "advised": "notice",
+    "raw": "raw",
+}
+"""The name on the stream of each kind of durable event; a call of a tool is `tool.call` instead of `part.done`."""
+
+
+class Transition(Struct, frozen=True, rename={"previous": "from", "now": "to"}, omit_defaults=True):
+    """A change of status that this event brought about."""
+
+    previous: Status
+    now: Status
+    error: str = ""
+
+
+class Frame(Struct, frozen=True, omit_defaults=True):
+    """One durable event on a stream."""
+
+    topic: str
+    session_id: str
+    seq: int
+    id: str
+    ts: str
+    type: str
+    data: msgspec.Raw
+    v: int = VERSION
+    epoch: int = 0
+    parent: str = ""
+    agent: str = ""
+    parent_call: str = ""
+    turn: int = 0
+    status: Transition | None = None
+    threshold: str = ""
+    """`warning` or `critical`, where the context has just grown that full."""
+
+
+class LiveFrame(Struct, frozen=True, omit_defaults=True):
+    """Anything that is not stored."""
+
+    type: str
+    data: dict[str, Any]
+    topic: str = ""
+    session_id: str = ""
+
+
+class _Tagged(Struct):
+    type: str
+
+
+class _Block(Struct):
+    block: _Tagged
+
+
+_tag = msgspec.json.Decoder(_Tagged)
+_block = msgspec.json.Decoder(_Block)
+
+
+def durable(
+    session_id: str, envelope: Envelope, *, turn: int = 0, status: Transition | None = None, threshold: str = ""
+) -> bytes:
+    """An entry of the log as a frame."""
+    data = to_json(envelope.event)
+    frame = Frame(
+        topic=f"session:{session_id}",
+        session_id=session_id,
+        seq=envelope.seq,
+        id=envelope.id,
+        ts=timestamp(envelope.at),
+        type=_name(data),
+        data=msgspec.Raw(data),
+        epoch=envelope.epoch,
+        parent=envelope.parent,
+        agent=envelope.agent,
+        parent_call=envelope.parent_call,
+        turn=turn,
+        status=status,
+        threshold=threshold,
+    )
+    return msgspec.json.encode(frame)
+
+
+def live(type: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
+    """Something transient as a frame; of a session, if one is named."""
+    where = topic or (f"session:{session_id}" if session_id else "")
+    return to_json(LiveFrame(type, data, where, session_id))
+
+
+def _name(data: bytes) -> str:
+    kind = _tag.decode(data).type
+    if kind == "block_done" and _block.decode(data).block.type == "tool_call":
+        return "tool.call"
+    return NAMES.get(kind, "raw")
