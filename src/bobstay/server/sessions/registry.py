@@ -39,9 +39,8 @@ class Registry:
             LogError: nothing can be stored.
         """
         log = self.store.create(id or new_id(), SessionStarted(cwd, __version__, config.model))
-        session = self._keep(
-            OpenSession(log, SessionView(log.session_id), self.hub, self.index, self._changed), log.read()
-        )
+        session = OpenSession(log, SessionView(log.session_id), self.hub, self.index, self._changed)
+        self._keep(session, log.read())
         session.append(Configured(config, by))
         if parent or title:
             session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
@@ -107,13 +106,12 @@ class Registry:
         if self.views.pop(session_id, None) is not None:
             self.hub.publish(APP, live("session.deleted", {"id": session_id}, topic=APP))
 
-    def _keep(self, session: OpenSession, entries: Iterable[Envelope]) -> OpenSession:
+    def _keep(self, session: OpenSession, entries: Iterable[Envelope]) -> None:
         for envelope in entries:
             session.view = session.view.apply(envelope)
             self.index.put(session.id, envelope, session.view)
         self._open[session.id] = session
         self._changed(SessionView(session.id), session.view)
-        return session
 
     def _changed(self, before: SessionView, after: SessionView) -> None:
         self.views[after.id] = after

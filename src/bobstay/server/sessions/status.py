@@ -37,9 +37,9 @@ class Standing(Struct, frozen=True):
             case TurnStarted():
                 return Standing("running", in_turn=True)
             case InteractionOpened(id=id):
-                return replace(self, asking=self.asking | {id})._asked()
+                return _asked(replace(self, asking=self.asking | {id}))
             case InteractionClosed(id=id):
-                return replace(self, asking=self.asking - {id})._asked()
+                return _asked(replace(self, asking=self.asking - {id}))
             case InterruptAsked() if self.status in BUSY:
                 return replace(self, status="interrupting")
             case RunDone():
@@ -51,11 +51,6 @@ class Standing(Struct, frozen=True):
             case _:
                 return self
 
-    def _asked(self) -> "Standing":
-        if self.status not in ("running", "waiting_input"):
-            return self
-        return replace(self, status="waiting_input" if self.asking else "running")
-
     def _exited(self, event: WorkerExited) -> "Standing":
         if self.status not in BUSY:
             return self
@@ -66,6 +61,12 @@ class Standing(Struct, frozen=True):
         if event.error or event.code or event.signal:
             return Standing("failed", event.error or f"Process exited with code {event.code}")
         return Standing("completed")
+
+
+def _asked(standing: Standing) -> Standing:
+    if standing.status not in ("running", "waiting_input"):
+        return standing
+    return replace(standing, status="waiting_input" if standing.asking else "running")
 
 
 def _ended(event: RunDone) -> Standing:

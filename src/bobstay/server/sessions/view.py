@@ -119,7 +119,7 @@ class SessionView(Struct, frozen=True):
         )
 
 
-def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, C901 - one arm a kind
+def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, PLR0912, C901 - one arm a kind
     event, main = envelope.event, not envelope.parent_call
     match event:
         case SessionStarted(cwd=cwd, model=model):

@@ -121,10 +121,10 @@ def durable(
     return msgspec.json.encode(frame)
 
 
-def live(type: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
+def live(name: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
     """Something transient as a frame; of a session, if one is named."""
     where = topic or (f"session:{session_id}" if session_id else "")
-    return to_json(LiveFrame(type, data, where, session_id))
+    return to_json(LiveFrame(name, data, where, session_id))
 
 
 def _name(data: bytes) -> str:

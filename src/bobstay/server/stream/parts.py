@@ -71,16 +71,10 @@ class Parts:
             case BlockBegan(message_id=message_id, index=index, kind=kind):
                 part = _Part("tool_input" if kind == "tool_call" else kind, message_id, index, event.name)
                 self._open[message_id, index] = part
-                self._publish(
-                    live("part.began", {**part.key, "name": event.name, "call_id": event.call_id}, self._session)
-                )
+                said = {**part.key, "name": event.name, "call_id": event.call_id}
+                self._publish(live("part.began", said, self._session))
             case Retrying():
-                said = {
-                    "attempt": event.attempt,
-                    "attempts": event.attempts,
-                    "delay": event.delay,
-                    "error": event.error,
-                }
+                said = {name: getattr(event, name) for name in ("attempt", "attempts", "delay", "error")}
                 self._publish(live("model.retrying", said, self._session))
             case Requesting(model=model):
                 self._publish(live("model.requested", {"model": model}, self._session))
@@ -106,9 +100,8 @@ class Parts:
         for part in self._open.values():
             text = "".join(part.pieces)
             start = max(len(text) - OUTPUT_TAIL, 0) if part.kind == "output" else 0
-            found.append(
-                {**part.key, "name": part.name, "offset": part.length - len(text) + start, "text": text[start:]}
-            )
+            place = part.length - len(text) + start
+            found.append({**part.key, "name": part.name, "offset": place, "text": text[start:]})
         return found
 
     def _add(self, kind: str, message_id: str, index: int, text: str) -> None:
@@ -134,8 +127,8 @@ class Parts:
 
     def _send(self, part: _Part, now: float) -> None:
         text = "".join(part.pieces[part.sent :])
-        type = "tool.output" if part.kind == "output" else "part.delta"
-        self._publish(live(type, {**part.key, "offset": part.sent_length, "text": text}, self._session))
+        name = "tool.output" if part.kind == "output" else "part.delta"
+        self._publish(live(name, {**part.key, "offset": part.sent_length, "text": text}, self._session))
         part.sent_length += len(text)
         part.sent = len(part.pieces)
         part.due = now + self._interval

@@ -1,0 +1,122 @@
+"""Everything a person is needed for, over all sessions: who waits, who answers, and that the first answer wins.
+
+Waiters wait here and never on a broadcast: an answer cannot be lost with a connection.
+"""
+
+import asyncio
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import InteractionClosed, InteractionOpened
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.view import input_hash
+
+Decision: TypeAlias = Literal["allow", "deny", "answer"]
+Reach: TypeAlias = Literal["once", "session", "project", "user"]
+PATIENCE = 10.0
+"""Seconds until an answer that was given must be in the log."""
+REMEMBERED = 1_000
+"""Outcomes kept for those who answer late."""
+
+DESTINATIONS: dict[str, str] = {"session": "session", "project": "localSettings", "user": "userSettings"}
+
+
+class Outcome(Struct, frozen=True, omit_defaults=True):
+    """How an interaction ended, as the second one to answer is told."""
+
+    id: str
+    outcome: Literal["allowed", "denied", "cancelled"]
+    by: str = ""
+    message: str = ""
+
+
+class Waiter(Struct):
+    session_id: str
+    opened: InteractionOpened
+    answer: "asyncio.Future[Answer]"
+    closed: "asyncio.Future[Outcome]"
+
+
+class Inbox:
+    """Workers `wait`; people `decide`; the log says when it is over (`settled`)."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Waiter] = {}
+        self._outcomes: dict[str, Outcome] = {}
+
+    async def wait(self, session_id: str, opened: InteractionOpened) -> Answer:
+        """Wait for a person. Cancelling withdraws the question."""
+        loop = asyncio.get_running_loop()
+        waiter = self._waiting.get(opened.id)
+        if waiter is None or waiter.answer.cancelled():
+            waiter = self._waiting[opened.id] = Waiter(session_id, opened, loop.create_future(), loop.create_future())
+        return await waiter.answer
+
+    async def decide(self, id: str, answer: Answer, input_sha256: str) -> Outcome:
+        """Answer an interaction; returns when the answer is in the log.
+
+        Raises:
+            ApiError: not_found, already_answered (with the outcome), input_changed.
+        """
+        waiter = self._waiting.get(id)
+        if waiter is None or waiter.answer.done():
+            raise await self._too_late(id, waiter)
+        if input_sha256 != input_hash(waiter.opened.call):
+            text = "What is asked now is not what was shown when the answer was given. Look at it again."
+            raise ApiError("input_changed", text, input_sha256=input_hash(waiter.opened.call))
+        waiter.answer.set_result(answer)
+        try:
+            return await asyncio.wait_for(asyncio.shield(waiter.closed), PATIENCE)
+        except TimeoutError:
+            raise ApiError("unavailable", "The answer was taken but is not stored yet. Look again soon.") from None
+
+    def settled(self, closed: InteractionClosed) -> None:
+        """The log says an interaction is over, by whomever."""
+        outcome = Outcome(closed.id, closed.outcome, closed.by, closed.message)
+        self._outcomes[closed.id] = outcome
+        if len(self._outcomes) > REMEMBERED:
+            del self._outcomes[next(iter(self._outcomes))]
+        waiter = self._waiting.pop(closed.id, None)
+        if waiter is not None and not waiter.closed.done():
+            waiter.closed.set_result(outcome)
+
+    def withdraw(self, session_id: str) -> None:
+        """The worker of a session is gone: nobody waits for its answers any more."""
+        for id, waiter in tuple(self._waiting.items()):
+            if waiter.session_id == session_id:
+                del self._waiting[id]
+                waiter.answer.cancel()
+
+    def opened(self, id: str) -> InteractionOpened | None:
+        waiter = self._waiting.get(id)
+        return waiter.opened if waiter is not None else None
+
+    async def _too_late(self, id: str, waiter: Waiter | None) -> ApiError:
+        if waiter is not None and id not in self._outcomes:
+            await asyncio.wait([waiter.closed], timeout=PATIENCE)
+        outcome = self._outcomes.get(id)
+        if outcome is None:
+            return ApiError("not_found", "Nobody waits for this answer: it was withdrawn, or never asked.")
+        who = f" by {outcome.by}" if outcome.by else ""
+        return ApiError("already_answered", f"This was already {outcome.outcome}{who}.", outcome=outcome)
+
+
+def answer_of(opened: InteractionOpened, decision: Decision, reach: Reach, by: str, **given: Any) -> Answer:
+    """A person's decision as the engine takes it. `given` may hold `reason`, `input`, `answers` and `interrupt`."""
+    if decision == "deny":
+        return Answer(False, given.get("reason") or "", interrupt=bool(given.get("interrupt")), by=by)
+    input = given.get("input")
+    if given.get("answers") is not None:
+        input = {**opened.call.input, "answers": given["answers"]}
+    updates = () if reach == "once" else lasting(opened, reach)
+    return Answer(True, given.get("reason") or "", input=input, updates=updates, by=by)
+
+
+def lasting(opened: InteractionOpened, reach: Reach) -> tuple[dict[str, Any], ...]:
+    """The narrowest suggestion that came with the question, stored where `reach` says."""
+    for suggestion in opened.suggestions:
+        if suggestion.get("type") == "addRules":
+            return ({**suggestion, "destination": DESTINATIONS[reach]},)
+    return tuple({**suggestion, "destination": DESTINATIONS[reach]} for suggestion in opened.suggestions[:1])
