@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bobstay.assembly.history import take_up
+from bobstay.assembly.history import History, take_up
 from bobstay.assembly.hooking import HookWatcher, session_began, session_ended, session_hooks
 from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.parts import lend, may_search, shelf_for
@@ -74,22 +74,20 @@ async def open_session(
     gate: Gate | None = None,
     hooks: Hooks | None = None,
     *,
-    can_ask: bool = False,
     tools: tuple[Tool[Any], ...] = (),
     environment: Environment | None = None,
     hook_watcher: HookWatcher | None = None,
+    history: History | None = None,
 ) -> Session:
-    """Put a session together.
+    """Put a session together. `history` is an open log to go on with, where the caller keeps it.
 
     Raises:
         StartError: with a text for a person.
     """
     try:
-        start = _start(options, environment or Environment.read())
+        start = _start(options, environment or Environment.read(), history)
         try:
-            return await _assemble(
-                start, gate if can_ask and gate else Nobody(), hooks or NoHooks(), tools, hook_watcher
-            )
+            return await _assemble(start, gate or Nobody(), hooks or NoHooks(), tools, hook_watcher)
         except BaseException:
             start.history.log.close()
             raise
@@ -97,7 +95,7 @@ async def open_session(
         raise StartError(_plain(error)) from error
 
 
-def _start(options: Options, environment: Environment) -> Start:
+def _start(options: Options, environment: Environment, history: History | None) -> Start:
     """Read the settings, find the model, open the log: all that can fail because of what somebody wrote or asked."""
     cwd = _directory(options.cwd)
     loaded = load(
@@ -112,7 +110,7 @@ def _start(options: Options, environment: Environment) -> Start:
     routes = ModelRoutes(keys, _http(environment), Catalogue(loaded.settings.models or None))
     model = options.model or loaded.settings.model or environment.model or routes.default()
     routes.route(model)
-    history = take_up(options, environment, cwd, model)
+    history = history or take_up(options, environment, cwd, model)
     warnings = [*history.warnings, *([loaded.untrusted_notice] if loaded.untrusted_notice else [])]
     return Start(options, environment, loaded, cwd, routes, model, history, warnings)
 

@@ -66,9 +66,7 @@ class Session:
 
     async def __aenter__(self) -> Self:
         gate = _Gate(self._ask) if self._ask is not None else None
-        self._session = await open_session(
-            self._options, gate, self._hooks, can_ask=gate is not None, tools=self._tools
-        )
+        self._session = await open_session(self._options, gate, self._hooks, tools=self._tools)
         return self
 
     async def __aexit__(

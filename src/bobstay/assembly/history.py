@@ -9,14 +9,13 @@ from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
-from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log import SessionMissing
+from bobstay.sessions.log import Log, SessionMissing
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
 
 
 class History(Struct):
-    log: JsonlLog
+    log: Log
     branch: list[Envelope]
     warnings: list[str]
     scratch: str = ""

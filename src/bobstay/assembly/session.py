@@ -81,6 +81,11 @@ class Session:
         return self._driver.state
 
     @property
+    def driver(self) -> Driver:
+        """For those who record beside the engine, such as a console."""
+        return self._driver
+
+    @property
     def model(self) -> str:
         """The model's name as hosts are told it."""
         return self._models.route(self.state.model or self._driver.agent.model).name
@@ -115,6 +120,10 @@ class Session:
         queued = InputQueued(new_id(), given, how, client_id)
         self._driver.queue(queued)
         return queued.id
+
+    def take_up(self) -> AsyncGenerator[Event, None]:
+        """Go on with a turn that a crash cut off: see `Driver.take_up`."""
+        return self._driver.take_up()
 
     def next_queued(self) -> InputQueued | None:
         """The oldest message nobody has taken up."""

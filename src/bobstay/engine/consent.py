@@ -5,7 +5,7 @@ The order is: hooks, deny, ask, allow, mode, person. A hook's allow never overri
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bobstay.engine import auto
 from bobstay.engine.conceal import conceal
@@ -42,13 +42,21 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
     accesses = prepared.tool.access(prepared.args, prepared.context)
     decision = toolbox.judge.judge(tool, accesses, prepared.input, read_only=prepared.read_only)
     decision = _with_hook(settlement, decision)
+    past = settlement.past.opened
     if decision.verdict is Verdict.ALLOW:
+        if past is not None:
+            yield InteractionClosed(past.id, "allowed", decision.why, "rule")
         settlement.decided = Decided("accept", decision.source or "config", decision.reason_type, decision.why)
         return
     if decision.verdict is Verdict.DENY:
+        if past is not None:
+            yield InteractionClosed(past.id, "denied", decision.why, "rule")
         settlement.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
         raise Refused(decision.why or f"Permission to use {tool} was denied.")
-    if auto.judges(settlement, decision, accesses):
+    if settlement.past.granted is not None:
+        _granted_before(settlement, settlement.past.granted)
+        return
+    if past is None and auto.judges(settlement, decision, accesses):
         async for event in auto.judged(settlement, decision, accesses):
             yield event
         if settlement.decided is not None:
@@ -79,7 +87,7 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
     prepared, toolbox = settlement.prepared, settlement.toolbox
     assert prepared is not None
     tool = prepared.tool
-    opened = InteractionOpened(
+    opened = settlement.past.opened or InteractionOpened(
         new_id(),
         tool.interaction,
         ToolCall(settlement.call.id, tool.name, prepared.input),
@@ -92,11 +100,15 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
     # The answer may bring the input back as it was shown; what is run is what was judged all the same.
     opened = conceal(opened, toolbox.mask)
     settlement.open_interaction = opened.id
-    yield opened
+    if settlement.past.opened is None:
+        yield opened
     leaves = any(access.kind == "outside" for access in accesses)
     answer = await (toolbox.gate.ask(opened) if leaves else _first_answer(settlement, opened))
     settlement.open_interaction = ""
-    yield InteractionClosed(opened.id, "allowed" if answer.allow else "denied", answer.message, answer.by)
+    changed = answer.input if answer.input not in (None, prepared.input, opened.call.input) else None
+    kept = None if changed is None else toolbox.mask.value(changed)
+    outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
+    yield InteractionClosed(opened.id, outcome, answer.message, answer.by, kept)
     if not answer.allow:
         settlement.decided = Decided("reject", "user_temporary", "", answer.message)
         why = answer.message or f"The user does not want {tool.name} to run with this input. Ask what to do instead."
@@ -107,8 +119,16 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
     settlement.decided = Decided("accept", "user_permanent" if lasting else "user_temporary")
     for event in _changes(answer):
         yield event
-    if answer.input is not None and answer.input not in (prepared.input, opened.call.input):
-        settlement.rewrite(answer.input)
+    if changed is not None:
+        settlement.rewrite(changed)
+        _still_permitted(settlement)
+
+
+def _granted_before(settlement: "Settlement", closed: InteractionClosed) -> None:
+    """A person allowed this call before a crash: they are not asked twice."""
+    settlement.decided = Decided("accept", "user_temporary")
+    if closed.input is not None:
+        settlement.rewrite(closed.input)
         _still_permitted(settlement)
 
 

@@ -97,6 +97,21 @@ class Driver:
         finally:
             self._control = None
 
+    async def take_up(self) -> AsyncGenerator[Event, None]:
+        """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
+        assert not self.busy, "one turn at a time"
+        self._control = Control(self._steering)
+        try:
+            async with aclosing(run(self.agent, self.state, self._control, taken_up=True)) as events:
+                async for event in events:
+                    if not isinstance(event, LIVE):
+                        self.record(event)
+                    yield event
+        except LogError as error:
+            yield RunDone("failed", text=str(error), error="log")
+        finally:
+            self._control = None
+
     def queue(self, event: InputQueued) -> None:
         """Keep a message that came while the session is busy. It is on disk when this returns."""
         self.record(replace(event, blocks=concealed_words(event.blocks, "human", self.agent.toolbox.mask)))

@@ -49,18 +49,24 @@ class Walk(Struct):
     stop_hook_active: bool = False
 
 
-async def run(agent: Agent, state: State, control: Control) -> AsyncGenerator[Event, None]:
-    """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`."""
+async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = False) -> AsyncGenerator[Event, None]:
+    """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
+
+    `taken_up`: the turn had begun before a crash; its open calls come first.
+    """
     walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
     while True:
         elapsed = time.monotonic() - walk.began
         limit = reached(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed)
         if control.aborted:
             step_events = _interrupted(state, walk, "streaming")
+        elif taken_up:
+            step_events = _open_calls(agent, state, control, walk)
         elif limit is not None:
             step_events = _one(_done(state, walk, limit.ending, limit.text))
         else:
             step_events = _step(agent, state, control, walk)
+        taken_up = False
         async with aclosing(step_events):
             async for happened in step_events:
                 if isinstance(happened, LIVE):
@@ -95,6 +101,23 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
     else:
         walk.recovery.attempts = 0
         follow_up = _after_answer(agent, state, walk, step)
+    async for event in follow_up:
+        yield event
+
+
+async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+    """Answer the calls that a crash left open, and go on as after any answer with calls."""
+    from bobstay.engine.taken_up import TakenUp
+
+    step = TakenUp(agent, agent.models.route(state.model or agent.model), state, control, walk.used)
+    async with aclosing(step.events()) as events:
+        async for event in events:
+            if not isinstance(event, LIVE):
+                state = state.apply(event)
+            yield event
+    follow_up = (
+        _interrupted(state, walk, step.aborted) if step.aborted else _after_tools(agent, state, control, walk, step)
+    )
     async for event in follow_up:
         yield event
 

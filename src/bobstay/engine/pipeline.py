@@ -10,6 +10,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from bobstay.engine import consent
 from bobstay.engine.auto import Advice
 from bobstay.engine.channel import Channel
@@ -21,6 +23,7 @@ from bobstay.model.event import (
     Event,
     HookRan,
     InteractionClosed,
+    InteractionOpened,
     Prompted,
     ToolDone,
     ToolStarted,
@@ -39,11 +42,22 @@ INTERRUPTED = (
 NEVER_BEGAN = "Interrupted by the user before it began: it had no effect."
 
 
+class Past(Struct, frozen=True):
+    """What had already happened to a call when a crash came: it was put to a person, who may have allowed it."""
+
+    opened: InteractionOpened | None = None
+    granted: InteractionClosed | None = None
+
+
+NO_PAST = Past()
+
+
 class Settlement:
     """One call on its way to its reply. `events` is pulled to its end; then the other fields say what it meant."""
 
-    def __init__(self, toolbox: Toolbox, call: ToolCall) -> None:
+    def __init__(self, toolbox: Toolbox, call: ToolCall, past: Past = NO_PAST) -> None:
         self.call = call
+        self.past = past
         self.done: ToolDone | None = None
         self.ending: Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"] = ""
         self.reason = ""

@@ -91,6 +91,10 @@ class State(Struct, frozen=True):
     """Calls of the last answer that began to run."""
     abandoned: frozenset[str] = frozenset()
     """Calls of earlier answers that never began to run and were never answered: a crash came before."""
+    asked: tuple[InteractionOpened, ...] = ()
+    """Interactions nobody has answered yet."""
+    granted: dict[str, InteractionClosed] = {}
+    """By call: what a person allowed in this turn."""
     lines_added: int = 0
     lines_removed: int = 0
     running: bool = False
@@ -118,7 +122,7 @@ class State(Struct, frozen=True):
         """The last piece of text the model said."""
         return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
 
-    def apply(self, event: Event) -> "State":  # noqa: PLR0911, C901 - one arm a kind: the union is meant to be read here
+    def apply(self, event: Event) -> "State":  # noqa: PLR0911, PLR0912, C901 - one arm a kind
         """The only way state changes."""
         match event:
             case BlockDone(message_id=message_id, block=block):
@@ -143,7 +147,11 @@ class State(Struct, frozen=True):
             case TurnStarted(turn=turn, model=model, mode=mode):
                 return replace(self, turn=turn, steps=0, usage=Usage(), model=model, mode=mode, running=True)
             case RunDone():
-                return replace(self, running=False)
+                return replace(self, running=False, asked=(), granted={})
+            case InteractionOpened():
+                return replace(self, asked=(*self.asked, event))
+            case InteractionClosed():
+                return self._answered(event)
             case InputQueued():
                 return replace(self, queued=_with(self.queued, event))
             case InputDropped(id=id_):
@@ -166,8 +174,6 @@ class State(Struct, frozen=True):
                 | ToolProgress()
                 | Retrying()
                 | SessionStarted()
-                | InteractionOpened()
-                | InteractionClosed()
                 | PermissionsChanged()
                 | HookRan()
                 | Noted()
@@ -202,6 +208,13 @@ class State(Struct, frozen=True):
             started=frozenset(),
             abandoned=self.never_started,
         )
+
+    def _answered(self, closed: InteractionClosed) -> "State":
+        opened = next((entry for entry in self.asked if entry.id == closed.id), None)
+        if opened is None:
+            return self
+        granted = {**self.granted, opened.call.id: closed} if closed.outcome == "allowed" else self.granted
+        return replace(self, asked=tuple(entry for entry in self.asked if entry is not opened), granted=granted)
 
     def _count(self, done: MessageDone) -> "State":
         before = self.by_model.get(done.model, ModelTotals())

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.control import Control
-from bobstay.engine.pipeline import Settlement, never_began
+from bobstay.engine.pipeline import NO_PAST, Past, Settlement, never_began
 from bobstay.engine.ports import Route
 from bobstay.kit.mailbox import Mailbox
 from bobstay.model.event import BlockDone, Event, MessageDone
@@ -156,12 +156,12 @@ class Step:
 
     # ------------------------------------------------------------ the tools
 
-    def _start(self, call: ToolCall) -> None:
+    def _start(self, call: ToolCall, past: Past = NO_PAST) -> None:
         """Begin a call whose block is stored by now."""
         if self.aborted:
             self._box.put(never_began(call))
             return
-        settlement = Settlement(self._agent.toolbox, call)
+        settlement = Settlement(self._agent.toolbox, call, past)
         self.settlements.append(settlement)
         task = asyncio.ensure_future(self._settle(settlement))
         self._tasks.add(task)

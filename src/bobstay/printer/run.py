@@ -36,7 +36,7 @@ async def run(options: Options, prompt: str) -> int:
 
 
 async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
-    session = await open_session(options, None, None, can_ask=False, hook_watcher=_hook_watcher(options, output))
+    session = await open_session(options, None, None, hook_watcher=_hook_watcher(options, output))
     try:
         _warn(session)
         code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
@@ -73,7 +73,7 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
     hooks = HostHooks(channel)
     gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
     watcher = _hook_watcher(options, output)
-    session = await open_session(options, gate, hooks, can_ask=gate is not None, hook_watcher=watcher)
+    session = await open_session(options, gate, hooks, hook_watcher=watcher)
     try:
         _warn(session)
         state.session_id = session.id

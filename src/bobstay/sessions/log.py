@@ -13,6 +13,11 @@ class Log(Protocol):
     def session_id(self) -> str: ...
 
     @property
+    def path(self) -> str:
+        """Where it is kept, for people."""
+        ...
+
+    @property
     def head(self) -> str:
         """Id of the entry the next one follows; empty while there is none."""
         ...

@@ -1,0 +1,121 @@
+"""A turn that a crash cut off while somebody was asked goes on: the question stays, the call runs once."""
+
+import asyncio
+from collections.abc import Callable
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import Event, InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
+from bobstay.model.message import Text
+from tests.flow.world import Person, World
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+Make = Callable[..., World]
+
+
+async def crash_at(world: World, prompt: str, kind: type[Event], count: int = 1) -> None:
+    """Play a prompt and drop everything after the `count`-th event of a kind, as a killed process does."""
+    turn = world.driver.turn((Text(prompt),))
+    async for event in turn:
+        count -= isinstance(event, kind)
+        if not count:
+            break
+    world.log.close()
+    await turn.aclose()
+
+
+def yes(opened: InteractionOpened) -> Answer:
+    return Answer(True, by="ada")
+
+
+async def taken_up(world: World) -> list[Event]:
+    return [event async for event in world.driver.take_up()]
+
+
+async def test_an_open_question_stays_open_and_its_call_runs_once(server: ModelServer, world: Make) -> None:
+    prompt = server.play(
+        "crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("done")])
+    )
+    first = world(person=Person(yes))
+    await crash_at(first, prompt, InteractionOpened)
+    assert not (first.work / "ran").exists()
+    second = world(person=Person(yes))
+    (asked,) = second.driver.state.asked
+    events = await taken_up(second)
+    assert [opened.id for opened in second.person.asked] == [asked.id]
+    assert not [event for event in events if isinstance(event, InteractionOpened)], "it was asked already"
+    assert [event.by for event in events if isinstance(event, InteractionClosed)] == ["ada"]
+    assert (second.work / "ran").exists()
+    assert isinstance(events[-1], RunDone)
+    assert events[-1].text == "done"
+
+
+async def test_what_was_allowed_before_the_crash_is_not_asked_again(server: ModelServer, world: Make) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(yes))
+    await crash_at(first, prompt, InteractionClosed)
+    second = world(person=Person(lambda _: Answer(False)))
+    events = await taken_up(second)
+    assert second.person.asked == []
+    assert (second.work / "ran").exists()
+    assert [event.name for event in events if isinstance(event, ToolStarted)] == ["Bash"]
+
+
+async def test_an_input_changed_by_a_person_before_the_crash_is_what_runs(server: ModelServer, world: Make) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
+    await crash_at(first, prompt, InteractionClosed)
+    second = world(person=Person())
+    await taken_up(second)
+    assert sorted(path.name for path in second.work.iterdir()) == ["b"]
+
+
+async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world: Make) -> None:
+    prompt = server.play(
+        "crash",
+        Step(
+            blocks=[
+                Call("Bash", {"command": "echo x >> first"}, "a"),
+                Call("Bash", {"command": "echo x >> second"}, "b"),
+            ]
+        ),
+        Step(blocks=[Say("ok")]),
+    )
+    first = world(person=Person(yes))
+    await crash_at(first, prompt, ToolStarted)
+    second = world(person=Person(yes))
+    events = await taken_up(second)
+    lost = [event for event in events if isinstance(event, ToolDone) and event.interrupted]
+    assert [event.reply.call_id for event in lost] == ["a"]
+    assert "check before trying again" in lost[0].reply.text
+    assert (second.work / "second").read_text() == "x\n"
+
+
+async def test_a_rule_made_meanwhile_answers_the_open_question(server: ModelServer, world: Make) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(yes))
+    await crash_at(first, prompt, InteractionOpened)
+    second = world(person=Person(), deny=("Bash",))
+    events = await taken_up(second)
+    assert [(event.outcome, event.by) for event in events if isinstance(event, InteractionClosed)] == [
+        ("denied", "rule")
+    ]
+    assert not (second.work / "ran").exists()
+
+
+async def test_the_turn_taken_up_can_be_interrupted(server: ModelServer, world: Make) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(yes))
+    await crash_at(first, prompt, InteractionOpened)
+    person = Person(yes)
+    person.hold = asyncio.Event()
+    second = world(person=person)
+    running = asyncio.ensure_future(taken_up(second))
+    while not person.asked:
+        await asyncio.sleep(0)
+    second.driver.interrupt()
+    events = await running
+    assert [event.outcome for event in events if isinstance(event, InteractionClosed)] == ["cancelled"]
+    assert isinstance(events[-1], RunDone)
+    assert events[-1].ending == "interrupted_tools"
+    assert not (second.work / "ran").exists()
