@@ -120,6 +120,7 @@ async def test_live_output_is_shown_while_a_command_runs(server: ModelServer, wo
 async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -> None:
     running = 0
     most = 0
+    full = asyncio.Event()
 
     @tool(read_only=True)
     async def busy(number: int) -> str:
@@ -127,6 +128,9 @@ async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -
         nonlocal running, most
         running += 1
         most = max(most, running)
+        if running == 10:
+            full.set()
+        await full.wait()
         for _ in range(50):
             await asyncio.sleep(0)
         running -= 1

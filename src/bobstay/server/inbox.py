@@ -62,7 +62,7 @@ class Inbox:
         """
         waiter = self._waiting.get(id)
         if waiter is None or waiter.answer.done():
-            raise await self._too_late(id, waiter)
+            raise await self.too_late(id)
         if input_sha256 != input_hash(waiter.opened.call):
             text = "What is asked now is not what was shown when the answer was given. Look at it again."
             raise ApiError("input_changed", text, input_sha256=input_hash(waiter.opened.call))
@@ -93,7 +93,9 @@ class Inbox:
         waiter = self._waiting.get(id)
         return waiter.opened if waiter is not None else None
 
-    async def _too_late(self, id: str, waiter: Waiter | None) -> ApiError:
+    async def too_late(self, id: str) -> ApiError:
+        """What to tell somebody whose answer nobody waits for."""
+        waiter = self._waiting.get(id)
         if waiter is not None and id not in self._outcomes:
             await asyncio.wait([waiter.closed], timeout=PATIENCE)
         outcome = self._outcomes.get(id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from bobstay.engine.driver import Driver
-from bobstay.model.event import Durable, Envelope
+from bobstay.model.event import Durable, Envelope, InputQueued, Prompted
 from bobstay.model.live import Live
 from bobstay.server.ports import Index
 from bobstay.server.sessions.reader import LogReader
@@ -12,6 +12,7 @@ from bobstay.server.stream.frames import Transition, durable
 from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.parts import Parts
 from bobstay.sessions.jsonl_log import JsonlLog
+from bobstay.sessions.tree import Tree
 
 WARNING, CRITICAL = 0.6, 0.9
 
@@ -25,7 +26,7 @@ class OpenSession:
         view: SessionView,
         hub: Hub,
         index: Index,
-        changed: Callable[[SessionView, SessionView], None],
+        changed: Callable[[SessionView, SessionView, Envelope], None],
     ) -> None:
         self.log = log
         self.view = view
@@ -36,6 +37,7 @@ class OpenSession:
         self._hub = hub
         self._index = index
         self._changed = changed
+        self._inputs: dict[str, str] | None = None
         self._topic = f"session:{log.session_id}"
 
     @property
@@ -51,6 +53,18 @@ class OpenSession:
         if self.driver is not None:
             return self.driver.record(event)
         return self.append(event, sync=True)
+
+    def inputs_by_client(self) -> dict[str, str]:
+        """Ids of inputs by the ids their senders gave them."""
+        if self._inputs is None:
+            self._inputs = {}
+            for envelope in self.reader.read():
+                self._note_input(envelope.event)
+        return self._inputs
+
+    def _note_input(self, event: Durable) -> None:
+        if isinstance(event, InputQueued | Prompted) and event.client_id and self._inputs is not None:
+            self._inputs.setdefault(event.client_id, event.id)
 
     def show(self, event: Live) -> None:
         """Tell of something that is not stored."""
@@ -88,6 +102,13 @@ class OpenSession:
         self._tell(envelope)
         return envelope
 
+    def branch(self) -> list[Envelope]:
+        """The entries that lead to now, without those of branches that were left."""
+        tree = Tree()
+        for envelope in self.reader.read():
+            tree.add(envelope)
+        return tree.path_to(self.head)
+
     def rewind(self, entry: str) -> None:
         self.log.rewind(entry)
 
@@ -114,8 +135,9 @@ class OpenSession:
         self.parts.stored(envelope.event)
         if self._hub.followed(self._topic):
             self._publish(told(before, after, envelope))
+        self._note_input(envelope.event)
         self._index.put(self.id, envelope, after)
-        self._changed(before, after)
+        self._changed(before, after, envelope)
 
     def _publish(self, frame: bytes) -> None:
         self._hub.publish(self._topic, frame)

@@ -1,7 +1,7 @@
 """All sessions the server knows: their views, and those it has open."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ class Registry:
         self.hub = hub
         self.index = index
         self.views: dict[str, SessionView] = {}
+        self.listeners: list[Callable[[SessionView, SessionView, Envelope], None]] = []
+        """Told of each entry a session of ours gets, with the views before and after it."""
         self._open: dict[str, OpenSession] = {}
         self._readers: dict[str, LogReader] = {}
 
@@ -62,7 +64,26 @@ class Registry:
         view = replace(view, seq=log.seq, elsewhere=False)
         session = OpenSession(log, view, self.hub, self.index, self._changed)
         self._open[session_id] = session
-        self._changed(self.views[session_id], view)
+        self._publish(view)
+        return session
+
+    def branch_off(self, session_id: str, at: str, config: SessionConfig, *, by: str = "") -> OpenSession:
+        """A session of its own that begins with the talk of another, up to the entry `at` if given.
+
+        Raises:
+            SessionMissing, EntryMissing, LogError
+        """
+        parent = self.view(session_id)
+        child = new_id()
+        started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
+        self.store.fork(session_id, child, at or None, started).close()
+        self.views[child] = SessionView(child)
+        session = self.open(child)
+        for envelope in session.reader.read():
+            self.index.put(child, envelope, session.view)
+        session.append(Configured(config, by))
+        title = f"{parent.title} (continued)" if parent.title and not at else parent.title
+        session.append(SessionChanged(title=title, parent=session_id, archived=False, by=by), sync=True)
         return session
 
     def opened(self, session_id: str) -> OpenSession | None:
@@ -97,8 +118,7 @@ class Registry:
 
     def learn(self, view: SessionView) -> None:
         """Take in what became known of a session that this server does not write."""
-        before = self.views.get(view.id, SessionView(view.id))
-        self._changed(before, view)
+        self._publish(view)
 
     def forget(self, session_id: str) -> None:
         self.shut(session_id)
@@ -111,12 +131,17 @@ class Registry:
             session.view = session.view.apply(envelope)
             self.index.put(session.id, envelope, session.view)
         self._open[session.id] = session
-        self._changed(SessionView(session.id), session.view)
+        self._publish(session.view)
 
-    def _changed(self, before: SessionView, after: SessionView) -> None:
-        self.views[after.id] = after
+    def _changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+        self._publish(after)
+        for listener in self.listeners:
+            listener(before, after, envelope)
+
+    def _publish(self, view: SessionView) -> None:
+        self.views[view.id] = view
         if self.hub.followed(APP):
-            self.hub.publish(APP, live("session.changed", {"session": after}, topic=APP))
+            self.hub.publish(APP, live("session.changed", {"session": view}, topic=APP))
 
 
 def fold(session_id: str, entries: Iterable[Envelope]) -> SessionView:

@@ -1,0 +1,99 @@
+"""Interactions over HTTP: one inbox for permissions, questions and plans, one way to answer."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bobstay.model.event import InteractionOpened
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.errors import ApiError
+from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
+from bobstay.server.sessions.view import InteractionView, SessionView
+
+
+class OpenItem(Struct, frozen=True):
+    """Something a person is needed for, with all that must be seen before deciding."""
+
+    session_id: str
+    session_title: str
+    cwd: str
+    summary: InteractionView
+    opened: InteractionOpened
+
+
+class Items(Struct, frozen=True):
+    interactions: tuple[OpenItem, ...]
+
+
+class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
+    decision: Decision
+    input_sha256: str
+    """Of what was shown: an answer is good for that very input."""
+    scope: Reach = "once"
+    reason: str = ""
+    input: dict[str, Any] | None = None
+    """What to run instead."""
+    answers: dict[str, Any] | None = None
+    """To a question: the words of each question and what was chosen."""
+    interrupt: bool = False
+
+
+class InboxQuery(Struct, frozen=True):
+    state: Literal["open"] = "open"
+    session_id: str = ""
+
+
+async def listing(call: Call) -> Items:
+    """All that waits for a person, oldest first."""
+    found: list[OpenItem] = []
+    for view in call.console.registry.views.values():
+        if view.interactions and call.query.session_id in ("", view.id):
+            found += _items(call, view)
+    found.sort(key=lambda item: item.summary.opened_at)
+    return Items(tuple(found))
+
+
+async def decide(call: Call) -> Outcome:
+    """Allow, deny or answer. The first answer wins; a later one is told the outcome."""
+    verdict: Verdict = call.body
+    opened = call.console.inbox.opened(call.path["id"])
+    if opened is None:
+        raise await call.console.inbox.too_late(call.path["id"])
+    if verdict.decision == "answer" and opened.kind == "permission":
+        raise ApiError("invalid", "This is a request for permission: decide with allow or deny.")
+    answer = answer_of(
+        opened,
+        verdict.decision,
+        verdict.scope,
+        call.principal.name,
+        reason=verdict.reason,
+        input=verdict.input,
+        answers=verdict.answers,
+        interrupt=verdict.interrupt,
+    )
+    return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256)
+
+
+def _items(call: Call, view: SessionView) -> list[OpenItem]:
+    wanted = {entry.id: entry for entry in view.interactions}
+    waiting = {id: opened for id in wanted if (opened := call.console.inbox.opened(id)) is not None}
+    for envelope in call.console.registry.reader(view.id).read() if len(waiting) < len(wanted) else ():
+        if isinstance(envelope.event, InteractionOpened) and envelope.event.id in wanted:
+            waiting[envelope.event.id] = envelope.event
+    return [
+        OpenItem(view.id, view.title, view.cwd, entry, waiting[id]) for id, entry in wanted.items() if id in waiting
+    ]
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/interactions", listing, query=InboxQuery, returns=Items),
+    Endpoint(
+        "POST",
+        "/interactions/{id}/decision",
+        decide,
+        "approve",
+        Verdict,
+        returns=Outcome,
+        errors=("already_answered", "input_changed", "unavailable"),
+    ),
+)

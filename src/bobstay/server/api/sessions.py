@@ -1,0 +1,307 @@
+"""Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict, replace
+
+from bobstay.model.around import SessionChanged, SessionConfig
+from bobstay.model.event import Envelope
+from bobstay.model.message import Block, Image, Text
+from bobstay.server import commands
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.commands import Delivery, Words
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.status import BUSY, Status
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.workflows import Workflow
+
+LONGEST_PROMPT = 1024 * 1024
+MOST_EVENTS = 2_000
+
+
+class ImagePart(Struct, frozen=True):
+    """A picture, base64 without line breaks."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    data: str
+
+
+class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
+    cwd: str
+    prompt: str = ""
+    images: tuple[ImagePart, ...] = ()
+    title: str = ""
+    engine: str = "native"
+    workflow: Workflow = "chat"
+    model: str = ""
+    permission_mode: str = ""
+    max_turns: int = 100
+    max_budget_usd: float | None = None
+    system_prompt: str = ""
+    append_system_prompt: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    inputs: Literal["interactive", "queue", "locked"] = "interactive"
+    client_id: str = ""
+
+
+class SessionList(Struct, frozen=True):
+    sessions: tuple[SessionView, ...]
+    cursor: str = ""
+    """Give it back as `cursor` for the next page; empty on the last."""
+
+
+class ListQuery(Struct, frozen=True):
+    status: str = ""
+    project: str = ""
+    q: str = ""
+    archived: bool = False
+    leaves: bool = False
+    """Leave out sessions that others go on from."""
+    cursor: str = ""
+    limit: int = 100
+
+
+class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
+    content: str
+    client_message_id: str = ""
+    images: tuple[ImagePart, ...] = ()
+    delivery: Delivery = "queue"
+
+
+class Accepted(Struct, frozen=True):
+    input_id: str
+    session: SessionView
+
+
+class Continue(Struct, frozen=True, forbid_unknown_fields=True):
+    prompt: str = ""
+    client_id: str = ""
+    max_turns: int | None = None
+    model: str | None = None
+    workflow: Workflow | None = None
+    permission_mode: str | None = None
+
+
+class Fork(Struct, frozen=True, forbid_unknown_fields=True):
+    at: str = ""
+    """Id of the entry, prompt or message after which the copy goes its own way; empty for all of it."""
+    prompt: str = ""
+    client_id: str = ""
+
+
+class Change(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    title: str | UnsetType = UNSET
+    archived: bool | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+    draft: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    permission_mode: str | UnsetType = UNSET
+    workflow: Workflow | UnsetType = UNSET
+    max_turns: int | UnsetType = UNSET
+    inputs: Literal["interactive", "queue", "locked"] | UnsetType = UNSET
+
+
+class EventsQuery(Struct, frozen=True):
+    after: int = 0
+    limit: int = 500
+
+
+class EventPage(Struct, frozen=True):
+    events: tuple[Envelope, ...]
+    seq: int
+    """The last entry there is."""
+
+
+class Snapshot(Struct, frozen=True):
+    session: SessionView
+    events: tuple[Envelope, ...]
+    """The last ones; `seq` of the first tells where to go on backwards."""
+    parts: tuple[dict[str, Any], ...]
+    seq: int
+
+
+class InputChange(Struct, frozen=True, forbid_unknown_fields=True):
+    content: str
+
+
+async def create(call: Call) -> SessionView:
+    """Begin a session; with a prompt, its agent sets to work."""
+    new: NewSession = call.body
+    config = SessionConfig(
+        engine=new.engine,
+        workflow=new.workflow,
+        model=new.model,
+        permission_mode=new.permission_mode,
+        max_turns=new.max_turns,
+        max_budget_usd=new.max_budget_usd,
+        system_prompt=new.system_prompt,
+        append_system_prompt=new.append_system_prompt,
+        allowed_tools=new.allowed_tools,
+        disallowed_tools=new.disallowed_tools,
+        inputs=new.inputs,
+    )
+    words = Words(blocks_of(new.prompt, new.images), call.principal.name, new.client_id)
+    return await commands.launch(call.console, new.cwd, config, words, title=new.title)
+
+
+async def listing(call: Call) -> SessionList:
+    """The sessions, those that changed last first."""
+    query: ListQuery = call.query
+    views = [view for view in call.console.registry.views.values() if _wanted(view, query)]
+    if query.leaves:
+        parents = {view.parent for view in views}
+        views = [view for view in views if view.id not in parents]
+    views.sort(key=lambda view: (view.updated_at, view.id), reverse=True)
+    start = next((place + 1 for place, view in enumerate(views) if view.id == query.cursor), 0)
+    limit = min(max(query.limit, 1), 500)
+    page = views[start : start + limit]
+    more = page[-1].id if page and start + limit < len(views) else ""
+    return SessionList(tuple(page), more)
+
+
+async def show(call: Call) -> SessionView:
+    """One session."""
+    return call.console.registry.view(call.path["id"])
+
+
+async def snapshot(call: Call) -> Snapshot:
+    """All a page needs to show a session; follow it on a stream from `seq` on."""
+    registry = call.console.registry
+    view = registry.view(call.path["id"])
+    events = tuple(registry.reader(view.id).read(max(view.seq - 200, 0)))
+    session = registry.opened(view.id)
+    parts = tuple(session.parts.snapshot()) if session is not None else ()
+    return Snapshot(view, events, parts, events[-1].seq if events else 0)
+
+
+async def events(call: Call) -> EventPage:
+    """A page of what happened, oldest first."""
+    query: EventsQuery = call.query
+    view = call.console.registry.view(call.path["id"])
+    limit = min(max(query.limit, 1), MOST_EVENTS)
+    found = tuple(call.console.registry.reader(view.id).read(max(query.after, 0), limit))
+    return EventPage(found, view.seq)
+
+
+async def send(call: Call) -> Accepted:
+    """Say something to a session; the same client_message_id is heard once."""
+    new: NewMessage = call.body
+    blocks = blocks_of(new.content, new.images)
+    if not blocks:
+        raise ApiError("invalid", "The message is empty.")
+    words = Words(blocks, call.principal.name, new.client_message_id)
+    id = await commands.message(call.console, call.path["id"], words, new.delivery)
+    return Accepted(id, call.console.registry.view(call.path["id"]))
+
+
+async def interrupt(call: Call) -> SessionView:
+    """End what the session is doing now."""
+    return await commands.interrupt(call.console, call.path["id"], by=call.principal.name)
+
+
+async def kill(call: Call) -> SessionView:
+    """End it by force, when an interrupt did not help."""
+    return await commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
+
+
+async def retry(call: Call) -> SessionView:
+    """Try again what failed or was interrupted."""
+    return await commands.retry(call.console, call.path["id"], by=call.principal.name)
+
+
+async def go_on(call: Call) -> SessionView:
+    """Go on from a session that ended, in a child of it."""
+    new: Continue = call.body
+    view = call.console.registry.view(call.path["id"])
+    given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
+    config = replace(view.config, max_turns=SessionConfig().max_turns)
+    config = replace(config, **{name: value for name, value in given.items() if value is not None})
+    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await commands.follow_on(call.console, view.id, words, config)
+
+
+async def fork(call: Call) -> SessionView:
+    """A copy of a session, up to an entry if one is named, that goes its own way."""
+    new: Fork = call.body
+    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await commands.follow_on(call.console, call.path["id"], words, at=new.at, state_checked=False)
+
+
+async def change(call: Call) -> SessionView:
+    """Title, archive, pin, draft; or model, permission mode, workflow, limits."""
+    given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
+    about = {name: given[name] for name in ("title", "archived", "pinned", "draft") if name in given}
+    view = call.console.registry.view(call.path["id"])
+    if about:
+        view = await commands.describe(call.console, view.id, SessionChanged(**about, by=call.principal.name))
+    settings = {name: value for name, value in given.items() if name not in about}
+    if settings:
+        config = replace(view.config, **settings)
+        view = await commands.configure(call.console, view.id, config, by=call.principal.name)
+    return view
+
+
+async def delete(call: Call) -> None:
+    """Put a session into the trash of the state directory. One that runs must be stopped first."""
+    view = call.console.registry.view(call.path["id"])
+    if view.status in BUSY:
+        raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
+    await commands.discard(call.console, view.id, by=call.principal.name)
+
+
+async def edit_input(call: Call) -> SessionView:
+    """Change words that still wait in the queue."""
+    blocks = blocks_of(call.body.content)
+    if not blocks:
+        raise ApiError("invalid", "The message is empty. Delete the input instead.")
+    await commands.edit_input(call.console, call.path["id"], call.path["input_id"], blocks)
+    return call.console.registry.view(call.path["id"])
+
+
+async def drop_input(call: Call) -> SessionView:
+    """Take words back that still wait in the queue."""
+    await commands.drop_input(call.console, call.path["id"], call.path["input_id"])
+    return call.console.registry.view(call.path["id"])
+
+
+def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:
+    pictures = tuple(Image(image.media_type, image.data) for image in images)
+    return (*((Text(text),) if text.strip() else ()), *pictures)
+
+
+def _wanted(view: SessionView, query: ListQuery) -> bool:
+    statuses: set[Status | str] = set(query.status.split(",")) if query.status else set()
+    return (
+        view.archived == query.archived
+        and view.status != "discarded"
+        and (not statuses or view.status in statuses)
+        and (not query.project or query.project in (view.config.project, view.cwd))
+        and (not query.q or query.q.lower() in f"{view.title} {view.first_prompt} {view.cwd}".lower())
+    )
+
+
+_ID = "/sessions/{id}"
+_STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start")
+_BODY = 24 * 1024 * 1024
+
+ENDPOINTS = (
+    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _STATE, _BODY),
+    Endpoint("GET", "/sessions", listing, query=ListQuery, returns=SessionList),
+    Endpoint("GET", _ID, show, returns=SessionView),
+    Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),
+    Endpoint("DELETE", _ID, delete, "operate", errors=_STATE),
+    Endpoint("GET", _ID + "/snapshot", snapshot, returns=Snapshot),
+    Endpoint("GET", _ID + "/events", events, query=EventsQuery, returns=EventPage),
+    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, _BODY),
+    Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/kill", kill, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/retry", retry, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/continue", go_on, "operate", Continue, None, SessionView, 201, _STATE),
+    Endpoint("POST", _ID + "/fork", fork, "operate", Fork, None, SessionView, 201, _STATE),
+    Endpoint("PATCH", _ID + "/inputs/{input_id}", edit_input, "operate", InputChange, None, SessionView, 200, _STATE),
+    Endpoint("DELETE", _ID + "/inputs/{input_id}", drop_input, "operate", returns=SessionView, errors=_STATE),
+)

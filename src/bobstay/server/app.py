@@ -1,0 +1,45 @@
+"""The ASGI application: every route there is, behind the doors."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from bobstay.server.api.dispatch import failure, route
+from bobstay.server.api.endpoints import ENDPOINTS
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError
+
+Lifespan = Callable[[Starlette], Any]
+
+
+def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = None, end: Any = None) -> Starlette:
+    """The application around `console`. `begin` and `end` are awaited when it starts and stops."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+        if begin is not None:
+            await begin()
+        yield
+        if end is not None:
+            await end()
+
+    app = Starlette(
+        routes=[*more, *(route(endpoint) for endpoint in ENDPOINTS)],
+        lifespan=lifespan,
+        exception_handlers={404: _missing, 405: _wrong_method},
+    )
+    app.state.console = console
+    return app
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return failure(ApiError("not_found", f"There is nothing at {request.url.path[:200]}."))
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    return failure(ApiError("method_not_allowed", f"{request.method} is not possible here."))

@@ -1,0 +1,223 @@
+"""What people and programs may do with sessions, whichever door they come through."""
+
+import os
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.model.around import Configured, InterruptAsked, SessionChanged, SessionConfig
+from bobstay.model.event import InputDropped, InputQueued
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Text
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError
+from bobstay.server.files.roots import allowed
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.status import BUSY, ENDED
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.workflows import may_be_in
+
+Delivery: TypeAlias = Literal["steer", "queue", "interrupt"]
+
+
+class Words(Struct, frozen=True):
+    """What is said to a session, and by whom."""
+
+    blocks: tuple[Block, ...] = ()
+    by: str = ""
+    client_id: str = ""
+    """The sender's own id for it: said twice, it is heard once."""
+
+
+async def launch(
+    console: Console,
+    cwd: str,
+    config: SessionConfig,
+    words: Words,
+    *,
+    title: str = "",
+    parent: str = "",
+) -> SessionView:
+    """Begin a session; with words, its agent sets to work on them.
+
+    Raises:
+        ApiError, LogError
+    """
+    where = working_directory(console, cwd)
+    check_engine(console, config.engine)
+    session = console.registry.create(where, config, parent=parent, title=title, by=words.by)
+    if words.blocks:
+        session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+        await console.runner.wake(session.id)
+    return session.view
+
+
+async def message(
+    console: Console,
+    session_id: str,
+    words: Words,
+    delivery: Delivery = "queue",
+) -> str:
+    """Give words to a session; returns the id of the input. The same `client_id` twice is one message (FM-7).
+
+    Raises:
+        ApiError, LogError
+    """
+    view = console.registry.view(session_id)
+    _check_open(view, delivery)
+    session = console.registry.open(session_id)
+    if words.client_id and (known := _known_input(session, words.client_id)):
+        return known
+    how: Literal["steer", "queue"] = "steer" if delivery == "steer" else "queue"
+    queued = InputQueued(new_id(), words.blocks, how, words.client_id)
+    session.record(queued)
+    if delivery == "interrupt" and session.view.status in ("running", "waiting_input"):
+        await interrupt(console, session_id, by=words.by)
+    await console.runner.wake(session_id)
+    return queued.id
+
+
+async def interrupt(console: Console, session_id: str, *, by: str = "", force: bool = False) -> SessionView:
+    """End the turn of a session. Raises `wrong_state` if none is under way."""
+    view = console.registry.view(session_id)
+    if view.status not in BUSY:
+        raise ApiError("wrong_state", f"Nothing runs in this session: it is {view.status}.", status=view.status)
+    worker = console.runner.worker(session_id)
+    if worker is None:
+        raise ApiError("busy_elsewhere", "Another process runs this session: stop it there.", status=view.status)
+    session = console.registry.open(session_id)
+    session.record(InterruptAsked(by, force))
+    await worker.interrupt(force=force)
+    return session.view
+
+
+async def follow_on(
+    console: Console,
+    session_id: str,
+    words: Words,
+    config: SessionConfig | None = None,
+    *,
+    at: str = "",
+    state_checked: bool = True,
+) -> SessionView:
+    """Go on from a session in a child of it (S000-27..29); `at` names the entry after which it goes another way."""
+    view = console.registry.view(session_id)
+    if state_checked and view.status not in ENDED:
+        raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
+    settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
+    check_engine(console, settings.engine)
+    child = console.registry.branch_off(session_id, at, settings, by=words.by)
+    if words.blocks:
+        child.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+        await console.runner.wake(child.id)
+    return child.view
+
+
+async def retry(console: Console, session_id: str, *, by: str = "") -> SessionView:
+    """Try again what failed: the words that wait in the queue, else the last ones."""
+    view = console.registry.view(session_id)
+    if view.status not in ("failed", "interrupted"):
+        raise ApiError("wrong_state", f"There is nothing to try again: the session is {view.status}.")
+    if not view.queued:
+        await message(console, session_id, Words((Text("Go on."),), by))
+    else:
+        await console.runner.wake(session_id)
+    return console.registry.view(session_id)
+
+
+async def drop_input(console: Console, session_id: str, input_id: str) -> None:
+    session = _writable(console, session_id)
+    if all(entry.id != input_id for entry in session.view.queued):
+        raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
+    session.record(InputDropped(input_id))
+
+
+async def edit_input(console: Console, session_id: str, input_id: str, blocks: tuple[Block, ...]) -> None:
+    session = _writable(console, session_id)
+    entry = next((entry for entry in session.view.queued if entry.id == input_id), None)
+    if entry is None:
+        raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
+    session.record(InputQueued(input_id, blocks, entry.how, entry.client_id))
+
+
+async def describe(console: Console, session_id: str, change: SessionChanged) -> SessionView:
+    """Title, archive, pin, draft."""
+    session = _writable(console, session_id)
+    session.record(change)
+    _let_go(console, session)
+    return session.view
+
+
+async def configure(console: Console, session_id: str, config: SessionConfig, *, by: str = "") -> SessionView:
+    """Change how a session is run. Mode and model reach an agent that is up at once."""
+    session = _writable(console, session_id)
+    before = session.view.config
+    if not may_be_in(config, config.permission_mode or session.view.permission_mode):
+        raise ApiError("invalid", f"A session in {config.workflow} mode cannot be in {config.permission_mode}.")
+    session.record(Configured(config, by))
+    worker = console.runner.worker(session_id)
+    if worker is not None:
+        if config.permission_mode and config.permission_mode != before.permission_mode:
+            await worker.set_mode(config.permission_mode)
+        if config.model and config.model != before.model:
+            await worker.set_model(config.model)
+    _let_go(console, session)
+    return session.view
+
+
+async def discard(console: Console, session_id: str, *, by: str = "") -> None:
+    """Take a session out of all lists. Its log goes to the trash of the state directory, not away."""
+    session = _writable(console, session_id)
+    session.record(SessionChanged(discarded=True, by=by))
+    await console.runner.rest(session_id, "stopped")
+    trash = os.path.join(console.config.state, "trash")
+    os.makedirs(trash, 0o700, exist_ok=True)
+    os.replace(console.registry.store.path(session_id), os.path.join(trash, f"{session_id}.jsonl"))
+    console.registry.forget(session_id)
+
+
+def working_directory(console: Console, cwd: str) -> str:
+    """The directory a session may work in.
+
+    Raises:
+        ApiError: invalid, forbidden
+    """
+    where = os.path.realpath(os.path.expanduser(cwd)) if cwd and "\0" not in cwd else ""
+    if not where or not os.path.isdir(where):
+        raise ApiError("invalid", f"There is no directory {cwd!r} on the machine this server runs on.")
+    if not allowed(where, console.config.roots):
+        roots = ", ".join(console.config.roots)
+        raise ApiError("forbidden", f"{where} is not below a directory this server may work in: {roots}.")
+    return where
+
+
+def check_engine(console: Console, engine: str) -> None:
+    if engine != "native" and engine not in console.config.engines:
+        known = ", ".join(("native", *console.config.engines))
+        raise ApiError("invalid", f"There is no engine {engine!r}. This server has: {known}.")
+
+
+def _check_open(view: SessionView, delivery: str) -> None:
+    if view.config.inputs == "locked" or (view.config.inputs == "queue" and delivery != "queue"):
+        raise ApiError("forbidden", f"This session is {view.config.inputs}: it does not take such messages.")
+    if view.status == "discarded":
+        raise ApiError("wrong_state", "This session was discarded.", status=view.status)
+
+
+def _known_input(session: OpenSession, client_id: str) -> str:
+    for entry in session.view.queued:
+        if entry.client_id == client_id:
+            return entry.id
+    return session.inputs_by_client().get(client_id, "")
+
+
+def _writable(console: Console, session_id: str) -> OpenSession:
+    console.registry.view(session_id)
+    return console.registry.open(session_id)
+
+
+def _let_go(console: Console, session: OpenSession) -> None:
+    """A session without an agent is not kept open: a command line may want it."""
+    if console.runner.worker(session.id) is None:
+        console.registry.shut(session.id)

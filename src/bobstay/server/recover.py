@@ -1,0 +1,81 @@
+"""What a server does before it lets anybody in: learn all sessions, and give each that was cut off a way out."""
+
+import asyncio
+import fcntl
+import logging
+import os
+
+from msgspec.structs import replace
+
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError
+from bobstay.server.runner import settle, waits_for_a_person
+from bobstay.server.sessions.registry import Registry, fold_file, session_ids
+from bobstay.server.sessions.status import BUSY
+from bobstay.server.sessions.view import SessionView
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+CUT_OFF = "The server ended while this ran. Send a message to go on."
+
+
+def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> None:
+    """Know every session there is. `known` are views from the tables, good while the log has not grown since."""
+    for session_id in session_ids(registry.store):
+        view = (known or {}).get(session_id)
+        if view is None:
+            view = fold_file(registry.store, session_id)
+        registry.learn(as_seen(registry, view))
+
+
+def as_seen(registry: Registry, view: SessionView) -> SessionView:
+    """A session another process writes is shown as it is; one that nobody writes any more cannot be running."""
+    if view.status not in BUSY:
+        return replace(view, elsewhere=False)
+    if is_written(registry.store.path(view.id)):
+        return replace(view, elsewhere=True)
+    return view if is_ours(view) else replace(view, status="interrupted", error="The process that ran it is gone.")
+
+
+def is_ours(view: SessionView) -> bool:
+    """Whether a console ran it: only consoles have workers."""
+    return bool(view.workers) or view.status == "starting"
+
+
+def is_written(path: str) -> bool:
+    """Whether some process holds the log open for writing. If that cannot be told, it counts as written (FM-32)."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+async def recover(console: Console) -> list[str]:
+    """Take up what waited for a person; mark as interrupted what was cut off. Returns the ids of the sessions."""
+    cut_off = [view for view in console.registry.views.values() if view.status in BUSY and not view.elsewhere]
+    for view in cut_off:
+        try:
+            await _one(console, view.id)
+        except (ApiError, LogError) as error:
+            log.warning("session %s cannot be taken up: %s", view.id, error)
+        await asyncio.sleep(0)
+    return [view.id for view in cut_off]
+
+
+async def _one(console: Console, session_id: str) -> None:
+    session = console.registry.open(session_id)
+    if waits_for_a_person(session):
+        await console.runner.wake(session_id)
+        return
+    settle(session, CUT_OFF)
+    if session.view.queued and session.view.status == "starting":
+        await console.runner.wake(session_id)
+        return
+    console.registry.shut(session_id)

@@ -1,0 +1,175 @@
+"""Hosts the agents of this server: wakes them, puts them to sleep, and sees to it that what should run does run."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.engine.state import State
+from bobstay.model.around import WorkerExited
+from bobstay.model.event import InteractionClosed, RunDone, ToolDone
+from bobstay.model.ids import new_id
+from bobstay.model.message import Text, ToolReply
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.status import BUSY
+from bobstay.server.workers.base import AgentWorker, WorkerError
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+Desired: TypeAlias = Literal["running", "asleep"]
+NO_RESULT = "No result was received: the server ended while this was under way. Check before trying again."
+MOST_FAILURES = 3
+
+Maker: TypeAlias = Callable[[str, int, OpenSession], AgentWorker]
+"""Makes the worker of a session from an id, its incarnation and the session."""
+
+
+class Post(Struct):
+    """One agent's place: what should be, what is, and how often bringing the two together has failed."""
+
+    worker: AgentWorker
+    desired: Desired = "running"
+    heartbeat: float = 0.0
+    reconciled_at: float = 0.0
+    failures: int = 0
+
+
+class Runner:
+    """`make` knows the kinds of workers; the runner knows when they are wanted."""
+
+    def __init__(self, registry: Registry, make: Maker, *, idle_seconds: float = 900.0, interval: float = 5.0) -> None:
+        self.posts: dict[str, Post] = {}
+        self._registry = registry
+        self._make = make
+        self._idle = idle_seconds
+        self._interval = interval
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        self._task = asyncio.create_task(self._watch(), name="reconciler")
+
+    async def close(self) -> None:
+        """Stop all; turns that run are interrupted, and can be gone on with."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await asyncio.gather(*(self.rest(session_id, "stopped") for session_id in tuple(self.posts)))
+
+    async def wake(self, session_id: str) -> AgentWorker:
+        """The agent of a session, up and told that there is something to do.
+
+        Raises:
+            ApiError: it cannot be started.
+            LogError: its log cannot be written.
+        """
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            post = self.posts.get(session_id)
+            if post is None or not post.worker.alive():
+                post = await self._start(session_id, post)
+            post.desired = "running"
+            post.worker.nudge()
+            return post.worker
+
+    def worker(self, session_id: str) -> AgentWorker | None:
+        post = self.posts.get(session_id)
+        return post.worker if post is not None and post.worker.alive() else None
+
+    async def rest(self, session_id: str, why: Literal["stopped", "asleep", "killed"] = "asleep") -> None:
+        """Stop the agent of a session and let go of its log."""
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            post = self.posts.pop(session_id, None)
+            if post is not None:
+                post.desired = "asleep"
+                await post.worker.stop(why)
+            self._registry.shut(session_id)
+        self._locks.pop(session_id, None)
+
+    async def _start(self, session_id: str, before: Post | None) -> Post:
+        session = self._registry.open(session_id)
+        earlier = [worker for worker in session.view.workers if worker.kind in ("native", "process")]
+        id = earlier[-1].id if earlier else f"agent-{new_id()[:8]}"
+        epoch = max((worker.epoch for worker in earlier), default=0) + 1
+        post = Post(self._make(id, epoch, session), failures=before.failures if before else 0)
+        try:
+            await post.worker.start()
+        except WorkerError as error:
+            raise ApiError("cannot_start", str(error)) from error
+        post.heartbeat = time.time()
+        self.posts[session_id] = post
+        return post
+
+    # ------------------------------------------------------------ desired and actual
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval)
+            for session_id in tuple(self.posts):
+                try:
+                    await self.reconcile(session_id)
+                except (ApiError, LogError) as error:
+                    log.warning("session %s: %s", session_id, error)
+
+    async def reconcile(self, session_id: str) -> None:
+        """Bring one session's agent to where it should be."""
+        post = self.posts.get(session_id)
+        session = self._registry.opened(session_id)
+        if post is None or session is None:
+            return
+        now = time.time()
+        post.reconciled_at = now
+        if post.worker.alive():
+            post.heartbeat = now
+            post.failures = 0
+            if self._is_idle(session, post.worker):
+                await self.rest(session_id)
+            return
+        if post.desired == "running" and (session.view.queued or session.view.status in BUSY):
+            post.failures += 1
+            if post.failures <= MOST_FAILURES:
+                await self.wake(session_id)
+                return
+            settle(session, "The agent ended again and again. Look at its messages, then send one to try once more.")
+        self.posts.pop(session_id, None)
+        self._registry.shut(session_id)
+
+    def _is_idle(self, session: OpenSession, worker: AgentWorker) -> bool:
+        if worker.busy or session.view.queued or session.view.status in BUSY:
+            return False
+        return time.time() - session.view.updated_at > self._idle
+
+
+def settle(session: OpenSession, error: str) -> None:
+    """After a crash: no call stays open (FM-10), no status without a way out (FM-13)."""
+    view = session.view
+    for call_id in view.open_calls:
+        reply = ToolReply(call_id, (Text(NO_RESULT),), is_error=True)
+        session.record(ToolDone(reply, interrupted=True))
+    for entry in view.interactions:
+        session.record(InteractionClosed(entry.id, "cancelled", error, "server_restart"))
+    if session.view.standing.in_turn:
+        session.record(RunDone("interrupted_tools", text=error))
+    for worker in view.workers:
+        if worker.state == "running":
+            session.record(WorkerExited(worker.id, worker.kind, worker.epoch, why="lost", error=error))
+    if session.view.status in BUSY:
+        session.record(RunDone("interrupted_streaming", text=error))
+
+
+def waits_for_a_person(session: OpenSession) -> bool:
+    """Whether a turn of our own engine stood at a question, or at a call allowed and not begun: it can go on."""
+    view = session.view
+    if view.config.engine != "native" or not view.standing.in_turn:
+        return False
+    if view.interactions:
+        return True
+    state = State()
+    for envelope in session.branch():
+        state = state.apply(envelope.event)
+    return bool(set(state.granted) & {call.id for call in state.unanswered} - state.started)

@@ -1,0 +1,111 @@
+"""The workflow modes of a session: what each tells the model, which tools it takes away, what it leaves behind."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.model.around import SessionConfig
+
+Workflow: TypeAlias = Literal["chat", "research", "plan", "review_plan", "implement"]
+EDITING = ("Edit", "Write", "NotebookEdit")
+"""Rules that take away every way of changing files; redirections of a shell are judged by them too."""
+
+
+class Mode(Struct, frozen=True):
+    name: Workflow
+    label: str
+    description: str
+    prompt: str = ""
+    denied: tuple[str, ...] = ()
+    permission_modes: tuple[str, ...] = ()
+    """Permission modes the session may be in; empty means any. The first is where it begins."""
+    leaves: Literal["", "research", "plan", "review"] = ""
+
+
+CHAT = Mode("chat", "Chat", "Talk and work without a fixed procedure.")
+RESEARCH = Mode(
+    "research",
+    "Research",
+    "Find out how things are. Nothing is changed and nothing is judged.",
+    """\
+You are in research mode. Describe what exists and how it works, as it is today. Do not propose changes, do not judge
+quality, do not look for what could be better: a later step does that, and relies on plain facts from this one.
+
+Look for the files with Glob, for the places with Grep, and read what matters with Read before you say anything about
+it. Each statement about the code names its place as `path:line`. End with a summary that stands alone: the question,
+what was found, how the parts work together, and what could not be found out.""",
+    EDITING,
+    ("default", "dontAsk"),
+    "research",
+)
+PLAN = Mode(
+    "plan",
+    "Plan",
+    "Work out what to change, phase by phase. Only the plan is written.",
+    """\
+You are in planning mode. Read the code before you plan, and ask what you cannot know: clear up open questions with the
+user first, and do not leave any in the plan. Then write the plan with these parts, in this order:
+
+# Overview
+## Current State
+## Desired End State
+## What We're NOT Doing
+## Phases
+
+Each phase says which files change and how, and ends with two lists of checkboxes: automated verification (commands and
+what they must print) and manual verification (what a person looks at). A phase leaves the project working. Present the
+plan for approval when it is complete.""",
+    EDITING,
+    ("plan", "default", "dontAsk"),
+    "plan",
+)
+REVIEW_PLAN = Mode(
+    "review_plan",
+    "Review Plan",
+    "Check a plan against the code before anybody follows it.",
+    """\
+You are reviewing a plan. Go through it phase by phase and hold each statement against the code: do the files exist, do
+the functions look as the plan says, would the change work, is something missing, does the verification prove it?
+
+Report in this form: first the line `Status: Ready` or `Status: Needs Revision`; then the issues, each with its phase,
+the place in the code as `path:line`, and what is wrong; then improvements worth the effort. Change nothing.""",
+    EDITING,
+    ("default", "dontAsk"),
+    "review",
+)
+IMPLEMENT = Mode(
+    "implement",
+    "Implement",
+    "Carry out a plan, one phase at a time, with its verification.",
+    """\
+You are carrying out a plan. Take one phase at a time, in order. After each phase run its automated verification and
+tick in the plan what holds. Stop and report when a test fails that you cannot explain, when the code is not as the plan
+says, or when a phase asks for a manual check: say what you expected, what you found, and what you would do. Never skip
+a verification, and never go on to the next phase while one is open.""",
+)
+
+MODES: dict[str, Mode] = {mode.name: mode for mode in (CHAT, RESEARCH, PLAN, REVIEW_PLAN, IMPLEMENT)}
+
+
+def system_text(config: SessionConfig) -> str:
+    """What is appended to the system prompt of a session."""
+    parts = (config.append_system_prompt, MODES[config.workflow].prompt)
+    return "\n\n".join(part for part in parts if part)
+
+
+def denied_tools(config: SessionConfig) -> tuple[str, ...]:
+    return (*config.disallowed_tools, *MODES[config.workflow].denied)
+
+
+def permission_mode(config: SessionConfig) -> str:
+    """The permission mode a session begins in: what was asked for, where its workflow allows that."""
+    may = MODES[config.workflow].permission_modes
+    asked = config.permission_mode
+    if not may or asked in may:
+        return asked
+    return may[0]
+
+
+def may_be_in(config: SessionConfig, mode: str) -> bool:
+    may = MODES[config.workflow].permission_modes
+    return not may or mode in may
