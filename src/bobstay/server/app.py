@@ -21,7 +21,7 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
     """The application around `console`. `begin` and `end` are awaited when it starts and stops."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
         if begin is not None:
             await begin()
         yield
@@ -37,9 +37,9 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
     return app
 
 
-async def _missing(request: Request, error: Exception) -> Response:
+async def _missing(request: Request, _: Exception) -> Response:
     return failure(ApiError("not_found", f"There is nothing at {request.url.path[:200]}."))
 
 
-async def _wrong_method(request: Request, error: Exception) -> Response:
+async def _wrong_method(request: Request, _: Exception) -> Response:
     return failure(ApiError("method_not_allowed", f"{request.method} is not possible here."))

@@ -12,7 +12,7 @@ from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.files.roots import allowed
+from bobstay.server.files.place import allowed, bounds_of
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.status import BUSY, ENDED
 from bobstay.server.sessions.view import SessionView
@@ -181,15 +181,9 @@ def working_directory(console: Console, cwd: str) -> str:
     """The directory a session may work in.
 
     Raises:
-        ApiError: invalid, forbidden
+        ApiError: invalid, not_found, forbidden
     """
-    where = os.path.realpath(os.path.expanduser(cwd)) if cwd and "\0" not in cwd else ""
-    if not where or not os.path.isdir(where):
-        raise ApiError("invalid", f"There is no directory {cwd!r} on the machine this server runs on.")
-    if not allowed(where, console.config.roots):
-        roots = ", ".join(console.config.roots)
-        raise ApiError("forbidden", f"{where} is not below a directory this server may work in: {roots}.")
-    return where
+    return allowed(os.path.expanduser(cwd), bounds_of(console))
 
 
 def check_engine(console: Console, engine: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
@@ -31,7 +31,7 @@ class Config(Struct, frozen=True):
     idle_seconds: float = 900.0
     """After so long without a prompt an engine is put to sleep."""
     heartbeat: float = 15.0
-    engines: dict[str, tuple[str, ...]] = {"claude": ("claude",)}
+    engines: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"claude": ("claude",)})
     """External commands by the name of their engine. Only whoever starts the server names them."""
     public_urls: tuple[str, ...] = ()
     """Origins under which a reverse proxy shows this server."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.engine.ports import Answer
-from bobstay.model.event import InteractionClosed, InteractionOpened
+from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.view import input_hash
 
@@ -47,12 +47,15 @@ class Inbox:
         self._outcomes: dict[str, Outcome] = {}
 
     async def wait(self, session_id: str, opened: InteractionOpened) -> Answer:
-        """Wait for a person. Cancelling withdraws the question."""
-        loop = asyncio.get_running_loop()
-        waiter = self._waiting.get(opened.id)
-        if waiter is None or waiter.answer.cancelled():
-            waiter = self._waiting[opened.id] = Waiter(session_id, opened, loop.create_future(), loop.create_future())
-        return await waiter.answer
+        """Wait for a person, who may have answered already. Cancelling withdraws the question."""
+        return await self._waiter(session_id, opened).answer
+
+    def heard(self, session_id: str, event: Durable) -> None:
+        """Follow the log: from the moment a question is in it, it can be answered."""
+        if isinstance(event, InteractionOpened):
+            self._waiter(session_id, event)
+        elif isinstance(event, InteractionClosed):
+            self.settled(event)
 
     async def decide(self, id: str, answer: Answer, input_sha256: str) -> Outcome:
         """Answer an interaction; returns when the answer is in the log.
@@ -92,6 +95,13 @@ class Inbox:
     def opened(self, id: str) -> InteractionOpened | None:
         waiter = self._waiting.get(id)
         return waiter.opened if waiter is not None else None
+
+    def _waiter(self, session_id: str, opened: InteractionOpened) -> Waiter:
+        waiter = self._waiting.get(opened.id)
+        if waiter is None or waiter.answer.cancelled():
+            loop = asyncio.get_running_loop()
+            waiter = self._waiting[opened.id] = Waiter(session_id, opened, loop.create_future(), loop.create_future())
+        return waiter
 
     async def too_late(self, id: str) -> ApiError:
         """What to tell somebody whose answer nobody waits for."""

@@ -1,0 +1,209 @@
+"""Our engine as a worker of the console: statuses, approvals, interrupts, queues, sleep (S000-17..30, S004-9..19)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from bobstay.engine.ports import Answer
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import InteractionClosed, Prompted, RunDone, ToolDone, ToolStarted
+from bobstay.model.message import Text
+from bobstay.server import commands
+from bobstay.server.commands import Words
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.view import SessionView
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.stage import Stage
+
+Make = Callable[..., Awaitable[Stage]]
+
+
+def statuses(stage: Stage, session_id: str) -> list[str]:
+    """Each status the session went through, from its events alone."""
+    view, found = SessionView(session_id), ["draft"]
+    for envelope in stage.registry.reader(session_id).read():
+        view = view.apply(envelope)
+        if view.status != found[-1]:
+            found.append(view.status)
+    return found
+
+
+async def test_a_launched_session_runs_and_completes(model: ModelServer, stage: Make) -> None:
+    """S000-18, S000-21."""
+    here = await stage()
+    view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    done = await here.until_status(view.id, "completed")
+    assert statuses(here, view.id) == ["draft", "starting", "running", "completed"]
+    assert (done.turns, done.steps, done.activity) == (1, 1, "idle")
+    assert done.title == "SCN:hello"
+
+
+async def test_a_session_without_words_is_a_draft(stage: Make) -> None:
+    here = await stage()
+    view = await here.launch("")
+    assert (view.status, here.runner.posts) == ("draft", {})
+
+
+async def test_an_approval_is_waited_for_and_given(model: ModelServer, stage: Make) -> None:
+    """S004-19: asking; the call runs after the answer and not before."""
+    here = await stage()
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    view = await here.launch(prompt)
+    waiting = await here.until_status(view.id, "waiting_input")
+    assert waiting.activity == "asking"
+    async with asyncio.timeout(20):
+        while here.slots.running:
+            await asyncio.sleep(0)
+    assert here.slots.running == 0, "whoever waits for a person takes up no place"
+    assert not (here.work / "ran").exists()
+    await here.answer(waiting, Answer(True, by="ada"))
+    await here.until_status(view.id, "completed")
+    assert (here.work / "ran").exists()
+    assert [event.by for event in here.events(view.id) if isinstance(event, InteractionClosed)] == ["ada"]
+
+
+async def test_the_second_answer_gets_the_outcome_of_the_first(model: ModelServer, stage: Make) -> None:
+    """FM-36."""
+    here = await stage()
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    view = await here.launch(prompt)
+    waiting = await here.until_status(view.id, "waiting_input")
+    await here.answer(waiting, Answer(False, "not now", by="ada"))
+    with pytest.raises(ApiError) as caught:
+        await here.answer(waiting, Answer(True, by="bob"))
+    assert caught.value.problem.code == "already_answered"
+    assert caught.value.problem.details["outcome"].by == "ada"
+    await here.until_status(view.id, "completed")
+    assert not (here.work / "ran").exists()
+
+
+async def test_an_answer_to_another_input_is_refused(model: ModelServer, stage: Make) -> None:
+    """FM-35: two calls that look alike are told apart, by call and by input."""
+    here = await stage()
+    calls = [Call("Bash", {"command": "touch ran"}, id) for id in ("a", "b")]
+    view = await here.launch(model.play("ask", Step(blocks=list(calls)), Step(blocks=[Say("ok")])))
+    waiting = await here.until(view.id, lambda view: bool(view.interactions))
+    first = waiting.interactions[0]
+    with pytest.raises(ApiError) as caught:
+        await here.inbox.decide(first.id, Answer(True), "0" * 64)
+    assert caught.value.problem.code == "input_changed"
+    await here.answer(waiting, Answer(True))
+    again = await here.until(view.id, lambda view: bool(view.interactions) and view.interactions[0].id != first.id)
+    assert again.interactions[0].input_sha256 != first.input_sha256
+    await here.answer(again, Answer(False))
+    await here.until_status(view.id, "completed")
+
+
+async def test_an_interrupt_ends_the_turn(model: ModelServer, stage: Make) -> None:
+    """S000-25, S000-85; nothing that ran survives."""
+    here = await stage()
+    prompt = model.play("long", Step(blocks=[Call("Bash", {"command": "sleep 1000"}, "c")]), Step(blocks=[Say("x")]))
+    view = await here.launch(prompt, allowed_tools=("Bash(sleep *)",))
+    await here.until(view.id, lambda view: any(isinstance(event, ToolStarted) for event in here.events(view.id)))
+    await commands.interrupt(here.console, view.id, by="ada")
+    await here.until_status(view.id, "interrupted")
+    assert statuses(here, view.id)[-2:] == ["interrupting", "interrupted"]
+    done = [event for event in here.events(view.id) if isinstance(event, RunDone)]
+    assert [event.ending for event in done] == ["interrupted_tools"], "exactly one end (FM-11)"
+
+
+async def test_interrupting_what_does_not_run_is_a_conflict(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    await here.until_status(view.id, "completed")
+    with pytest.raises(ApiError, match="completed") as caught:
+        await commands.interrupt(here.console, view.id)
+    assert caught.value.status == 409
+
+
+async def test_the_same_message_five_times_is_heard_once(model: ModelServer, stage: Make) -> None:
+    """FM-7."""
+    here = await stage()
+    gate = Gate()
+    view = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
+    await gate.reached()
+    words = Words((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
+    ids = {await commands.message(here.console, view.id, words) for _ in range(5)}
+    gate.open()
+    await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+    ids.add(await commands.message(here.console, view.id, words))
+    assert len(ids) == 1
+    prompts = [event for event in here.events(view.id) if isinstance(event, Prompted) and event.origin == "human"]
+    assert len(prompts) == 2
+
+
+async def test_only_so_many_run_at_once(model: ModelServer, stage: Make) -> None:
+    """S000-Q3: the others wait in line, starting."""
+    here = await stage(most_running=1)
+    gate = Gate()
+    first = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
+    await gate.reached()
+    second = await here.launch(model.play("two", Step(blocks=[Say("second")])))
+    assert here.registry.view(second.id).status == "starting"
+    async with asyncio.timeout(20):
+        while not here.slots.waiting:
+            await asyncio.sleep(0)
+    gate.open()
+    await here.until_status(first.id, "completed")
+    await here.until_status(second.id, "completed")
+
+
+async def test_a_worker_put_to_sleep_is_woken_by_the_next_message(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
+    await here.until_status(view.id, "completed")
+    await here.runner.rest(view.id)
+    assert here.registry.opened(view.id) is None
+    await here.say(view.id, model.play("two", Step(blocks=[Say("Second.")])))
+    done = await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+    assert [worker.epoch for worker in done.workers] == [2]
+    assert "First." in str(model.requests[-1].body["messages"])
+    kinds = [type(event) for event in here.events(view.id) if isinstance(event, WorkerStarted | WorkerExited)]
+    assert kinds == [WorkerStarted, WorkerExited, WorkerStarted]
+
+
+async def test_a_session_that_cannot_start_is_failed_and_says_why(stage: Make) -> None:
+    """S000-18, S000-22."""
+    here = await stage()
+    with pytest.raises(ApiError) as caught:
+        await here.launch("hello", model="nowhere/nothing")
+    assert caught.value.problem.code == "cannot_start"
+    (view,) = here.registry.views.values()
+    assert view.status == "failed"
+    assert view.error
+
+
+async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage: Make) -> None:
+    """S000-27..29."""
+    here = await stage()
+    view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
+    await here.until_status(view.id, "completed")
+    prompt = model.play("two", Step(blocks=[Say("Second.")]))
+    child = await commands.follow_on(here.console, view.id, Words((Text(prompt),), "ada"))
+    assert (child.parent, child.id != view.id) == (view.id, True)
+    await here.until_status(child.id, "completed")
+    assert "First." in str(model.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize("workflow", ["research", "plan", "review_plan"])
+async def test_a_workflow_that_only_looks_cannot_write(model: ModelServer, stage: Make, workflow: str) -> None:
+    """S000-43: enforced by policy, whatever the session was allowed otherwise."""
+    here = await stage()
+    prompt = model.play(
+        "write",
+        Step(
+            blocks=[
+                Call("Write", {"file_path": str(here.work / "a"), "content": "x"}, "w"),
+                Call("Bash", {"command": "echo x > b"}, "b"),
+            ]
+        ),
+        Step(blocks=[Say("# A note\nfound")]),
+    )
+    view = await here.launch(
+        prompt, workflow=workflow, permission_mode="bypassPermissions", allowed_tools=("Write", "Bash", "Edit")
+    )
+    await here.until_status(view.id, "completed")
+    assert list(here.work.iterdir()) == []
+    assert all(event.denied or event.reply.is_error for event in here.events(view.id) if isinstance(event, ToolDone))

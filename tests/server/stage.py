@@ -1,0 +1,103 @@
+"""A console with its real parts, but for doors and tables: sessions, engine, inbox, runner, and a scripted model."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from bobstay.config.environment import Environment
+from bobstay.engine.ports import Answer
+from bobstay.model.around import SessionConfig
+from bobstay.model.event import Envelope
+from bobstay.model.message import Text
+from bobstay.server import commands
+from bobstay.server.commands import Words
+from bobstay.server.console import Config, Console
+from bobstay.server.inbox import Inbox
+from bobstay.server.ports import NoIndex
+from bobstay.server.recover import learn, recover
+from bobstay.server.runner import Runner
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.slots import Slots
+from bobstay.server.stream.hub import Hub
+from bobstay.server.workers.native import NativeParts, NativeWorker
+from bobstay.sessions.store import Store
+from tests.modelserver.server import ModelServer
+
+DEADLINE = 20.0
+
+
+class Stage:
+    """Made again on the same folder it is the next life of the same server."""
+
+    def __init__(self, model: ModelServer, folder: Path, most_running: int = 8) -> None:
+        self.work = folder / "work"
+        self.work.mkdir(exist_ok=True)
+        variables = {
+            "HOME": str(folder),
+            "BOBSTAY_HOME": str(folder / "bobstay"),
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "BOBSTAY_MODEL": "sonnet",
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+        }
+        environment = Environment.read(variables)
+        self.hub = Hub()
+        self.registry = Registry(Store(environment.paths.sessions), self.hub, NoIndex())
+        self.inbox = Inbox()
+        self.slots = Slots(most_running)
+        self.registry.listeners.append(self._heard)
+        parts = NativeParts(environment, self.inbox, self.slots)
+
+        def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
+            return NativeWorker(id, epoch, session, parts)
+
+        self.runner = Runner(self.registry, make)
+        config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
+        nothing: Any = None
+        self.console = Console(config, environment, self.registry, self.hub, self.inbox, self.runner, nothing, nothing)
+        self.seen: list[tuple[str, Envelope]] = []
+        self._changed = asyncio.Condition()
+
+    async def start(self) -> Self:
+        learn(self.registry)
+        await recover(self.console)
+        return self
+
+    async def close(self) -> None:
+        await self.runner.close()
+
+    async def launch(self, prompt: str, **config: Any) -> SessionView:
+        words = Words((Text(prompt),) if prompt else (), "ada")
+        return await commands.launch(self.console, str(self.work), SessionConfig(**config), words)
+
+    async def say(self, session_id: str, prompt: str, **more: Any) -> str:
+        return await commands.message(self.console, session_id, Words((Text(prompt),), "ada"), **more)
+
+    async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
+        """Wait until a session's view is as wanted."""
+        async with asyncio.timeout(DEADLINE), self._changed:
+            while not condition(self.registry.view(session_id)):
+                await self._changed.wait()
+        return self.registry.view(session_id)
+
+    async def until_status(self, session_id: str, *statuses: str) -> SessionView:
+        return await self.until(session_id, lambda view: view.status in statuses)
+
+    async def answer(self, view: SessionView, answer: Answer) -> None:
+        entry = view.interactions[0]
+        await self.inbox.decide(entry.id, answer, entry.input_sha256)
+
+    def events(self, session_id: str) -> list[Any]:
+        return [envelope.event for envelope in self.registry.reader(session_id).read()]
+
+    def _heard(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+        self.seen.append((after.id, envelope))
+        self.inbox.heard(after.id, envelope.event)
+        asyncio.ensure_future(self._notify())  # noqa: RUF006 - it ends at once
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
