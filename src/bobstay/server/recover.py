@@ -7,6 +7,7 @@ import os
 
 from msgspec.structs import replace
 
+from bobstay.model.event import InteractionOpened
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
@@ -72,10 +73,14 @@ async def recover(console: Console) -> list[str]:
 async def _one(console: Console, session_id: str) -> None:
     session = console.registry.open(session_id)
     if waits_for_a_person(session):
+        asked = {entry.id for entry in session.view.interactions}
+        for envelope in session.reader.read() if asked else ():
+            if isinstance(envelope.event, InteractionOpened) and envelope.event.id in asked:
+                console.inbox.heard(session_id, envelope.event)
         await console.runner.wake(session_id)
         return
-    settle(session, CUT_OFF)
     if session.view.queued and session.view.status == "starting":
         await console.runner.wake(session_id)
         return
+    settle(session, CUT_OFF)
     console.registry.shut(session_id)

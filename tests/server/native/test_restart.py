@@ -1,0 +1,123 @@
+"""A server that ends in any way leaves nothing without a way out, and nothing is done twice (FM-10, FM-13, FM-33)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import InteractionOpened, RunDone, ToolDone, ToolStarted
+from bobstay.server.workers.native import NativeWorker
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.stage import Stage
+
+Make = Callable[..., Awaitable[Stage]]
+
+
+async def crash(stage: Stage) -> None:
+    """As kill -9 does: nothing more is written, and the system lets go of the locks."""
+    for session in stage.registry.all_open():
+        session.log.close()
+    tasks = [task for task in asyncio.all_tasks() if task.get_name().startswith("native ")]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    for post in stage.runner.posts.values():
+        assert isinstance(post.worker, NativeWorker)
+        assert post.worker._inner is not None
+        await post.worker._inner.close()
+    stage.runner.posts.clear()
+
+
+def asking(model: ModelServer, name: str = "ask") -> str:
+    return model.play(name, Step(blocks=[Call("Bash", {"command": "echo x >> ran"}, "c")]), Step(blocks=[Say("ok")]))
+
+
+async def test_an_open_approval_survives_and_its_call_runs_once(model: ModelServer, stage: Make) -> None:
+    """FM-33, S004-25."""
+    first = await stage()
+    view = await first.launch(asking(model))
+    waiting = await first.until_status(view.id, "waiting_input")
+    await crash(first)
+    second = await stage()
+    again = await second.until_status(view.id, "waiting_input")
+    assert [entry.id for entry in again.interactions] == [entry.id for entry in waiting.interactions]
+    await second.answer(again, Answer(True, by="ada"))
+    await second.until_status(view.id, "completed")
+    assert (second.work / "ran").read_text() == "x\n"
+    opened = [event for event in second.events(view.id) if isinstance(event, InteractionOpened)]
+    assert len(opened) == 1
+
+
+async def test_several_open_approvals_survive(model: ModelServer, stage: Make) -> None:
+    first = await stage()
+    calls = [Call("WebFetch", {"url": f"http://127.0.0.1:1/{n}", "prompt": "x"}, f"c{n}") for n in range(3)]
+    view = await first.launch(model.play("many", Step(blocks=list(calls)), Step(blocks=[Say("ok")])))
+    await first.until(view.id, lambda view: len(view.interactions) == 3)
+    await crash(first)
+    second = await stage()
+    again = await second.until(view.id, lambda view: len(view.interactions) == 3)
+    for entry in again.interactions:
+        await second.inbox.decide(entry.id, Answer(False, "no"), entry.input_sha256)
+    done = await second.until_status(view.id, "completed")
+    assert done.interactions == ()
+
+
+async def test_a_turn_cut_off_while_streaming_is_interrupted_and_can_go_on(model: ModelServer, stage: Make) -> None:
+    """FM-13."""
+    first = await stage()
+    gate = Gate()
+    view = await first.launch(model.play("slow", Step(blocks=[Say("wait")], gate=gate)))
+    await gate.reached()
+    await crash(first)
+    gate.open()
+    second = await stage()
+    cut = second.registry.view(view.id)
+    assert (cut.status, cut.activity) == ("interrupted", "idle")
+    await second.say(view.id, model.play("more", Step(blocks=[Say("Going on.")])))
+    await second.until_status(view.id, "completed")
+
+
+async def test_a_call_that_ran_gets_an_answer_and_is_not_run_again(model: ModelServer, stage: Make) -> None:
+    """FM-10: no row pulses for ever."""
+    first = await stage()
+    prompt = model.play(
+        "run", Step(blocks=[Call("Bash", {"command": "echo x >> ran; sleep 100"}, "c")]), Step(blocks=[Say("ok")])
+    )
+    view = await first.launch(prompt, allowed_tools=("Bash", "Edit"))
+    await first.until(view.id, lambda view: any(isinstance(event, ToolStarted) for event in first.events(view.id)))
+    await crash(first)
+    second = await stage()
+    assert second.registry.view(view.id).status == "interrupted"
+    assert second.registry.view(view.id).open_calls == ()
+    done = [event for event in second.events(view.id) if isinstance(event, ToolDone)]
+    assert [(event.reply.call_id, event.reply.is_error) for event in done] == [("c", True)]
+    assert len([event for event in second.events(view.id) if isinstance(event, RunDone)]) == 1
+
+
+async def test_what_was_queued_is_worked_on_after_the_restart(model: ModelServer, stage: Make) -> None:
+    first = await stage(most_running=1)
+    gate = Gate()
+    held = await first.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
+    await gate.reached()
+    waiting = await first.launch(model.play("two", Step(blocks=[Say("second")])))
+    assert first.registry.view(waiting.id).status == "starting"
+    await crash(first)
+    gate.open()
+    second = await stage()
+    await second.until_status(waiting.id, "completed")
+    assert second.registry.view(held.id).status == "interrupted"
+
+
+async def test_what_ended_stays_as_it_ended(model: ModelServer, stage: Make) -> None:
+    """FM-12."""
+    first = await stage()
+    done = await first.launch(model.play("good", Step(blocks=[Say("fine")])))
+    bad = await first.launch(model.play("bad", Step(status=400, message="no")))
+    await first.until_status(done.id, "completed")
+    before = await first.until_status(bad.id, "failed")
+    await crash(first)
+    second = await stage()
+    assert second.registry.view(done.id).status == "completed"
+    after = second.registry.view(bad.id)
+    assert (after.status, after.error) == ("failed", before.error)
