@@ -131,7 +131,6 @@ class OpenSession:
     def _tell(self, envelope: Envelope) -> None:
         before = self.view
         self.view = after = before.apply(envelope)
-        self.parts.flush()
         self.parts.stored(envelope.event)
         if self._hub.followed(self._topic):
             self._publish(told(before, after, envelope))

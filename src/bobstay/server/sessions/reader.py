@@ -1,6 +1,7 @@
 """Reads a session's log from any `seq` on without reading it all: a sparse table of where entries begin."""
 
 import os
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -32,6 +33,8 @@ class LogReader:
         self._known = 0
         """How far the table reaches."""
         self._since = 0
+        self._lock = threading.Lock()
+        """Several threads may read at once; each place is noted once."""
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
         """Whole lines with a `seq` above `after`. One that is still being written is not whole."""
@@ -71,14 +74,15 @@ class LogReader:
             return 0
 
     def _note(self, place: int, seq: int, length: int) -> None:
-        if place < self._known:
-            return
-        self._known = place + length
-        self._since += 1
-        if self._since >= STRIDE and seq > self._seqs[-1]:
-            self._since = 0
-            self._seqs.append(seq - 1)
-            self._places.append(place)
+        with self._lock:
+            if place < self._known:
+                return
+            self._known = place + length
+            self._since += 1
+            if self._since >= STRIDE and seq > self._seqs[-1]:
+                self._since = 0
+                self._places.append(place)
+                self._seqs.append(seq - 1)
 
 
 def _seq(line: bytes) -> int | None:

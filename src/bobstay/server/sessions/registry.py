@@ -12,19 +12,18 @@ from bobstay.server.ports import Index
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.reader import LogReader
 from bobstay.server.sessions.view import SessionView
-from bobstay.server.stream.frames import live
+from bobstay.server.stream.changes import Changes
 from bobstay.server.stream.hub import Hub
 from bobstay.sessions.log import SessionMissing
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
-
-APP = "app"
 
 
 class Registry:
     def __init__(self, store: Store, hub: Hub, index: Index) -> None:
         self.store = store
         self.hub = hub
+        self.changes = Changes(hub)
         self.index = index
         self.views: dict[str, SessionView] = {}
         self.listeners: list[Callable[[SessionView, SessionView, Envelope], None]] = []
@@ -124,7 +123,7 @@ class Registry:
         self.shut(session_id)
         self._readers.pop(session_id, None)
         if self.views.pop(session_id, None) is not None:
-            self.hub.publish(APP, live("session.deleted", {"id": session_id}, topic=APP))
+            self.changes.deleted(session_id)
 
     def _keep(self, session: OpenSession, entries: Iterable[Envelope]) -> None:
         for envelope in entries:
@@ -135,13 +134,13 @@ class Registry:
 
     def _changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self._publish(after)
+        self.changes.entered(after, envelope)
         for listener in self.listeners:
             listener(before, after, envelope)
 
     def _publish(self, view: SessionView) -> None:
         self.views[view.id] = view
-        if self.hub.followed(APP):
-            self.hub.publish(APP, live("session.changed", {"session": view}, topic=APP))
+        self.changes.changed(view)
 
 
 def fold(session_id: str, entries: Iterable[Envelope]) -> SessionView:

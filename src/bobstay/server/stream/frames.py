@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bobstay.model.event import Envelope
+from bobstay.model.event import BlockDone, Durable, Envelope
 from bobstay.model.ids import timestamp
+from bobstay.model.message import ToolCall
 from bobstay.server.sessions.status import Status
 from bobstay.sessions.codec import to_json
 
@@ -85,31 +86,30 @@ class LiveFrame(Struct, frozen=True, omit_defaults=True):
     session_id: str = ""
 
 
-class _Tagged(Struct):
+class Head(Struct, frozen=True):
+    """What tells one frame from another; `seq` is 0 where nothing is stored."""
+
     type: str
+    topic: str = ""
+    session_id: str = ""
+    seq: int = 0
 
 
-class _Block(Struct):
-    block: _Tagged
-
-
-_tag = msgspec.json.Decoder(_Tagged)
-_block = msgspec.json.Decoder(_Block)
+_head = msgspec.json.Decoder(Head)
 
 
 def durable(
     session_id: str, envelope: Envelope, *, turn: int = 0, status: Transition | None = None, threshold: str = ""
 ) -> bytes:
     """An entry of the log as a frame."""
-    data = to_json(envelope.event)
     frame = Frame(
         topic=f"session:{session_id}",
         session_id=session_id,
         seq=envelope.seq,
         id=envelope.id,
-        ts=timestamp(envelope.at),
-        type=_name(data),
-        data=msgspec.Raw(data),
+        ts=_moment(envelope.at),
+        type=name_of(envelope.event),
+        data=msgspec.Raw(to_json(envelope.event)),
         epoch=envelope.epoch,
         parent=envelope.parent,
         agent=envelope.agent,
@@ -118,7 +118,7 @@ def durable(
         status=status,
         threshold=threshold,
     )
-    return msgspec.json.encode(frame)
+    return to_json(frame)
 
 
 def live(name: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
@@ -127,8 +127,22 @@ def live(name: str, data: dict[str, Any], session_id: str = "", topic: str = "")
     return to_json(LiveFrame(name, data, where, session_id))
 
 
-def _name(data: bytes) -> str:
-    kind = _tag.decode(data).type
-    if kind == "block_done" and _block.decode(data).block.type == "tool_call":
-        return "tool.call"
-    return NAMES.get(kind, "raw")
+def head_of(frame: bytes) -> Head:
+    """What kind of frame this is, without reading its data."""
+    return _head.decode(frame)
+
+
+def name_of(event: Durable) -> str:
+    """The type by which an event goes on a stream."""
+    if isinstance(event, BlockDone):
+        return "tool.call" if isinstance(event.block, ToolCall) else "part.done"
+    tag = type(event).__struct_config__.tag
+    return NAMES.get(tag, "raw") if isinstance(tag, str) else "raw"
+
+
+def _moment(at: float) -> str:
+    """A time from a log, which may hold any number."""
+    try:
+        return timestamp(at)
+    except (OverflowError, ValueError, OSError):
+        return timestamp(0.0)

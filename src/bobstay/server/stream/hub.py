@@ -6,75 +6,136 @@ it is added to the topic (`follow`). Nothing can fall in between, and nothing co
 
 import asyncio
 from collections import deque
+from typing import Literal, TypeAlias
 
-MOST_FRAMES = 512
+from bobstay.server.doors.principal import OWNER, Principal
+from bobstay.server.stream.recent import Recent
+
+MOST_FRAMES = 1024
 MOST_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 256 * 1024
+"""What is taken from a queue in one go, so that a slow client's backlog stays in the queue, where it is counted."""
+
+Closing: TypeAlias = Literal["", "slow_consumer", "revoked", "shutdown", "gone"]
+
+EVERYTHING = "*"
+"""The topic of those who follow the durable events of all sessions."""
 
 
 class Client:
     """One connection's queue. Bounded: a client that does not keep up is closed, and comes back with its cursor."""
 
-    def __init__(self, name: str = "", most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        name: str = "",
+        most_frames: int = MOST_FRAMES,
+        most_bytes: int = MOST_BYTES,
+        principal: Principal = OWNER,
+    ) -> None:
         self.name = name
-        self.closed = ""
-        """Why it must go: `slow_consumer`, `revoked`, `shutdown`; empty while it may stay."""
+        self.principal = principal
+        """Whose connection it is; `principal.client` is the token or cookie whose end is its end too."""
+        self.closed: Closing = ""
+        """Why it must go; empty while it may stay."""
         self.topics: set[str] = set()
+        self.ended = asyncio.Event()
+        """Set when it is closed: whoever is stuck in a slow socket on its behalf can give up."""
         self._frames: deque[bytes] = deque()
         self._bytes = 0
         self._most_frames = most_frames
         self._most_bytes = most_bytes
         self._wake: asyncio.Future[None] | None = None
-        self._room: asyncio.Future[None] | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+
+    @property
+    def waiting(self) -> int:
+        """Bytes in the queue."""
+        return self._bytes
 
     def offer(self, frame: bytes) -> None:
-        """Put a frame into the queue; where there is no room for it, the client is closed."""
+        """Put a frame into the queue; where there is no room for it, the client is closed.
+
+        One frame may exceed the limit, however large it is: what is in the log must get through somehow.
+        """
         if self.closed:
             return
-        if len(self._frames) >= self._most_frames or (self._frames and self._bytes + len(frame) > self._most_bytes):
+        if len(self._frames) >= self._most_frames or self._bytes > self._most_bytes:
             self.close("slow_consumer")
             return
         self._frames.append(frame)
         self._bytes += len(frame)
-        _set(self._wake)
+        wake = self._wake
+        if wake is not None and not wake.done():
+            wake.set_result(None)
 
     async def send(self, frame: bytes) -> None:
         """Put a frame into the queue once there is room: for what can wait, such as history."""
-        while not self.closed and (self._bytes > self._most_bytes // 4 or len(self._frames) > self._most_frames // 4):
-            self._room = asyncio.get_running_loop().create_future()
-            await self._room
+        while self.crowded and not self.closed:
+            self._room.clear()
+            await self._room.wait()
         self.offer(frame)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether history has to wait: it never takes more than a quarter of the queue from what is live."""
+        return self._bytes > self._most_bytes // 4 or len(self._frames) > self._most_frames // 4
+
     async def take(self) -> list[bytes]:
-        """All frames that wait, at least one; none if the client was closed."""
+        """Frames that wait, at least one, not much more than `BATCH_BYTES`; none if the client was closed."""
         while not self._frames and not self.closed:
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
-        if self.closed:
-            return []
-        frames = list(self._frames)
-        self._frames.clear()
-        self._bytes = 0
-        _set(self._room)
+        if self._bytes <= BATCH_BYTES:
+            frames = list(self._frames)
+            self._frames.clear()
+            self._bytes = 0
+        else:
+            frames = self._some()
+        if not self.crowded:
+            self._room.set()
         return frames
 
-    def close(self, why: str) -> None:
+    def close(self, why: Closing) -> None:
+        """End the connection. What waits is dropped: the client gets it by its cursor when it is back."""
         if not self.closed:
             self.closed = why
             self._frames.clear()
             self._bytes = 0
-            _set(self._wake)
-            _set(self._room)
+            self._room.set()
+            self.ended.set()
+            if self._wake is not None and not self._wake.done():
+                self._wake.set_result(None)
+
+    def _some(self) -> list[bytes]:
+        frames: list[bytes] = []
+        size = 0
+        while self._frames and (not frames or size + len(self._frames[0]) <= BATCH_BYTES):
+            frames.append(self._frames.popleft())
+            size += len(frames[-1])
+        self._bytes -= size
+        return frames
 
 
 class Hub:
     """The followers of each topic: `app` for all that concerns lists, `session:ID` for one session."""
 
     def __init__(self) -> None:
+        self.recent = Recent()
+        """The last durable frames of all sessions, for those who follow everything."""
         self._topics: dict[str, set[Client]] = {}
+        self._clients: set[Client] = set()
+
+    def join(self, client: Client) -> None:
+        """A connection is there, though it follows nothing yet: it can be closed from now on."""
+        self._clients.add(client)
 
     def follow(self, topic: str, client: Client) -> None:
+        self._clients.add(client)
         self._topics.setdefault(topic, set()).add(client)
         client.topics.add(topic)
+        if topic == EVERYTHING:
+            self.recent.wanted = True
 
     def leave(self, topic: str, client: Client) -> None:
         client.topics.discard(topic)
@@ -88,20 +149,38 @@ class Hub:
         """The connection is gone: leave all its topics."""
         for topic in tuple(client.topics):
             self.leave(topic, client)
+        self._clients.discard(client)
 
     def publish(self, topic: str, frame: bytes) -> None:
         followers = self._topics.get(topic)
         if followers:
             for client in tuple(followers):
                 client.offer(frame)
+        if self.recent.wanted:
+            self._publish_everywhere(frame)
 
     def followed(self, topic: str) -> bool:
-        return topic in self._topics
+        """Whether anybody would see a frame of this topic: if not, none need be made."""
+        return topic in self._topics or self.recent.wanted
 
     def clients(self) -> set[Client]:
-        return {client for followers in self._topics.values() for client in followers}
+        """All connections, whatever they follow."""
+        return set(self._clients)
 
+    def revoke(self, client_id: str) -> int:
+        """Close all that came in with this token or cookie; says how many those were."""
+        found = [client for client in self._clients if client.principal.client == client_id]
+        for client in found:
+            client.close("revoked")
+        return len(found)
 
-def _set(future: "asyncio.Future[None] | None") -> None:
-    if future is not None and not future.done():
-        future.set_result(None)
+    def shut(self, why: Closing = "shutdown") -> None:
+        """The server ends: close everybody."""
+        for client in self._clients:
+            client.close(why)
+
+    def _publish_everywhere(self, frame: bytes) -> None:
+        followers = self._topics.get(EVERYTHING, ())
+        if self.recent.add(frame, followed=bool(followers)):
+            for client in tuple(followers):
+                client.offer(frame)
