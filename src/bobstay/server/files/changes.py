@@ -1,0 +1,140 @@
+"""What changed in a session's directory since a commit: tracked files by git, new ones by reading them."""
+
+import asyncio
+import os
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.server.errors import ApiError
+from bobstay.server.files.content import LOOKED_AT, read_up_to
+from bobstay.server.files.diff import DiffFile, as_added, parse_list, parse_patch
+from bobstay.server.files.git import EMPTY_TREES, Git, Repo
+from bobstay.server.files.names import parts_of, shown
+from bobstay.server.files.place import Place
+from bobstay.server.files.repository import check_name, repo_of
+
+MOST_FILES = 2_000
+MOST_PATCH = 4 * 1024 * 1024
+"""Bytes of all hunks of one answer."""
+MOST_COUNTED = 1024 * 1024
+"""Bytes of a new file whose lines are counted."""
+_QUIET = (
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"),
+    *("--find-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"),
+)
+
+
+class Changes(Struct, frozen=True):
+    base: str
+    """The commit compared with; empty where there is none yet."""
+    head: str
+    files: tuple[DiffFile, ...]
+    total: int
+    truncated: bool = False
+
+
+async def changes(
+    place: Place, environment: dict[str, str], *, base: str = "", path: str = "", hunks: bool = True
+) -> Changes:
+    """Compare the directory as it is now with `base`, or with HEAD.
+
+    Raises:
+        ApiError: not a repository, no such commit, git failed.
+    """
+    only = parts_of(path)
+    repo = repo_of(place.path, environment)
+    head = await repo.commit("HEAD")
+    since = head
+    if base:
+        since = await repo.commit(check_name(base))
+        if not since:
+            raise ApiError("not_found", f"There is no commit {base}. It may have been rebased away; compare with HEAD.")
+    async with repo.reading(head) as git:
+        wanted = ("--", b"/".join(only)) if only else ("--", b".")
+        tree = since or EMPTY_TREES[40 if len(head) != 64 else 64]
+        listed = await git.run("diff", "--raw", "--numstat", "-z", *_QUIET, tree, *wanted)
+        new = await git.run("ls-files", "-z", "--others", "--exclude-standard", *wanted)
+        if listed.code and not listed.cut:
+            raise ApiError("conflict", f"Git cannot compare: {listed.words.strip()[:500]}")
+        files = parse_list(listed.out)
+        patch: dict[str, DiffFile] = {}
+        if hunks and files:
+            patch = await _patch(git, tree, wanted)
+    untracked = [name for name in new.out.split(b"\0") if name and not name.endswith(b"/")]
+    made = await asyncio.to_thread(_untracked, place, untracked, MOST_PATCH if hunks else 0)
+    files = [_joined(file, patch, hunks=hunks) for file in files[:MOST_FILES]]
+    total = len(files) + len(untracked)
+    files = (files + made)[:MOST_FILES]
+    return Changes(since, head, tuple(files), total, total > len(files) or listed.cut or new.cut)
+
+
+async def _patch(git: Git, tree: str, wanted: tuple[str | bytes, ...]) -> dict[str, DiffFile]:
+    said = await git.run("diff", "--patch", "--unified=3", *_QUIET, tree, *wanted, most=MOST_PATCH)
+    return await asyncio.to_thread(parse_patch, said.out, cut=said.cut)
+
+
+def _joined(file: DiffFile, patch: dict[str, DiffFile], *, hunks: bool) -> DiffFile:
+    found = patch.get(file.path)
+    if found is not None:
+        return replace(file, hunks=found.hunks, truncated=found.truncated, binary=file.binary or found.binary)
+    missing = hunks and not file.binary and (file.added or file.removed)
+    return replace(file, truncated=True) if missing else file
+
+
+def _untracked(place: Place, names: list[bytes], room: int) -> list[DiffFile]:
+    """New files, as if every line of theirs was added; `room` bytes of hunks in all."""
+    found: list[DiffFile] = []
+    for name in names[:MOST_FILES]:
+        if not place.shows(name.split(b"/")):
+            continue
+        file = _new_file(place, name, room)
+        room -= sum(len(hunk.text) for hunk in file.hunks)
+        found.append(file)
+    return found
+
+
+def _new_file(place: Place, name: bytes, room: int) -> DiffFile:
+    path = shown(name)
+    try:
+        with place.file(path) as handle:
+            size = os.fstat(handle).st_size
+            data = read_up_to(handle, MOST_COUNTED)
+    except (ApiError, OSError):
+        return DiffFile(path, "untracked", truncated=True)  # a link, a pipe, or gone
+    if b"\0" in data[:LOOKED_AT]:
+        return DiffFile(path, "untracked", binary=True)
+    made, lines, cut = as_added(data)
+    cut = cut or size > len(data)
+    if sum(len(hunk.text) for hunk in made) > room:
+        return DiffFile(path, "untracked", added=lines, truncated=True)
+    return DiffFile(path, "untracked", added=lines, truncated=cut, hunks=made)
+
+
+async def known_files(place: Place, environment: dict[str, str], most: int = 8 * 1024 * 1024) -> list[bytes] | None:
+    """All files git tracks or would track, relative to the directory; None where there is no repository."""
+    try:
+        repo: Repo = repo_of(place.path, environment)
+    except ApiError:
+        return None
+    async with repo.reading() as git:
+        said = await git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", most=most)
+    if said.code and not said.cut:
+        return None
+    names = said.out.split(b"\0")
+    if said.cut:
+        names.pop()
+    return [name for name in dict.fromkeys(names) if name]
+
+
+async def ignored_among(place: Place, environment: dict[str, str], paths: list[bytes]) -> frozenset[bytes]:
+    """Those of `paths` that git is told to ignore. Where that cannot be told, none."""
+    if not paths:
+        return frozenset()
+    try:
+        repo = repo_of(place.path, environment)
+        async with repo.reading() as git:
+            said = await git.run("check-ignore", "-z", "--stdin", stdin=b"\0".join(paths) + b"\0", seconds=3.0)
+    except ApiError:
+        return frozenset()
+    return frozenset(said.out.split(b"\0")) if said.code in (0, 1) else frozenset()

@@ -1,0 +1,95 @@
+"""Answers with a part of something large, read as it is sent: nothing is held whole."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from urllib.parse import quote
+
+from starlette.responses import Response, StreamingResponse
+
+from bobstay.server.errors import ApiError
+
+MOST_AT_ONCE = 4 * 1024 * 1024
+"""Bytes one ranged answer has at most; the client asks again for more."""
+PIECE = 256 * 1024
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.IGNORECASE)
+
+Reader = Callable[[int, int], bytes]
+"""`read(start, most)`: what is there, fewer bytes only at the end."""
+
+
+async def ranged(
+    asked: str | None,
+    size: int,
+    read: Reader,
+    close: Callable[[], None],
+    *,
+    media: str = "application/octet-stream",
+    name: str = "file",
+    tag: str = "",
+) -> Response:
+    """The whole, or the part named by a Range header. `close` is called once when all is read.
+
+    Raises:
+        ApiError: range_not_satisfiable.
+    """
+    try:
+        span = _span(asked, size)
+        headers = safe_headers(name) | {"accept-ranges": "bytes"} | ({"etag": f'"{tag}"'} if tag else {})
+        if span is None and size > MOST_AT_ONCE:
+            return StreamingResponse(_pieces(size, read, close), 200, headers, media)
+        start, end = span or (0, size)
+        data = await asyncio.to_thread(read, start, min(end - start, MOST_AT_ONCE))
+    except BaseException:
+        close()
+        raise
+    close()
+    if span is None:
+        return Response(data, 200, headers, media)
+    if not data:
+        raise _beyond(size)  # it became shorter while it was read
+    return Response(data, 206, headers | {"content-range": f"bytes {start}-{start + len(data) - 1}/{size}"}, media)
+
+
+def safe_headers(name: str) -> dict[str, str]:
+    """Headers under which no browser runs or shows what comes, whatever it is."""
+    return {
+        "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "default-src 'none'; sandbox",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": "private, no-cache",
+    }
+
+
+def _span(asked: str | None, size: int) -> tuple[int, int] | None:
+    """From where to where; None for all of it, also where the header makes no sense or names several parts."""
+    match = _RANGE.fullmatch(asked.strip()) if asked and len(asked) < 100 else None
+    if match is None or match[0].lower() == "bytes=-":
+        return None
+    if not match[1]:
+        length = int(match[2])
+        if not length or not size:
+            raise _beyond(size)
+        return max(size - length, 0), size
+    start = int(match[1])
+    end = int(match[2]) + 1 if match[2] else size
+    if end <= start:
+        return None
+    if start >= size:
+        raise _beyond(size)
+    return start, min(end, size)
+
+
+def _beyond(size: int) -> ApiError:
+    return ApiError("range_not_satisfiable", f"There are {size} bytes, and the range asks for none of them.", size=size)
+
+
+async def _pieces(size: int, read: Reader, close: Callable[[], None]) -> AsyncIterator[bytes]:
+    place = 0
+    try:
+        while place < size and (piece := await asyncio.to_thread(read, place, min(PIECE, size - place))):
+            place += len(piece)
+            yield piece
+    finally:
+        close()

@@ -1,0 +1,321 @@
+"""Work trees made for sessions: a directory and a branch of their own, committed, merged back and removed on request.
+
+Commits are never lost here: a branch goes only when all it holds is in the branch it is merged into. Hooks, signing
+programs and filters that a repository names are not run.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Collection, Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.server.errors import ApiError
+from bobstay.server.files.git import Git, Repo, failed
+from bobstay.server.files.names import shown
+from bobstay.server.files.repository import check_branch, check_name, repo_of
+
+Strategy: TypeAlias = Literal["merge", "squash", "fast_forward"]
+LONGEST_MESSAGE = 64 * 1024
+MOST_NAMES = 1_000
+PREFIX = "bobstay/"
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_GITLINK = b"160000 "
+
+
+class Worktree(Struct, frozen=True):
+    """A work tree that was just made; these go into the session's configuration."""
+
+    path: str
+    branch: str
+    base: str
+    """The commit it began from."""
+    project: str
+    """The work tree it was made from."""
+
+
+class WorktreeState(Struct, frozen=True):
+    branch: str
+    base: str
+    head: str
+    target: str
+    """The branch it would be merged into: what is checked out in the project. Empty if nothing is."""
+    ahead: int
+    behind: int
+    dirty: tuple[str, ...]
+    """Files with changes that are not committed."""
+    conflicts: tuple[str, ...]
+    """Files that both sides changed in ways git cannot join."""
+    merged: bool
+    """All its commits, or all they bring, are in the target."""
+
+
+class Worktrees:
+    """Work trees below one folder, each named after its project and session."""
+
+    def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
+        self.folder = os.path.realpath(folder)
+        self._environment = environment
+
+    async def add(self, directory: str, session_id: str, branch: str = "", base: str = "") -> Worktree:
+        """Make a work tree of the repository that `directory`, a real path, belongs to.
+
+        Raises:
+            ApiError: not_supported, invalid, not_found, conflict.
+        """
+        repo = repo_of(directory, self._environment)
+        short = _UNUSUAL.sub("", session_id)[:8] or "session"
+        branch = check_branch(branch or PREFIX + short)
+        commit = await repo.commit(check_name(base) if base else "HEAD")
+        if not commit:
+            text = f"There is no commit {base}." if base else "The repository has no commit yet: make a first one."
+            raise ApiError("not_found" if base else "wrong_state", text)
+        if await _has_branch(repo, branch):
+            raise ApiError("conflict", f"There is already a branch {branch}. Choose another name.")
+        await repo.check_filters()
+        path = self._new_path(os.path.basename(repo.top), short)
+        said = await repo.writing(network=True).run("worktree", "add", "--no-track", "-b", branch, path, commit)
+        if said.code:
+            await asyncio.to_thread(shutil.rmtree, path, True)
+            await repo.writing().run("worktree", "prune")
+            await repo.writing().run("update-ref", "-d", f"refs/heads/{branch}", commit)
+            raise failed(said)
+        return Worktree(path, branch, commit, repo.top)
+
+    async def state(self, path: str, project: str, base: str) -> WorktreeState:
+        """How a work tree stands to the branch it would go back into.
+
+        Raises:
+            ApiError: it is gone, or no work tree.
+        """
+        repo = self._repo(path)
+        head, branch = await repo.commit("HEAD"), await _branch(repo)
+        dirty = await _dirty(repo, head)
+        target, tip = "", ""
+        outer = self._project(project, repo)
+        if outer is not None:
+            target, tip = await _branch(outer), await outer.commit("HEAD")
+        if not head or not tip:
+            return WorktreeState(branch, base, head, target, 0, 0, dirty, (), merged=False)
+        async with repo.reading(head) as git:
+            counted = await git.said("rev-list", "--left-right", "--count", f"{tip}...{head}")
+            behind, ahead = map(int, counted.split())
+            tree, conflicts = await _joined(git, tip, head)
+            same = ahead == 0 or (not conflicts and tree == await _tree(git, tip))
+        return WorktreeState(branch, base, head, target, ahead, behind, dirty, conflicts, merged=same)
+
+    async def commit(self, path: str, message: str) -> str:
+        """Commit all changes in a work tree; returns the commit.
+
+        Raises:
+            ApiError: invalid, wrong_state (nothing to commit), conflict (git's own words).
+        """
+        _check_message(message)
+        repo = self._repo(path)
+        await repo.check_filters()
+        if _is_merging(repo):
+            raise ApiError("wrong_state", "A merge is under way in this work tree. Finish it in a terminal first.")
+        git, head = repo.writing(repo.top), await repo.commit("HEAD")
+        listed = await git.said("ls-files", "-z", "--stage")
+        # Git would start another git in each submodule, with that one's configuration.
+        links = [row.partition(b"\t")[2] for row in listed.split(b"\0") if row.startswith(_GITLINK)]
+        await git.said("add", "--all", "--", ".", *(b":(exclude,literal,top)" + link for link in links))
+        tree = (await git.said("write-tree")).decode().strip()
+        if head and tree == await _tree(git, head):
+            raise ApiError("wrong_state", "There is nothing to commit: no file has changed.")
+        parents = ("-p", head) if head else ()
+        commit = await _new_commit(git, tree, parents, message)
+        await git.said("update-ref", "-m", "commit by the console", "HEAD", commit, *([head] if head else []))
+        return commit
+
+    async def merge(self, path: str, project: str, strategy: Strategy, message: str = "") -> str:
+        """Bring a work tree's commits into the branch checked out in its project; returns the commit that is there now.
+
+        Raises:
+            ApiError: wrong_state (not committed, nothing to merge), conflict (with the files).
+        """
+        repo = self._repo(path)
+        outer = self._project(project, repo)
+        if outer is None:
+            raise ApiError("wrong_state", "The project is no longer the repository this work tree was made from.")
+        state = await self.state(path, project, "")
+        tip = await outer.commit("HEAD")
+        _check_mergeable(state, strategy)
+        await repo.check_filters()
+        git = outer.writing(outer.top)
+        commit = state.head
+        if strategy != "fast_forward":
+            tree, conflicts = await _joined(git, tip, state.head)
+            if conflicts:
+                raise _conflicting(conflicts)
+            words = message or f"Merge branch '{state.branch}' into {state.target}"
+            _check_message(words)
+            parents = ("-p", tip) if strategy == "squash" else ("-p", tip, "-p", state.head)
+            commit = await _new_commit(git, tree, parents, words)
+        options = ("--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures")
+        said = await git.run("merge", *options, commit)
+        if said.code:
+            raise failed(said)
+        return commit
+
+    async def remove(self, path: str, project: str, *, force: bool = False) -> None:
+        """Remove a work tree, and its branch if all of it was merged.
+
+        Raises:
+            ApiError: wrong_state, where something would be lost and `force` does not say so.
+        """
+        state = await self.state(path, project, "")
+        if not force and state.dirty:
+            names = ", ".join(state.dirty[:5])
+            text = (
+                f"{len(state.dirty)} files have changes that are not committed ({names}). Commit them first, or force"
+            )
+            raise ApiError("wrong_state", f"{text} the removal to lose them.", dirty=list(state.dirty[:50]))
+        if not force and not state.merged:
+            text = (
+                f"{state.ahead} commits of {state.branch} are not in {state.target or 'the project'} yet. Merge first,"
+            )
+            raise ApiError("wrong_state", f"{text} or force the removal: the branch stays then.", ahead=state.ahead)
+        repo = self._repo(path)
+        keeper = _keeper(repo)
+        said = await keeper.run("worktree", "remove", "--force", path)
+        if said.code:
+            raise failed(said)
+        if state.merged and state.branch.startswith(PREFIX):
+            await keeper.run("update-ref", "-d", f"refs/heads/{state.branch}", state.head)
+
+    async def prune(self, known: Collection[str]) -> tuple[list[str], list[str]]:
+        """Remove work trees of no session in `known` (their paths). Returns what went and what stays."""
+        gone: list[str] = []
+        kept: list[str] = []
+        for name in sorted(_folders(self.folder)):
+            path = os.path.join(self.folder, name)
+            if path in known:
+                continue
+            try:
+                repo = self._repo(path)
+                clean = not await _dirty(repo, await repo.commit("HEAD"))
+                done = clean and (await _keeper(repo).run("worktree", "remove", "--force", path)).code == 0
+            except ApiError:
+                done = False  # no work tree, or one whose repository is gone: people may still want its files
+            (gone if done else kept).append(path)
+        return gone, kept
+
+    def _repo(self, path: str) -> Repo:
+        """Raises:
+        ApiError: not_found, where it is none of ours.
+        """
+        real = os.path.realpath(path)
+        if os.path.dirname(real) != self.folder or not os.path.isdir(real):
+            raise ApiError("not_found", "This session has no work tree of its own, or it is gone.")
+        repo = repo_of(real, self._environment)
+        if repo.top != real or repo.repository.common == repo.repository.directory:
+            raise ApiError("not_found", "What is there is no work tree that was made for a session.")
+        return repo
+
+    def _project(self, project: str, repo: Repo) -> Repo | None:
+        """The work tree that `repo` was made from; None if it is gone or another repository by now."""
+        if not os.path.isdir(project):
+            return None
+        outer = repo_of(os.path.realpath(project), self._environment)
+        return outer if outer.repository.common == repo.repository.common else None
+
+    def _new_path(self, project: str, short: str) -> str:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        stem = f"{_UNUSUAL.sub('-', project).strip('-.')[:60] or 'project'}-{short}"
+        for number in range(1, 100):
+            path = os.path.join(self.folder, stem if number == 1 else f"{stem}-{number}")
+            if not os.path.lexists(path):
+                return path
+        raise ApiError("conflict", f"There are too many work trees called {stem}. Remove some.")
+
+
+def _keeper(repo: Repo) -> Git:
+    """A git that stands outside the work tree: it is about to go."""
+    git = repo.writing(repo.repository.common)
+    environment = {name: value for name, value in git.environment.items() if name != "GIT_WORK_TREE"}
+    return git.elsewhere({**environment, "GIT_DIR": repo.repository.common})
+
+
+def _check_message(message: str) -> None:
+    if not message.strip() or "\0" in message or len(message) > LONGEST_MESSAGE:
+        raise ApiError("invalid", f"Give a message of 1 to {LONGEST_MESSAGE} characters, without NUL.")
+
+
+def _check_mergeable(state: WorktreeState, strategy: Strategy) -> None:
+    if not state.target:
+        raise ApiError("wrong_state", "The project has no branch checked out to merge into. Check one out there first.")
+    if state.dirty:
+        text = f"{len(state.dirty)} files have changes that are not committed. Commit them first."
+        raise ApiError("wrong_state", text, dirty=list(state.dirty[:50]))
+    if state.merged:
+        raise ApiError("wrong_state", f"There is nothing to merge: {state.target} has all of it already.")
+    if state.conflicts:
+        raise _conflicting(state.conflicts)
+    if strategy == "fast_forward" and state.behind:
+        text = f"{state.target} has {state.behind} commits that {state.branch} has not, so it cannot just be moved on."
+        raise ApiError("conflict", f"{text} Choose merge or squash.", behind=state.behind)
+
+
+def _conflicting(names: tuple[str, ...]) -> ApiError:
+    text = f"Both sides changed the same places in {', '.join(names[:5])}. Join them in the session, then merge."
+    return ApiError("conflict", text, conflicts=list(names[:MOST_NAMES]))
+
+
+def _is_merging(repo: Repo) -> bool:
+    return os.path.exists(os.path.join(repo.repository.directory, "MERGE_HEAD"))
+
+
+async def _has_branch(repo: Repo, branch: str) -> bool:
+    said = await repo.plain().run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+    return said.code == 0
+
+
+async def _branch(repo: Repo) -> str:
+    said = await repo.plain().run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return shown(said.out.strip()) if said.code == 0 else ""
+
+
+async def _dirty(repo: Repo, head: str) -> tuple[str, ...]:
+    """Files changed or new since the last commit."""
+    async with repo.reading(head) as git:
+        options = ("--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+        said = await git.run("status", *options)
+    if said.code and not said.cut:
+        raise failed(said)
+    return tuple(shown(row[3:]) for row in said.out.split(b"\0") if len(row) > 3)[:MOST_NAMES]
+
+
+async def _joined(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+    """The tree in which both are joined, and the files where that fails."""
+    said = await git.run("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+    if said.code not in (0, 1):
+        raise failed(said)
+    tree, *names = said.out.split(b"\0")
+    conflicts = tuple(shown(name) for name in dict.fromkeys(names) if name) if said.code else ()
+    return tree.decode("ascii", "replace"), conflicts
+
+
+async def _tree(git: Git, commit: str) -> str:
+    return (await git.said("rev-parse", "--verify", f"{commit}^{{tree}}")).decode("ascii", "replace").strip()
+
+
+async def _new_commit(git: Git, tree: str, parents: tuple[str, ...], message: str) -> str:
+    said = await git.run("commit-tree", tree, *parents, stdin=message.strip().encode("utf-8", "replace") + b"\n")
+    if said.code and "tell me who you are" in said.words:
+        text = "Git does not know whose commit this is. Set user.name and user.email with `git config --global`."
+        raise ApiError("not_supported", text)
+    if said.code:
+        raise failed(said)
+    return said.out.decode("ascii", "replace").strip()
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
