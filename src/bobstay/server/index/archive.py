@@ -1,0 +1,104 @@
+"""The folder of logs that were put away: each a gzip file of the same name, made whole before the log goes."""
+
+import gzip
+import os
+import shutil
+import zlib
+from hashlib import sha256
+from typing import BinaryIO
+
+from bobstay.model.ids import new_id
+from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
+from bobstay.sessions.log import LogError, SessionExists, SessionMissing
+
+KEPT = SUFFIX + ".gz"
+PIECE = 1024 * 1024
+
+
+class Archive:
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def path(self, session_id: str) -> str:
+        return os.path.join(self.directory, session_id + KEPT)
+
+    def all(self) -> dict[str, str]:
+        """Where each log is that was put away, by session."""
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return {}
+        return {name.removesuffix(KEPT): os.path.join(self.directory, name) for name in names if name.endswith(KEPT)}
+
+    def put_away(self, log_path: str) -> str:
+        """Move a log that nobody writes into the archive; returns where it is now.
+
+        Raises:
+            SessionBusy: somebody writes it.
+            LogError: there is no room, or the copy is not the same. The log is then where it was.
+        """
+        session_id = os.path.basename(log_path).removesuffix(SUFFIX)
+        held, _ = JsonlLog.reopen(log_path)
+        draft = f"{self.path(session_id)}.{new_id()}.draft"
+        try:
+            os.makedirs(self.directory, 0o700, exist_ok=True)
+            with open(log_path, "rb") as source, _new(draft) as raw:
+                with gzip.GzipFile("", "wb", 6, raw, 0) as target:
+                    shutil.copyfileobj(source, target, PIECE)
+                raw.flush()
+                os.fsync(raw.fileno())
+            _compare(log_path, draft)
+            os.replace(draft, self.path(session_id))
+            os.unlink(log_path)
+        except LogError:
+            raise
+        except (OSError, EOFError, zlib.error) as error:
+            raise LogError(f"session {session_id} cannot be put into the archive: {error}") from None
+        finally:
+            held.close()
+            if os.path.lexists(draft):
+                os.unlink(draft)
+        return self.path(session_id)
+
+    def bring_back(self, session_id: str, log_path: str) -> None:
+        """Put a log back to where it was.
+
+        Raises:
+            SessionMissing: it is not in the archive.
+            SessionExists: there is a log of this name.
+            LogError: it cannot be read, or there is no room. The archive is then as it was.
+        """
+        draft = f"{log_path}.{new_id()}.draft"
+        try:
+            with gzip.open(self.path(session_id), "rb") as source, _new(draft) as target:
+                shutil.copyfileobj(source, target, PIECE)
+                target.flush()
+                os.fsync(target.fileno())
+            os.link(draft, log_path)
+            os.unlink(self.path(session_id))
+        except FileNotFoundError:
+            raise SessionMissing(f"Session {session_id} is not in the archive.") from None
+        except FileExistsError:
+            raise SessionExists(f"Session ID {session_id} is already in use.") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise LogError(f"session {session_id} cannot be brought back: {error}") from None
+        finally:
+            if os.path.lexists(draft):
+                os.unlink(draft)
+
+
+def _new(path: str) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "wb")
+
+
+def _compare(log_path: str, copy: str) -> None:
+    if _digest(log_path) != _digest(copy, packed=True):
+        raise LogError(f"the copy of {log_path} in the archive is not the same: nothing was moved")
+
+
+def _digest(path: str, *, packed: bool = False) -> str:
+    found = sha256()
+    with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+        while piece := file.read(PIECE):
+            found.update(piece)
+    return found.hexdigest()

@@ -1,0 +1,188 @@
+"""From the address of a database to engines that speak to it: SQLite in a file, or PostgreSQL."""
+
+import errno
+import fcntl
+import os
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from bobstay.server.index.problems import DatabaseProblem, translated
+
+FILE = "index.sqlite"
+LOCK = "index.lock"
+BUSY_SECONDS = 2.0
+"""How long SQLite itself waits for another process before it says it is locked."""
+READERS = 4
+ADVISORY = 0x626F6273
+"""Names our lock among those of other programs in a PostgreSQL database."""
+
+
+class Engines(Struct):
+    """Ways into a database, each for one use. In PostgreSQL they are the same."""
+
+    url: URL
+    write: AsyncEngine
+    """For the one writer of projections: a transaction of it takes the lock at once and cannot fail half-way."""
+    read: AsyncEngine
+    """For those who only read."""
+    own: AsyncEngine
+    """For tables that are nobody's projection: short transactions of many."""
+
+    @property
+    def dialect(self) -> str:
+        return self.write.dialect.name
+
+    @property
+    def file(self) -> str:
+        """Where the database is, if it is a file."""
+        return (self.url.database or "") if self.dialect == "sqlite" else ""
+
+    async def dispose(self) -> None:
+        await self.write.dispose()
+        if self.read is not self.write:
+            await self.read.dispose()
+            await self.own.dispose()
+
+
+def resolve(address: str, state_dir: str) -> URL:
+    """The address of the database as SQLAlchemy wants it.
+
+    Raises:
+        DatabaseProblem: it is none we know.
+    """
+    if not address:
+        return URL.create("sqlite+aiosqlite", database=os.path.join(os.path.abspath(state_dir), FILE))
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise DatabaseProblem("bad_url", "it is no URL") from None
+    kind = url.drivername.partition("+")[0]
+    if kind == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise DatabaseProblem("bad_url", "a database in memory would be lost with the server")
+        return url.set(drivername="sqlite+aiosqlite", database=os.path.abspath(url.database))
+    if kind in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+asyncpg")
+    raise DatabaseProblem("bad_url", f"{kind[:40]!r} is neither sqlite nor postgresql")
+
+
+def connect(url: URL) -> Engines:
+    """Engines for `url`. Nothing is opened yet, but a file is made, readable by its owner only.
+
+    Raises:
+        DatabaseProblem: there can be none.
+    """
+    if url.drivername.startswith("sqlite"):
+        _make_file(url.database or "")
+        write = _sqlite(url, 1, "BEGIN IMMEDIATE")
+        read = _sqlite(url, READERS, "BEGIN", read_only=True)
+        return Engines(url, write, read, _sqlite(url, 2, "BEGIN"))
+    try:
+        engine = create_async_engine(
+            url,
+            pool_size=READERS + 1,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"timeout": 5.0, "command_timeout": 60.0, "server_settings": {"application_name": "bobstay"}},
+        )
+    except ImportError:
+        raise DatabaseProblem("no_driver", "asyncpg") from None
+    return Engines(url, engine, engine, engine)
+
+
+def _make_file(path: str) -> None:
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES) and os.path.isfile(path):
+            raise DatabaseProblem("read_only", path) from None
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DatabaseProblem("full", path) from None
+        raise DatabaseProblem("no_access", f"{path}: {error.strerror}") from None
+    os.close(fd)
+
+
+def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) -> AsyncEngine:
+    """Transactions begin when we say so, and not when Python's own library thinks it is time."""
+    patience = {"timeout": BUSY_SECONDS}
+    engine = create_async_engine(url, pool_size=connections, max_overflow=0, pool_timeout=15, connect_args=patience)
+
+    def connected(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "journal_size_limit=67108864", "temp_store=MEMORY"):
+            cursor.execute(f"PRAGMA {pragma}")
+        if read_only:
+            cursor.execute("PRAGMA query_only=ON")
+        cursor.close()
+
+    def begun(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine.sync_engine, "connect", connected)
+    event.listen(engine.sync_engine, "begin", begun)
+    return engine
+
+
+class Claim:
+    """The right to keep an index: one process at a time, given back by the system when that process dies."""
+
+    def __init__(self, fd: int, connection: AsyncConnection | None) -> None:
+        self._fd = fd
+        self._connection = connection
+
+    @classmethod
+    async def take(cls, engines: Engines, state_dir: str) -> "Claim":
+        """Raises:
+        DatabaseProblem: another process has it (`in_use`), or the database cannot be reached.
+        """
+        fd = _lock_file(os.path.join(state_dir, LOCK))
+        if engines.dialect != "postgresql":
+            return cls(fd, None)
+        try:
+            with translated():
+                connection = await engines.write.connect()
+                await connection.execution_options(isolation_level="AUTOCOMMIT")
+                got = await connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": ADVISORY})
+        except BaseException:
+            os.close(fd)
+            raise
+        if not got:
+            await connection.close()
+            os.close(fd)
+            raise DatabaseProblem("in_use", "the same PostgreSQL database")
+        return cls(fd, connection)
+
+    async def release(self) -> None:
+        if self._connection is not None:
+            with translated():
+                await self._connection.invalidate()
+                await self._connection.close()
+            self._connection = None
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _lock_file(path: str) -> int:
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise DatabaseProblem("no_access", f"{path}: {error.strerror}") from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.read(fd, 20).decode("ascii", "replace").strip()
+        os.close(fd)
+        raise DatabaseProblem("in_use", f"process {holder}" if holder.isdigit() else "") from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd

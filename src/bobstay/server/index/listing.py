@@ -1,0 +1,137 @@
+"""Lists of sessions and of interactions from the tables, filtered, sorted and in pages."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import and_, or_, select
+
+from bobstay.server.errors import ApiError
+from bobstay.server.index.database import Database
+from bobstay.server.index.fulltext import matches
+from bobstay.server.index.session_row import read_view
+from bobstay.server.index.tables import documents, interactions, sessions
+from bobstay.server.index.words import terms
+from bobstay.server.sessions.view import SessionView
+
+MOST_LISTED = 200
+
+
+class SessionPage(Struct, frozen=True):
+    sessions: tuple[SessionView, ...]
+    """Those that changed last first."""
+    stored: tuple[str, ...]
+    """Ids of those whose logs are in the archive."""
+    cursor: str | None
+
+
+async def list_sessions(
+    database: Database,
+    *,
+    status: str = "",
+    project: str = "",
+    words: str = "",
+    archived: bool | None = None,
+    cursor: str = "",
+    limit: int = 50,
+) -> SessionPage:
+    """A page of sessions.
+
+    Raises:
+        ApiError: `invalid`, the cursor is none of ours.
+    """
+    limit = max(1, min(limit, MOST_LISTED))
+    query = select(sessions.c.id, sessions.c.updated_at, sessions.c.stored, sessions.c.view)
+    if status:
+        query = query.where(sessions.c.status == status.replace("\0", ""))
+    if project:
+        query = query.where(sessions.c.project == project.replace("\0", ""))
+    if archived is not None:
+        query = query.where(sessions.c.archived == archived)
+    if words:
+        wanted = terms(words)
+        if not wanted:
+            return SessionPage((), (), None)
+        named = select(documents.c.session_id).where(documents.c.kind == "title")
+        query = query.where(sessions.c.id.in_(named.where(matches(database.engines.dialect, wanted))))
+    if cursor:
+        at, id = _read_cursor(cursor)
+        query = query.where(or_(sessions.c.updated_at < at, and_(sessions.c.updated_at == at, sessions.c.id < id)))
+    query = query.order_by(sessions.c.updated_at.desc(), sessions.c.id.desc()).limit(limit + 1)
+    async with database.reading() as connection:
+        rows = (await connection.execute(query)).all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    views = tuple(view for row in rows[:limit] if (view := read_view(row.view)) is not None)
+    stored = tuple(row.id for row in rows[:limit] if row.stored)
+    return SessionPage(views, stored, None if last is None else f"{float(last.updated_at).hex()}_{last.id}")
+
+
+class InteractionRow(Struct, frozen=True):
+    """Something a person was needed for, with how it ended."""
+
+    session_id: str
+    id: str
+    kind: str
+    state: Literal["open", "allowed", "denied", "cancelled"]
+    call_id: str
+    tool: str
+    input: Any
+    input_sha256: str
+    agent: str
+    reason: str
+    description: str
+    opened_seq: int
+    opened_at: float
+    by: str
+    message: str
+    changed_input: Any
+    closed_seq: int
+    closed_at: float
+
+
+async def list_interactions(
+    database: Database, *, state: str = "", session_id: str = "", limit: int = 100
+) -> list[InteractionRow]:
+    """Those opened last first. One whose turn is over without an answer counts as cancelled."""
+    query = select(interactions, sessions.c.over_seq).join(sessions, sessions.c.id == interactions.c.session_id)
+    query = query.where(interactions.c.opened_seq.is_not(None))
+    unanswered = interactions.c.closed_seq.is_(None)
+    lapsed = interactions.c.opened_seq < sessions.c.over_seq
+    if state == "open":
+        query = query.where(unanswered, or_(sessions.c.over_seq.is_(None), ~lapsed))
+    elif state == "cancelled":
+        query = query.where(or_(interactions.c.outcome == state, and_(unanswered, lapsed)))
+    elif state:
+        query = query.where(interactions.c.outcome == state)
+    if session_id:
+        query = query.where(interactions.c.session_id == session_id)
+    query = query.order_by(interactions.c.opened_at.desc(), interactions.c.id)
+    async with database.reading() as connection:
+        rows = (await connection.execute(query.limit(max(1, min(limit, MOST_LISTED))))).mappings().all()
+    return [_interaction(row) for row in rows]
+
+
+def _interaction(row: Any) -> InteractionRow:
+    over = row["over_seq"] is not None and row["opened_seq"] < row["over_seq"]
+    state: Any = row["outcome"] or ("cancelled" if over else "open")
+    words = ("kind", "call_id", "tool", "input_sha256", "agent", "reason", "description", "by", "message")
+    return InteractionRow(
+        session_id=row["session_id"],
+        id=row["id"],
+        state=state,
+        input=msgspec.json.decode(row["input"] or "null"),
+        changed_input=msgspec.json.decode(row["changed_input"] or "null"),
+        opened_seq=row["opened_seq"],
+        opened_at=row["opened_at"],
+        closed_seq=row["closed_seq"] or 0,
+        closed_at=row["closed_at"] or 0.0,
+        **{name: row[name] or "" for name in words},
+    )
+
+
+def _read_cursor(cursor: str) -> tuple[float, str]:
+    moment, _, id = cursor.replace("\0", "").partition("_")
+    try:
+        return float.fromhex(moment), id
+    except (ValueError, OverflowError):
+        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.") from None

@@ -1,0 +1,169 @@
+"""What can be wrong with a database, in an enumerated kind for programs and words for people. Never a traceback."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from bobstay.server.errors import ApiError
+
+Kind: TypeAlias = Literal[
+    "bad_url",
+    "no_driver",
+    "newer",
+    "in_use",
+    "locked",
+    "read_only",
+    "full",
+    "corrupt",
+    "unreachable",
+    "no_access",
+    "disk",
+    "refused",
+]
+
+WHAT: dict[Kind, str] = {
+    "bad_url": "The address of the database cannot be used",
+    "no_driver": "The library that speaks to this database is not installed",
+    "newer": "The database was made by a newer version of bobstay",
+    "in_use": "Another bobstay uses this index",
+    "locked": "The database is locked by another program",
+    "read_only": "The database can be read but not written",
+    "full": "There is no room left for the database",
+    "corrupt": "The database file is damaged",
+    "unreachable": "The database does not answer",
+    "no_access": "The database may not be opened",
+    "disk": "The disk failed under the database",
+    "refused": "The database refused what it was given",
+}
+REMEDY: dict[Kind, str] = {
+    "bad_url": "Use sqlite:///path or postgresql://user@host/name.",
+    "no_driver": "Install it: pip install 'bobstay[postgres]'.",
+    "newer": "Use that version again, or name another database with --db. The sessions' logs are as they were.",
+    "in_use": "Stop the server that uses it first.",
+    "locked": "End the other program, then try again. Nothing is lost: the logs are kept beside it.",
+    "read_only": "Make the file and its folder writable for you. Nothing is lost: the logs are kept beside it.",
+    "full": "Free some space. What is missing is then taken in from the logs.",
+    "corrupt": "Run `bobstay reindex --set-aside`: it keeps the damaged file and makes a new one from the logs.",
+    "unreachable": "Start it, or look at its address. What is missing is then taken in from the logs.",
+    "no_access": "Look at the user, password and name in its address, and at who may open it.",
+    "disk": "Look at the disk. If the file is damaged, run `bobstay reindex --set-aside`.",
+    "refused": "This is a fault of bobstay's: please report it. The logs hold everything.",
+}
+PASSING: frozenset[Kind] = frozenset({"locked", "unreachable", "in_use"})
+"""Those that may be over when it is tried again."""
+
+_SQLITE: dict[int, Kind] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_PROTOCOL: "locked",
+    sqlite3.SQLITE_READONLY: "read_only",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_TOOBIG: "refused",
+    sqlite3.SQLITE_CORRUPT: "corrupt",
+    sqlite3.SQLITE_NOTADB: "corrupt",
+    sqlite3.SQLITE_CANTOPEN: "no_access",
+    sqlite3.SQLITE_PERM: "no_access",
+    sqlite3.SQLITE_AUTH: "no_access",
+    sqlite3.SQLITE_IOERR: "disk",
+}
+_POSTGRES: dict[str, Kind] = {
+    "25006": "read_only",
+    "53100": "full",
+    "53200": "full",
+    "53400": "full",
+    "3D000": "no_access",
+    "42501": "no_access",
+    "55P03": "locked",
+    "55006": "locked",
+    "40P01": "locked",
+    "40001": "locked",
+    "58030": "disk",
+    "XX001": "corrupt",
+    "XX002": "corrupt",
+}
+_POSTGRES_CLASSES: dict[str, Kind] = {"08": "unreachable", "57": "unreachable", "53": "unreachable", "28": "no_access"}
+
+
+class DatabaseProblem(ApiError):  # noqa: N818 - reads as what it is
+    """The database cannot do what it should. `kind` says why, the text also what to do."""
+
+    def __init__(self, kind: Kind, detail: str = "") -> None:
+        self.kind: Kind = kind
+        words = f"{WHAT[kind]}{f' ({detail[:300]})' if detail else ''}. {REMEDY[kind]}"
+        super().__init__("unavailable" if kind in PASSING else "storage", words, kind=kind)
+
+    @property
+    def is_about_data(self) -> bool:
+        """Not the database is in trouble: it did not like what it was given, and never will."""
+        return self.kind == "refused"
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Let whatever a database library raises come out as a `DatabaseProblem`."""
+    try:
+        yield
+    except DatabaseProblem:
+        raise
+    except BaseException as error:
+        found = problem_of(error)
+        if found is None:
+            raise
+        raise found from error
+
+
+def problem_of(error: BaseException) -> DatabaseProblem | None:
+    """What `error` means, if it came from a database."""
+    match error:
+        case DatabaseProblem():
+            return error
+        case PoolTimeout():
+            return DatabaseProblem("locked", "all connections are in use")
+        case DBAPIError():
+            return _of_driver(error)
+        case SQLAlchemyError():
+            return DatabaseProblem("refused", _first_line(error))
+        case sqlite3.Error():
+            return DatabaseProblem(_sqlite_kind(error), _first_line(error))
+        case OSError():  # asyncpg lets the network's own errors through; a time-out is one of them
+            return DatabaseProblem("unreachable", _first_line(error))
+        case _ if type(error).__module__.startswith("asyncpg"):
+            return DatabaseProblem(_postgres_kind(getattr(error, "sqlstate", None)), _first_line(error))
+        case _:
+            return None
+
+
+def _of_driver(error: DBAPIError) -> DatabaseProblem:
+    origin = error.orig
+    if isinstance(origin, sqlite3.Error):
+        return DatabaseProblem(_sqlite_kind(origin), _first_line(origin))
+    if isinstance(origin, OSError):
+        return DatabaseProblem("unreachable", _first_line(origin))
+    if error.connection_invalidated:
+        return DatabaseProblem("unreachable", "the connection was lost")
+    state: str | None = getattr(origin, "sqlstate", None)
+    cause = getattr(origin, "__cause__", None) or origin or error
+    return DatabaseProblem(_postgres_kind(state), _first_line(cause))
+
+
+def _sqlite_kind(error: sqlite3.Error) -> Kind:
+    code = getattr(error, "sqlite_errorcode", None)
+    if not isinstance(code, int):
+        return "corrupt" if type(error) is sqlite3.DatabaseError else "refused"
+    return _SQLITE.get(code & 0xFF, "refused")
+
+
+def _postgres_kind(state: str | None) -> Kind:
+    if state is None:
+        return "unreachable"
+    return _POSTGRES.get(state) or _POSTGRES_CLASSES.get(state[:2], "refused")
+
+
+def _first_line(error: BaseException) -> str:
+    """What a library says, without the statements and values it likes to add: they may hold secrets."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,353 @@
+"""The one that writes projections: takes entries as they come, puts many at once, and never lets anybody wait.
+
+The logs are the truth. So this may drop what it cannot write soon: it then notes that a session is behind and reads its
+log again when the database is back. Memory is bounded, and nothing is lost.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+from sqlalchemy import Connection, select
+
+from bobstay.model.event import Envelope
+from bobstay.server.index.apply import apply, forget, projected
+from bobstay.server.index.changes import Changes, Entry
+from bobstay.server.index.connect import Engines
+from bobstay.server.index.logfile import LogFile, Piece, place_after
+from bobstay.server.index.problems import DatabaseProblem, problem_of, translated
+from bobstay.server.index.session_row import read_view
+from bobstay.server.index.tables import sessions
+from bobstay.server.index.weight import weight
+from bobstay.server.sessions.view import SessionView
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+BATCH_WEIGHT = 4 * 1024 * 1024
+MOST_WAITING = 20_000
+HEAVIEST = 64 * 1024 * 1024
+IN_THREAD = 64 * 1024
+"""From this weight on a batch is worked out beside the loop, so that nobody's stream stutters."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 15.0
+
+
+class Source(Struct, frozen=True):
+    """Where a session's log is, and whether that is the archive."""
+
+    path: str
+    stored: bool = False
+
+
+class _Reading(Struct):
+    """A log that is being read again."""
+
+    file: LogFile
+    view: SessionView
+    stored: bool
+    anew: bool
+    """The rows there are must go first."""
+
+
+class Writer:
+    def __init__(self, engines: Engines, source: Callable[[str], Source | None] | None = None) -> None:
+        self.source = source
+        """Finds the log of a session; without it, nothing can be read again."""
+        self.indexed: dict[str, int] = {}
+        """The last entry of each session that is in the tables."""
+        self.problem: DatabaseProblem | None = None
+        """What stands in the way at the moment."""
+        self.touched: set[str] = set()
+        """Sessions whose logs have grown since their size was noted."""
+        self.skipped = 0
+        """Entries the database refused."""
+        self._engines = engines
+        self._latest: dict[str, int] = {}
+        self._queue: deque[Entry] = deque()
+        self._weight = 0
+        self._behind: dict[str, int] = {}
+        self._readings: dict[str, _Reading] = {}
+        self._wake = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self._waiters: list[tuple[str, int, asyncio.Future[None]]] = []
+        self._busy = False
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, indexed: dict[str, int]) -> None:
+        """`indexed` tells how far each session is in the tables."""
+        self.indexed = dict(indexed)
+        self._latest = dict(indexed)
+        self._task = asyncio.create_task(self._run(), name="index writer")
+
+    def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
+        """Take an entry, soon. One that is in the tables already does nothing; a gap makes the log be read."""
+        if session_id in self._behind:
+            self._behind[session_id] = max(self._behind[session_id], envelope.seq)
+            return
+        latest = self._latest.get(session_id, 0)
+        if envelope.seq <= latest:
+            return
+        if envelope.seq != latest + 1 and self.source is not None:
+            self.fall_behind(session_id, envelope.seq)
+            return
+        self._latest[session_id] = envelope.seq
+        self._queue.append(Entry(session_id, envelope, view))
+        self._weight += weight(envelope.event)
+        if len(self._queue) > MOST_WAITING or self._weight > HEAVIEST:
+            self._drop()
+        self._wake.set()
+
+    def fall_behind(self, session_id: str, seq: int = 0) -> None:
+        """Let the log of a session be read from where the tables are."""
+        self._behind[session_id] = max(self._behind.get(session_id, 0), seq)
+        self._wake.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def behind(self) -> frozenset[str]:
+        return frozenset(self._behind)
+
+    async def flushed(self, session_id: str, seq: int, patience: float) -> bool:
+        """Wait until the tables have the entry `seq`; tells whether they do."""
+        if self.indexed.get(session_id, 0) >= seq:
+            return True
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((session_id, seq, done))
+        try:
+            await asyncio.wait_for(done, patience)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiters = [waiter for waiter in self._waiters if waiter[2] is not done]
+        return True
+
+    async def idle(self) -> None:
+        """Wait until nothing waits and nothing is behind."""
+        while self._queue or self._behind or self._busy:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(("", 0, done))
+            await done
+
+    async def remove(self, session_id: str) -> None:
+        """Forget a session: rows, queue and all."""
+        self._queue = deque(entry for entry in self._queue if entry.session_id != session_id)
+        self._behind.pop(session_id, None)
+        async with self._lock:
+            await self._transact(lambda connection: forget(connection, session_id))
+            for known in (self.indexed, self._latest):
+                known.pop(session_id, None)
+            self._end_reading(session_id)
+            self.touched.discard(session_id)
+
+    async def exclusively(self, work: Callable[[Connection], None]) -> None:
+        """Do something to the tables between two batches."""
+        async with self._lock:
+            await self._transact(work)
+
+    def start_over(self) -> None:
+        """The tables are empty again."""
+        self._queue.clear()
+        self._weight = 0
+        for session_id in tuple(self._readings):
+            self._end_reading(session_id)
+        self.indexed.clear()
+        self._latest.clear()
+
+    async def close(self, patience: float) -> None:
+        """Write what waits, if the database lets us; what stays out is read from the logs next time."""
+        self._closing = True
+        self._wake.set()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=patience)
+            if not self._task.done():
+                self._task.cancel()
+                await asyncio.wait([self._task])
+            self._task = None
+        for session_id in tuple(self._readings):
+            self._end_reading(session_id)
+
+    # ------------------------------------------------------------ the task
+
+    async def _run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._busy = True
+            while self._queue or self._behind:
+                if self._queue:
+                    await self._stubbornly(self._take())
+                if self._behind and not self._closing:
+                    await self._read_again(next(iter(self._behind)))
+                elif self._behind and not self._queue:
+                    break
+            self._busy = False
+            self._tell()
+            if self._closing:
+                return
+
+    def _take(self) -> list[Entry]:
+        batch: list[Entry] = []
+        heavy = 0
+        while self._queue and len(batch) < BATCH and heavy < BATCH_WEIGHT:
+            entry = self._queue.popleft()
+            heavy += weight(entry.envelope.event)
+            batch.append(entry)
+        self._weight = max(0, self._weight - heavy) if self._queue else 0
+        return batch
+
+    def _drop(self) -> None:
+        for entry in self._queue:
+            seq = entry.envelope.seq
+            self._behind[entry.session_id] = max(self._behind.get(entry.session_id, 0), seq)
+        log.warning("the index is %d entries behind: they will be read from the logs", len(self._queue))
+        self._queue.clear()
+        self._weight = 0
+
+    async def _stubbornly(self, batch: list[Entry], **about: object) -> None:
+        """Write a batch, however long the database takes to come back."""
+        pause = FIRST_PAUSE
+        while True:
+            found = await self._try(batch, **about)
+            if found is None:
+                return
+            if found.is_about_data:
+                await self._one_by_one(batch, **about)
+                return
+            if self.problem is None or self.problem.kind != found.kind:
+                log.warning("the index cannot be written: %s", found)
+            self.problem = found
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _try(self, batch: list[Entry], **about: object) -> DatabaseProblem | None:
+        heavy = sum(weight(entry.envelope.event) for entry in batch) > IN_THREAD
+        try:
+            changes = await asyncio.to_thread(projected, batch) if heavy else projected(batch)
+            async with self._lock:
+                await self._commit(batch, changes, about)
+        except DatabaseProblem as found:
+            return found
+        except Exception as error:  # noqa: BLE001 - a boundary: whatever an entry holds, the next ones must get through
+            log.warning("entries could not be taken into the index: %s: %s", type(error).__name__, str(error)[:300])
+            return problem_of(error) or DatabaseProblem("refused", type(error).__name__)
+        self.problem = None
+        return None
+
+    async def _commit(self, batch: list[Entry], changes: Changes, about: dict[str, object]) -> None:
+        gone = about.get("anew")
+
+        def work(connection: Connection) -> None:
+            if isinstance(gone, str):
+                forget(connection, gone)
+            for row in changes.sessions.values():
+                row["stored"] = about.get("stored", False)
+                row["log_size"] = about.get("size")
+            apply(connection, changes)
+
+        await self._transact(work)
+        self._reached((entry.session_id, entry.envelope.seq) for entry in batch)
+        if "size" not in about:
+            self.touched.update(changes.sessions)
+
+    async def _one_by_one(self, batch: list[Entry], **about: object) -> None:
+        """Among these is an entry the database refuses: let the others in, and leave that one to its log."""
+        about.pop("size", None)
+        for entry in batch:
+            if len(batch) > 1:
+                skipped = self.skipped
+                await self._stubbornly([entry], **about)
+                if self.skipped == skipped:
+                    about.pop("anew", None)
+                continue
+            self.skipped += 1
+            log.error("entry %d of session %s is not in the index: refused", entry.envelope.seq, entry.session_id)
+            self._reached([(entry.session_id, entry.envelope.seq)])
+
+    async def _transact(self, work: Callable[[Connection], None]) -> None:
+        with translated():
+            async with self._engines.write.begin() as connection:
+                await connection.run_sync(work)
+
+    def _reached(self, seqs: Iterable[tuple[str, int]]) -> None:
+        for session_id, seq in seqs:
+            self.indexed[session_id] = max(seq, self.indexed.get(session_id, 0))
+        for session_id, seq, done in self._waiters:
+            if session_id and self.indexed.get(session_id, 0) >= seq and not done.done():
+                done.set_result(None)
+
+    def _tell(self) -> None:
+        for session_id, _, done in self._waiters:
+            if not session_id and not done.done():
+                done.set_result(None)
+
+    # ------------------------------------------------------------ reading again
+
+    async def _read_again(self, session_id: str) -> None:
+        """Take in the next piece of a log."""
+        wanted = self._behind[session_id]
+        try:
+            reading = self._readings.get(session_id) or await self._begin_reading(session_id)
+            piece = Piece([], 0, last=True) if reading is None else await asyncio.to_thread(reading.file.read)
+            if reading is not None and piece.entries:
+                await self._take_in(session_id, reading, piece)
+        except DatabaseProblem as found:
+            self.problem = found
+            await asyncio.sleep(FIRST_PAUSE * 10)
+            return
+        except Exception as error:  # noqa: BLE001 - a boundary: one bad log must not keep out all the others
+            log.warning("the log of session %s cannot be taken in: %s", session_id, error)
+            piece = Piece([], 0, last=True)
+        came_meanwhile = self._behind.get(session_id, 0) > max(wanted, self.indexed.get(session_id, 0))
+        if piece.last and not came_meanwhile and (not piece.entries or wanted <= self.indexed.get(session_id, 0)):
+            self._caught_up(session_id)
+
+    async def _take_in(self, session_id: str, reading: _Reading, piece: Piece) -> None:
+        batch: list[Entry] = []
+        for envelope in piece.entries:
+            reading.view = reading.view.apply(envelope)
+            batch.append(Entry(session_id, envelope, reading.view))
+        about: dict[str, object] = {"stored": reading.stored, "size": piece.end}
+        if reading.anew:
+            about["anew"] = session_id
+            reading.anew = False
+            self.indexed.pop(session_id, None)
+        await self._stubbornly(batch, **about)
+        self.touched.discard(session_id)
+
+    async def _begin_reading(self, session_id: str) -> _Reading | None:
+        found = self.source(session_id) if self.source is not None else None
+        if found is None:
+            return None
+        with translated():
+            async with self._engines.read.connect() as connection:
+                query = select(sessions.c.seq, sessions.c.entry, sessions.c.view).where(sessions.c.id == session_id)
+                row = (await connection.execute(query)).one_or_none()
+        view, place = None, None
+        if row is not None and not found.stored:
+            view = read_view(row.view)
+            place = await asyncio.to_thread(place_after, found.path, row.seq, row.entry)
+        if view is None or place is None:
+            file, view = LogFile(found.path), SessionView(session_id)
+            reading = _Reading(file, view, found.stored, anew=row is not None)
+        else:
+            reading = _Reading(LogFile(found.path, place, row.seq if row else 0), view, stored=False, anew=False)
+        self._readings[session_id] = reading
+        return reading
+
+    def _caught_up(self, session_id: str) -> None:
+        """Nothing more is to be had from the log: go on with what comes live."""
+        seq = max(self._behind.pop(session_id, 0), self.indexed.get(session_id, 0))
+        self.indexed[session_id] = self._latest[session_id] = seq
+        self._reached([(session_id, seq)])
+        self._end_reading(session_id)
+
+    def _end_reading(self, session_id: str) -> None:
+        reading = self._readings.pop(session_id, None)
+        if reading is not None:
+            reading.file.close()
