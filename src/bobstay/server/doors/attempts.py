@@ -1,0 +1,42 @@
+"""How often somebody may be wrong before they have to wait."""
+
+from collections import deque
+from collections.abc import Callable
+
+MOST_KEYS = 10_000
+
+
+class Attempts:
+    """Counts failures by a key, such as an address, over the last `window` seconds."""
+
+    def __init__(self, most: int, window: float, clock: Callable[[], float]) -> None:
+        self._most = most
+        self._window = window
+        self._clock = clock
+        self._failures: dict[str, deque[float]] = {}
+
+    def wait(self, key: str) -> float:
+        """Seconds until another try is allowed; 0 if it is now."""
+        failures = self._failures.get(key)
+        if failures is None or len(failures) < self._most:
+            return 0.0
+        return max(failures[0] + self._window - self._clock(), 0.0)
+
+    def failed(self, key: str) -> None:
+        failures = self._failures.pop(key, None)
+        if failures is None:
+            failures = deque(maxlen=self._most)
+            if len(self._failures) >= MOST_KEYS:
+                del self._failures[next(iter(self._failures))]
+        # Put in again at the end: those that fail no more are forgotten first.
+        self._failures[key] = failures
+        failures.append(self._clock())
+
+    def forgive(self, key: str) -> None:
+        """The last failure was none."""
+        failures = self._failures.get(key)
+        if failures:
+            failures.pop()
+
+    def forget(self, key: str) -> None:
+        self._failures.pop(key, None)
