@@ -47,6 +47,7 @@ class Client:
         self._wake: asyncio.Future[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
+        self._empty = asyncio.Event()
 
     @property
     def waiting(self) -> int:
@@ -94,7 +95,15 @@ class Client:
             frames = self._some()
         if not self.crowded:
             self._room.set()
+        if not self._frames:
+            self._empty.set()
         return frames
+
+    async def drained(self) -> None:
+        """Wait until all that was put in has been taken out."""
+        while self._frames and not self.closed:
+            self._empty.clear()
+            await self._empty.wait()
 
     def close(self, why: Closing) -> None:
         """End the connection. What waits is dropped: the client gets it by its cursor when it is back."""
@@ -103,6 +112,7 @@ class Client:
             self._frames.clear()
             self._bytes = 0
             self._room.set()
+            self._empty.set()
             self.ended.set()
             if self._wake is not None and not self._wake.done():
                 self._wake.set_result(None)

@@ -19,6 +19,7 @@ HIGH_WATER = 64 * 1024
 LOW_WATER = 16 * 1024
 GRACE = 5.0
 """Seconds a close may take to get through."""
+SHUTDOWN_GRACE = 1.0
 SHUTDOWN = 4012
 SEND_BUFFER = 256 * 1024
 """Bytes the kernel may hold for one socket: a client that stalls is to be noticed, not hidden."""
@@ -76,6 +77,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         """The server ends: clients are told so by our own code, and none of them can hold it up."""
         if self.handshake_complete and not self.close_sent:
             self.stop_keepalive()
+            self.grace = min(self.grace, SHUTDOWN_GRACE)
             self.end(SHUTDOWN, "shutdown")
         else:
             super().shutdown()

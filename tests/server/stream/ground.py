@@ -1,0 +1,201 @@
+"""A small server of our own around the streams: real sockets, real logs, and clients that keep to the rules."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute
+from websockets.asyncio.client import ClientConnection, connect
+
+from bobstay.model.around import SessionConfig
+from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
+from bobstay.model.message import Text, Usage
+from bobstay.server.api.dispatch import route
+from bobstay.server.doors.principal import OWNER, Principal, Scope
+from bobstay.server.errors import ApiError
+from bobstay.server.ports import NoIndex
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.stream import sse
+from bobstay.server.stream.follow import Streams
+from bobstay.server.stream.hub import Hub
+from bobstay.server.stream.serving import StreamServer, server_options
+from bobstay.server.stream.socket_protocol import StreamProtocol, listening_socket
+from bobstay.server.stream.timing import Timing
+from bobstay.server.stream.websocket import websocket_route
+from bobstay.sessions.store import Store
+
+DEADLINE = 20.0
+
+
+class Impatient(StreamProtocol):
+    """Gives a close half a second to get through."""
+
+    grace = 0.5
+
+
+class Door:
+    """Lets everybody in who does not say otherwise."""
+
+    def __init__(self) -> None:
+        self.principal = OWNER
+        self.error: ApiError | None = None
+
+    async def admit(self, connection: HTTPConnection, scope: Scope | None = "read") -> Principal:
+        if self.error is not None:
+            raise self.error
+        return self.principal
+
+
+class _Console(msgspec.Struct):
+    doors: Door
+
+
+class Ground:
+    """The server. `url` and `port` say where it is."""
+
+    def __init__(self, folder: Path, heartbeat: float = 15.0, more: tuple[BaseRoute, ...] = ()) -> None:
+        self.folder = folder
+        self.door = Door()
+        self.hub = Hub()
+        self.registry = Registry(Store(str(folder / "sessions")), self.hub, NoIndex())
+        self.timing = Timing.of(heartbeat)
+        self.streams = Streams(self.registry, "server-1", self.timing)
+        routes = [websocket_route(self.streams, self.door.admit), *(route(each) for each in sse.ENDPOINTS), *more]
+        self.app = Starlette(routes=routes)
+        self.app.state.streams = self.streams
+        self.app.state.console = _Console(self.door)
+        options = {**server_options(self.timing), "ws": Impatient, "log_level": "critical", "lifespan": "off"}
+        self.server = StreamServer(uvicorn.Config(self.app, **options), self.hub)
+        self.port = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        listening = listening_socket("127.0.0.1", self.port)
+        self.port = listening.getsockname()[1]
+        self._task = asyncio.create_task(self.server.serve(sockets=[listening]))
+        await until(lambda: self.server.started)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+        self.streams.close()
+        for session in self.registry.all_open():
+            self.registry.shut(session.id)
+
+    async def stop(self) -> None:
+        self.server.should_exit = True
+        if self._task is not None:
+            await asyncio.wait_for(self._task, DEADLINE)
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/api/v1/ws"
+
+    def begin(self, id: str = "") -> OpenSession:
+        return self.registry.create(str(self.folder), SessionConfig(), id=id)
+
+
+async def until(condition: Callable[[], bool], deadline: float = DEADLINE) -> None:
+    """Wait for something another task brings about."""
+    async with asyncio.timeout(deadline):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+class Tab:
+    """One connection of a client, and all frames that came over it."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.frames: list[dict[str, Any]] = []
+        self.messages = 0
+        self._place = 0
+
+    async def say(self, type: str, **fields: Any) -> None:
+        await self.connection.send(msgspec.json.encode({"type": type, **fields}).decode())
+
+    async def follow(self, topic: str, after: int | str = 0, **fields: Any) -> dict[str, Any]:
+        """Follow a topic; returns its `stream.synchronized`."""
+        await self.say("subscribe", topic=topic, after=after, **fields)
+        return await self.wait("stream.synchronized", topic=topic)
+
+    async def wait(self, type: str, **wanted: Any) -> dict[str, Any]:
+        """The next frame of this type, after those waited for before."""
+        return await self.wait_for(
+            lambda frame: frame["type"] == type and all(frame.get(name) == value for name, value in wanted.items())
+        )
+
+    async def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                while self._place < len(self.frames):
+                    self._place += 1
+                    if condition(self.frames[self._place - 1]):
+                        return self.frames[self._place - 1]
+                await self.receive()
+
+    async def receive(self) -> None:
+        """Take in one message."""
+        said = await self.connection.recv(decode=False)
+        self.messages += 1
+        frames = msgspec.json.decode(said)
+        assert isinstance(frames, list), frames
+        self.frames += frames
+
+    def durable(self) -> list[dict[str, Any]]:
+        return [frame for frame in self.frames if "seq" in frame]
+
+    def seqs(self) -> list[int]:
+        return [frame["seq"] for frame in self.durable()]
+
+
+@asynccontextmanager
+async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
+    """A connection that has been greeted."""
+    options = {"compression": None, "max_size": None, "ping_interval": None, "proxy": None, **options}
+    async with connect(url, **options) as connection:
+        made = Tab(connection)
+        await made.wait("server.hello")
+        yield made
+
+
+def turn(number: int, words: int = 5) -> list[Durable]:
+    """The events of a short turn."""
+    message = f"message-{number}"
+    blocks: list[Durable] = [BlockDone(message, index, Text(f"word {index} ü {number}")) for index in range(words)]
+    return [
+        Prompted(f"prompt-{number}", (Text(f"do {number}"),)),
+        TurnStarted(number, "demo", "default"),
+        *blocks,
+        MessageDone(message, "demo", "end_turn", Usage(input=100 * number, output=10)),
+        RunDone("completed", "done"),
+    ]
+
+
+def fill(session: OpenSession, count: int) -> None:
+    """Append entries until the log has `count`."""
+    number = 0
+    while session.seq < count:
+        number += 1
+        for event in turn(number):
+            if session.seq < count:
+                session.append(event)
+
+
+async def publish(session: OpenSession, count: int, every: int = 1) -> None:
+    """Append entries as fast as others let us."""
+    for number in range(count):
+        session.append(Noted(f"entry {number}"))
+        if number % every == 0:
+            await asyncio.sleep(0)
+
+
+def quietly() -> Any:
+    return suppress(Exception)
