@@ -18,6 +18,7 @@ from bobstay.server.ports import NoIndex
 from bobstay.server.recover import learn, recover
 from bobstay.server.runner import Runner
 from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.outside import Outside
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.slots import Slots
@@ -57,16 +58,22 @@ class Stage:
         self.runner = Runner(self.registry, make)
         config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
         nothing: Any = None
-        self.console = Console(config, environment, self.registry, self.hub, self.inbox, self.runner, nothing, nothing)
+        self.outside = Outside(self.registry, self.inbox, environment.paths.contacts)
+        self.console = Console(
+            config, environment, self.registry, self.hub, self.inbox, self.runner, nothing, nothing, self.outside
+        )
+        self.variables = variables
         self.seen: list[tuple[str, Envelope]] = []
         self._changed = asyncio.Condition()
 
     async def start(self) -> Self:
         learn(self.registry)
         await recover(self.console)
+        await self.outside.begin()
         return self
 
     async def close(self) -> None:
+        await self.outside.close()
         await self.runner.close()
 
     async def launch(self, prompt: str, **config: Any) -> SessionView:

@@ -177,6 +177,15 @@ FLAGS: tuple[Flag, ...] = (
         choices=MODES,
     ),
     Flag(("--permission-prompt-tool",), "permission_prompt_tool", "value", "NAME"),
+    Flag(
+        ("--ask",),
+        "ask",
+        "value",
+        "WHO",
+        "console: whoever looks at `bobstay serve` answers what needs permission",
+        "Tools and permission",
+        choices=("console",),
+    ),
     Flag(("--permission-prompts",), "", "value", "host|none", choices=("host", "none")),
     Flag(
         ("--dangerously-skip-permissions",),

@@ -58,6 +58,8 @@ class Options(Struct, frozen=True, kw_only=True):
     permission_mode: str | None = None
     permission_prompt_tool: str | None = None
     """`stdio` = the host is asked over the wire."""
+    ask: Literal["", "console"] = ""
+    """Who is asked for permission in print mode: nobody, or whoever looks at the console."""
     dangerously_skip_permissions: bool = False
     allow_dangerously_skip_permissions: bool = False
     add_dirs: tuple[str, ...] = ()

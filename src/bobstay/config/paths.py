@@ -34,6 +34,11 @@ class Paths(Struct, frozen=True):
         return f"{self.bobstay}/sessions"
 
     @property
+    def contacts(self) -> str:
+        """Sockets by which a console reaches runs of the command line."""
+        return f"{self.bobstay}/run"
+
+    @property
     def user_settings(self) -> tuple[str, str]:
         """Stronger first, as in all of these."""
         return f"{self.bobstay}/settings.json", f"{self.claude}/settings.json"

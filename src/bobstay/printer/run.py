@@ -10,6 +10,7 @@ from bobstay.hooks.event import HookReport
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.printer.face import Face, encoder_for, run_once
+from bobstay.printer.reach import Reach
 from bobstay.printer.stop import Stop
 from bobstay.wire.stdio import BadLineError, HostGoneError, Output
 
@@ -36,13 +37,18 @@ async def run(options: Options, prompt: str) -> int:
 
 
 async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
-    session = await open_session(options, None, None, hook_watcher=_hook_watcher(options, output))
+    reach = Reach()
+    gate = reach.contact() if options.ask == "console" else None
+    session = await open_session(options, gate, None, hook_watcher=_hook_watcher(options, output))
     try:
         _warn(session)
+        if not options.no_session_persistence:
+            reach.attend(session)
         code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
         await stop.or_done(session.drain(options.background_wait))
         return code
     finally:
+        await reach.close()
         await session.close()
 
 

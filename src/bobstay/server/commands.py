@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from bobstay.model.around import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
-from bobstay.model.message import Block, Text
+from bobstay.model.message import Block, Text, text_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.files.place import allowed, bounds_of
 from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.status import BUSY, ENDED
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.workflows import may_be_in
@@ -66,6 +67,9 @@ async def message(
     """
     view = console.registry.view(session_id)
     _check_open(view, delivery)
+    if is_outside(view):
+        await console.outside.say(session_id, text_of(words.blocks), "steer" if delivery == "steer" else "queue")
+        return ""
     session = console.registry.open(session_id)
     if words.client_id and (known := _known_input(session, words.client_id)):
         return known
@@ -83,6 +87,9 @@ async def interrupt(console: Console, session_id: str, *, by: str = "", force: b
     view = console.registry.view(session_id)
     if view.status not in BUSY:
         raise ApiError("wrong_state", f"Nothing runs in this session: it is {view.status}.", status=view.status)
+    if is_outside(view):
+        await console.outside.interrupt(session_id)
+        return view
     worker = console.runner.worker(session_id)
     if worker is None:
         raise ApiError("busy_elsewhere", "Another process runs this session: stop it there.", status=view.status)

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from bobstay.server.doors.access import Doors
     from bobstay.server.inbox import Inbox
     from bobstay.server.index.database import Database
+    from bobstay.server.metrics import Meter
     from bobstay.server.runner import Runner
+    from bobstay.server.sessions.outside import Outside
     from bobstay.server.sessions.registry import Registry
+    from bobstay.server.slots import Slots
     from bobstay.server.stream.hub import Hub
 
 
@@ -48,3 +51,8 @@ class Console(Struct):
     runner: Runner
     database: Database
     doors: Doors
+    outside: Outside
+    slots: Slots | None = None
+    """How many sessions work, and how many wait for a place."""
+    meter: Meter | None = None
+    """Counts what happens, for the metrics."""

@@ -4,6 +4,7 @@ Waiters wait here and never on a broadcast: an answer cannot be lost with a conn
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -21,6 +22,9 @@ REMEMBERED = 1_000
 """Outcomes kept for those who answer late."""
 
 DESTINATIONS: dict[str, str] = {"session": "session", "project": "localSettings", "user": "userSettings"}
+
+
+Deliver: TypeAlias = Callable[[str, str, Answer], Awaitable[None]]
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True):
@@ -57,8 +61,8 @@ class Inbox:
         elif isinstance(event, InteractionClosed):
             self.settled(event)
 
-    async def decide(self, id: str, answer: Answer, input_sha256: str) -> Outcome:
-        """Answer an interaction; returns when the answer is in the log.
+    async def decide(self, id: str, answer: Answer, input_sha256: str, deliver: Deliver | None = None) -> Outcome:
+        """Answer an interaction; returns when the answer is in the log. `deliver` takes it to another process.
 
         Raises:
             ApiError: not_found, already_answered (with the outcome), input_changed.
@@ -70,10 +74,19 @@ class Inbox:
             text = "What is asked now is not what was shown when the answer was given. Look at it again."
             raise ApiError("input_changed", text, input_sha256=input_hash(waiter.opened.call))
         waiter.answer.set_result(answer)
+        if deliver is not None:
+            await self._delivered(waiter, deliver(waiter.session_id, id, answer))
         try:
             return await asyncio.wait_for(asyncio.shield(waiter.closed), PATIENCE)
         except TimeoutError:
             raise ApiError("unavailable", "The answer was taken but is not stored yet. Look again soon.") from None
+
+    async def _delivered(self, waiter: Waiter, delivery: Awaitable[None]) -> None:
+        try:
+            await delivery
+        except ApiError:
+            waiter.answer = asyncio.get_running_loop().create_future()  # it was not heard: it can be given again
+            raise
 
     def settled(self, closed: InteractionClosed) -> None:
         """The log says an interaction is over, by whomever."""
@@ -95,6 +108,10 @@ class Inbox:
     def opened(self, id: str) -> InteractionOpened | None:
         waiter = self._waiting.get(id)
         return waiter.opened if waiter is not None else None
+
+    def session_of(self, id: str) -> str:
+        waiter = self._waiting.get(id)
+        return waiter.session_id if waiter is not None else ""
 
     def _waiter(self, session_id: str, opened: InteractionOpened) -> Waiter:
         waiter = self._waiting.get(opened.id)

@@ -8,6 +8,7 @@ from bobstay.model.event import InteractionOpened
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
+from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.view import InteractionView, SessionView
 
 
@@ -71,7 +72,9 @@ async def decide(call: Call) -> Outcome:
         answers=verdict.answers,
         interrupt=verdict.interrupt,
     )
-    return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256)
+    view = call.console.registry.view(call.console.inbox.session_of(opened.id))
+    deliver = call.console.outside.answer if is_outside(view) else None
+    return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
 
 
 def _items(call: Call, view: SessionView) -> list[OpenItem]:

@@ -1,0 +1,114 @@
+"""Sessions that other processes write: seen by watching their logs, reached by their sockets."""
+
+import asyncio
+import logging
+import os
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from watchfiles import awatch
+
+from bobstay.engine.ports import Answer
+from bobstay.kit.socket_path import short_path
+from bobstay.model.event import Envelope
+from bobstay.server.errors import ApiError
+from bobstay.server.inbox import Inbox
+from bobstay.server.recover import as_seen
+from bobstay.server.sessions.open import told
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.status import BUSY
+from bobstay.server.sessions.view import SessionView
+
+log = logging.getLogger(__name__)
+PAGE = 2_000
+"""Entries read before others get their turn."""
+PATIENCE = 10.0
+
+
+class Outside:
+    def __init__(self, registry: Registry, inbox: Inbox, contacts: str) -> None:
+        self._registry = registry
+        self._inbox = inbox
+        self._contacts = contacts
+        self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    async def begin(self) -> None:
+        os.makedirs(self._registry.store.directory, 0o700, exist_ok=True)
+        self._task = asyncio.create_task(self._watch(), name="outside")
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _watch(self) -> None:
+        folder = self._registry.store.directory
+        async for changes in awatch(folder, stop_event=self._stop, debounce=200, step=20, recursive=False):
+            names = {os.path.basename(path).rpartition(".")[0] for _, path in changes}
+            for session_id in names:
+                try:
+                    await self.look(session_id)
+                except OSError as error:
+                    log.warning("session %s cannot be read: %s", session_id, error)
+
+    async def look(self, session_id: str) -> None:
+        """Take in what another process has written since the last look."""
+        if self._registry.opened(session_id) is not None:
+            return
+        if not self._registry.store.exists(session_id):
+            self._registry.forget(session_id)
+            return
+        view = self._registry.views.get(session_id, SessionView(session_id))
+        while True:
+            entries = await asyncio.to_thread(self._entries, session_id, view.seq)
+            if self._registry.opened(session_id) is not None:
+                return
+            for envelope in entries:
+                before, view = view, replace(view, elsewhere=True).apply(envelope)
+                self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
+                self._registry.index.put(session_id, envelope, view)
+                self._inbox.heard(session_id, envelope.event)
+            if len(entries) < PAGE:
+                break
+        self._registry.learn(as_seen(self._registry, view))
+
+    def _entries(self, session_id: str, after: int) -> list[Envelope]:
+        return list(self._registry.reader(session_id).read(after, PAGE))
+
+    # ------------------------------------------------------------ reaching them
+
+    async def answer(self, session_id: str, id: str, answer: Answer) -> None:
+        """Raises:
+        ApiError: nobody there waits for it.
+        """
+        await self.wish(session_id, {"do": "answer", "id": id, "answer": answer})
+
+    async def interrupt(self, session_id: str) -> None:
+        await self.wish(session_id, {"do": "interrupt"})
+
+    async def say(self, session_id: str, text: str, how: str) -> None:
+        await self.wish(session_id, {"do": "say", "text": text, "how": how})
+
+    async def wish(self, session_id: str, wish: dict[str, Any]) -> None:
+        path = os.path.join(self._contacts, f"{session_id}.sock")
+        try:
+            async with asyncio.timeout(PATIENCE):
+                with short_path(path) as name:
+                    reader, writer = await asyncio.open_unix_connection(name)
+                try:
+                    writer.write(msgspec.json.encode(wish) + b"\n")
+                    await writer.drain()
+                    said = msgspec.json.decode(await reader.readline(), type=dict[str, Any])
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError, msgspec.DecodeError) as error:
+            text = "The process that runs this session cannot be reached: act on it where it was started."
+            raise ApiError("busy_elsewhere", text) from error
+        if "error" in said:
+            raise ApiError("wrong_state", f"The process that runs this session says: {said['error']}.")
+
+
+def is_outside(view: SessionView) -> bool:
+    return view.elsewhere and view.status in BUSY

@@ -1,0 +1,99 @@
+"""Runs of the command line are seen in the console, stopped from it, answered in it, and gone on with there."""
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from bobstay.engine.ports import Answer
+from bobstay.model.around import SessionChanged
+from bobstay.model.ids import new_id
+from bobstay.server import commands
+from bobstay.sessions.log import SessionBusy
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.stage import DEADLINE, Stage
+
+Make = Callable[..., Awaitable[Stage]]
+
+
+async def command_line(stage: Stage, prompt: str, *arguments: str) -> tuple[asyncio.subprocess.Process, str]:
+    session_id = new_id()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bobstay", "-p", prompt, "--session-id", session_id, *arguments),
+        cwd=stage.work,
+        env=stage.variables,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    return process, session_id
+
+
+async def appeared(stage: Stage, session_id: str, *statuses: str) -> None:
+    """Files are told of by the system, not by an entry we wrote: look until it is there."""
+    async with asyncio.timeout(DEADLINE):
+        while session_id not in stage.registry.views or stage.registry.views[session_id].status not in statuses:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    gate = Gate()
+    process, id = await command_line(here, model.play("one", Step(blocks=[Say("From outside.")], gate=gate)))
+    await gate.reached()
+    await appeared(here, id, "running")
+    assert here.registry.view(id).elsewhere
+    with pytest.raises(SessionBusy):
+        await commands.describe(here.console, id, SessionChanged(title="mine"))
+    gate.open()
+    await process.communicate()
+    await appeared(here, id, "completed")
+    assert not here.registry.view(id).elsewhere
+    await here.say(id, model.play("two", Step(blocks=[Say("From the console.")])))
+    await here.until(id, lambda view: view.turns == 2 and view.status == "completed")
+    assert "From outside." in str(model.requests[-1].body["messages"])
+
+
+async def test_its_approval_is_answered_in_the_console(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    process, id = await command_line(here, prompt, "--ask", "console")
+    await appeared(here, id, "waiting_input")
+    path = os.path.join(here.variables["BOBSTAY_HOME"], "run", f"{id}.sock")
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    (entry,) = here.registry.view(id).interactions
+    outcome = await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
+    assert (outcome.outcome, outcome.by) == ("allowed", "ada")
+    await process.communicate()
+    assert process.returncode == 0
+    assert (here.work / "ran").exists()
+    assert not os.path.exists(path)
+
+
+async def test_it_is_stopped_from_the_console(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    process, id = await command_line(here, prompt, "--ask", "console")
+    await appeared(here, id, "waiting_input")
+    await commands.interrupt(here.console, id, by="ada")
+    await process.communicate()
+    await appeared(here, id, "interrupted")
+    assert not (here.work / "ran").exists()
+
+
+async def test_one_that_was_killed_is_shown_as_interrupted(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    gate = Gate()
+    process, id = await command_line(here, model.play("one", Step(blocks=[Say("x")], gate=gate)))
+    await gate.reached()
+    await appeared(here, id, "running")
+    process.kill()
+    await process.communicate()
+    gate.open()
+    await here.outside.look(id)
+    assert here.registry.view(id).status == "interrupted"
+    await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
+    await here.until_status(id, "completed")
