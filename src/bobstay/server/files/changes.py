@@ -138,3 +138,12 @@ async def ignored_among(place: Place, environment: dict[str, str], paths: list[b
     except ApiError:
         return frozenset()
     return frozenset(said.out.split(b"\0")) if said.code in (0, 1) else frozenset()
+
+
+async def ignored_folders(place: Place, environment: dict[str, str]) -> frozenset[str]:
+    """Directories below a place of which git ignores everything, by their real paths."""
+    repo = repo_of(place.path, environment)
+    async with repo.reading() as git:
+        said = await git.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    names = (name for name in said.out.split(b"\0") if name.endswith(b"/"))
+    return frozenset(os.path.join(place.path, os.fsdecode(name.rstrip(b"/"))) for name in names)

@@ -1,0 +1,113 @@
+"""Takes out of a terminal's output what no program may do to the person who watches (FM-52).
+
+Commands to the terminal that begin with OSC can write the clipboard, make any text a link, set the window's title
+for it to be typed back, or ask for notifications. Only those that set colours, tell the shell's place and mark its
+prompts are let through, and links only to web addresses. Output comes in pieces cut anywhere, so a command may begin
+in one and end in another; little of it is ever held.
+"""
+
+import re
+
+KEPT = frozenset({4, 5, 7, 10, 11, 12, 17, 19, 104, 105, 110, 111, 112, 117, 119, 133, 633})
+LINK = 8
+LONGEST_LINK = 4_096
+LONGEST_NUMBER = 64
+_CONTROLS = rb"[\x00-\x17\x19\x1c-\x1f\x7f]"
+"""What a terminal obeys, or ignores, in the middle of a command without leaving it."""
+_BEGIN = re.compile(rb"\x1b" + _CONTROLS + rb"*\]|\xc2\x9d")
+_MAYBE = re.compile(rb"(?:\x1b" + _CONTROLS + rb"*|\xc2)\Z")
+_END = re.compile(rb"\x07|\x1b|\x18|\x1a|\xc2\x9c")
+_WEB = re.compile(rb"8;[^;\x00-\x1f]*;(?:https?://[^\x00-\x20\x7f]+)?", re.IGNORECASE)
+
+
+class Sieve:
+    """Feed it output; it gives back what may be shown."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        """The end of the last piece, where it may be the beginning of a command or of its end."""
+        self._command: bytearray | None = None
+        """The command so far, while it is not known whether it is kept."""
+        self._passing = False
+        """Inside a command that is let through."""
+        self._dropping = False
+
+    def feed(self, data: bytes) -> bytes:
+        data, self._rest = self._rest + data, b""
+        out: list[bytes] = []
+        place = 0
+        while place < len(data):
+            if self._passing or self._dropping or self._command is not None:
+                place = self._inside(data, place, out)
+            else:
+                place = self._outside(data, place, out)
+        return b"".join(out)
+
+    def _outside(self, data: bytes, place: int, out: list[bytes]) -> int:
+        begin = _BEGIN.search(data, place)
+        if begin is None:
+            maybe = _MAYBE.search(data, place)
+            end = maybe.start() if maybe else len(data)
+            out.append(data[place:end])
+            # The controls after an ESC are obeyed at once, so they need not wait with it: what is held stays short.
+            self._rest = data[end : end + 1]
+            out.append(data[end + 1 :])
+            return len(data)
+        out.append(data[place : begin.start()])
+        out.append(begin[0][1:-1] if begin[0].startswith(b"\x1b") else b"")
+        self._command = bytearray()
+        return begin.end()
+
+    def _inside(self, data: bytes, place: int, out: list[bytes]) -> int:
+        end = _END.search(data, place)
+        stop = end.start() if end else len(data)
+        if end is None and data.endswith(b"\xc2"):
+            stop -= 1
+            self._rest = b"\xc2"
+        self._take(data[place:stop], out)
+        if end is None:
+            return len(data)
+        if self._command is not None:
+            self._decide(out, ended=True)
+        if self._passing:
+            out.append(b"\x1b\\" if end[0] != b"\x07" else b"\x07")
+        self._passing = self._dropping = False
+        # An ESC ends the command whatever follows: a backslash belongs to it, all else is something new.
+        if end[0] == b"\x1b":
+            return self._after_escape(data, end.end(), out)
+        return end.end()
+
+    def _after_escape(self, data: bytes, place: int, out: list[bytes]) -> int:
+        if place == len(data):
+            self._rest = b"\x1b"  # if a backslash follows, it is harmless on its own
+            return place
+        if data[place : place + 1] == b"\\":
+            return place + 1
+        return place - 1
+
+    def _take(self, piece: bytes, out: list[bytes]) -> None:
+        if self._passing:
+            out.append(piece)
+        elif self._command is not None:
+            self._command += re.sub(_CONTROLS, b"", piece)
+            self._decide(out, ended=False)
+
+    def _decide(self, out: list[bytes], *, ended: bool) -> None:
+        """Let the command through, or not, as soon as that is known."""
+        assert self._command is not None
+        number, separator, _ = bytes(self._command[:LONGEST_NUMBER]).partition(b";")
+        if not separator and not ended and len(self._command) <= LONGEST_NUMBER:
+            return
+        code = int(number) if number.isdigit() else -1
+        if code == LINK:
+            if not ended and len(self._command) <= LONGEST_LINK:
+                return
+            keep = ended and len(self._command) <= LONGEST_LINK and bool(_WEB.fullmatch(bytes(self._command)))
+            if not keep:
+                # Whatever link was open must not swallow the text meant for this one.
+                self._command[:], keep = b"8;;", ended
+        else:
+            keep = code in KEPT
+        if keep:
+            out.append(b"\x1b]" + bytes(self._command))
+        self._passing, self._dropping, self._command = keep, not keep, None

@@ -1,0 +1,242 @@
+"""Watches a session's directory and tells those who look at it which files differ from where it began.
+
+Only directories that git does not ignore are watched, each by itself: a link to somewhere large is not walked. Where
+the system has no watches left, or there are too many directories, git is asked every few seconds instead.
+"""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from watchfiles import Change, watch
+
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import Durable
+from bobstay.server.errors import ApiError
+from bobstay.server.files.changes import Changes, changes, ignored_folders
+from bobstay.server.files.place import Bounds, look
+from bobstay.server.files.repository import repo_of
+from bobstay.server.stream.frames import live
+from bobstay.server.stream.hub import Hub
+from bobstay.server.workers.base import Kind, WorkerError
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+QUIET_MS = 100
+LONGEST_QUIET_MS = 500
+"""Changes that come in such a time are told together."""
+ASK_EVERY = 5.0
+MOST_FOLDERS = 4_000
+MOST_FILES = 500
+_GIT_FILES = frozenset({"HEAD", "index", "packed-refs", "ORIG_HEAD"})
+
+Record = Callable[[Durable], object]
+
+
+class GitDiffWorker:
+    kind: Kind = "git_diff"
+
+    def __init__(  # noqa: PLR0913 - what it watches, for whom, and where it writes
+        self,
+        id: str,
+        epoch: int,
+        session_id: str,
+        record: Record,
+        hub: Hub,
+        *,
+        cwd: str,
+        bounds: Bounds,
+        environment: Mapping[str, str],
+        base: str = "",
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.session_id = session_id
+        self._topic = f"session:{session_id}"
+        self._record = record
+        self._hub = hub
+        self._cwd = cwd
+        self._bounds = bounds
+        self._environment = dict(environment)
+        self._base = base
+        self._changed = asyncio.Event()
+        self._told: bytes = b""
+        self._task: asyncio.Task[None] | None = None
+        self._watcher: _Watcher | None = None
+
+    async def start(self) -> None:
+        try:
+            first = await self._look()
+        except ApiError as error:
+            text = error.problem.message
+            self._note(WorkerExited(self.id, "git_diff", self.epoch, why="not_started", error=text))
+            raise WorkerError(text) from None
+        self._told = _frame(first, self.session_id)
+        self._note(WorkerStarted(self.id, "git_diff", self.epoch))
+        self._task = asyncio.create_task(self._work(), name=f"git diff {self.session_id}")
+
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait([task])
+        self._note(WorkerExited(self.id, "git_diff", self.epoch, why=why))
+
+    def alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                watched = await self._watch()
+                began = loop.time()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), None if watched else ASK_EVERY)
+                self._changed.clear()
+                await self._tell()
+                # However busy the directory is, git runs for a part of the time only.
+                await asyncio.sleep(min(max(loop.time() - began, 0.0), 2.0) if not watched else LONGEST_QUIET_MS / 1000)
+        finally:
+            self._unwatch()
+
+    async def _tell(self) -> None:
+        if not self._hub.followed(self._topic):
+            self._told = b""  # whoever comes asks for the diff first; after that anything may be news
+            return
+        try:
+            found = await self._look()
+        except ApiError as error:
+            log.info("diff of session %s: %s", self.session_id, error)
+            return
+        frame = _frame(found, self.session_id)
+        if frame != self._told:
+            self._told = frame
+            self._hub.publish(self._topic, frame)
+
+    async def _look(self) -> Changes:
+        with look(self._cwd, self._bounds) as place:
+            return await changes(place, self._environment, base=self._base, hunks=False)
+
+    async def _watch(self) -> bool:
+        """Watch all directories there are now. Whether that is possible."""
+        if self._watcher is not None and self._watcher.good:
+            return True
+        self._unwatch()
+        try:
+            with look(self._cwd, self._bounds) as place:
+                ignored = await ignored_folders(place, self._environment)
+                real = place.path
+            folders = await asyncio.to_thread(_folders, real, ignored)
+            repository = repo_of(real, self._environment).repository
+        except ApiError:
+            return False
+        if len(folders) > MOST_FOLDERS:
+            return False
+        self._watcher = _Watcher([*folders, repository.directory], repository.directory, self._wake)
+        return await self._watcher.begun
+
+    def _unwatch(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    def _note(self, event: WorkerStarted | WorkerExited) -> None:
+        try:
+            self._record(event)
+        except LogError as error:  # it only watches: that it cannot be noted changes nothing
+            log.warning("git diff of session %s: %s", self.session_id, error)
+
+
+class _Watcher:
+    """A thread that waits for changes; it ends when directories come, so that these are watched too."""
+
+    def __init__(self, folders: list[str], git: str, wake: Callable[[], None]) -> None:
+        self.good = True
+        self._folders = folders
+        self._git = git
+        self._wake = wake
+        self._stop = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self.begun: asyncio.Future[bool] = self._loop.create_future()
+        threading.Thread(target=self._run, name="git diff", daemon=True).start()
+
+    def stop(self) -> None:
+        self.good = False
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self._wait()
+        except OSError:
+            self.good = False  # no watches left, or a directory went away while it was being watched
+        except Exception:  # a thread has nobody to tell; the worker asks every few seconds then
+            log.exception("watching files failed")
+            self.good = False
+        self._call(self._ready, False)
+        self._call(self._wake)
+
+    def _wait(self) -> None:
+        rounds = watch(
+            *self._folders,
+            watch_filter=self._wanted,
+            debounce=LONGEST_QUIET_MS,
+            step=QUIET_MS,
+            stop_event=self._stop,
+            rust_timeout=500,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        for changed in rounds:
+            self._call(self._ready, True)
+            if any(change == Change.added and os.path.isdir(path) for change, path in changed):
+                self.good = False
+                return
+            if changed:
+                self._call(self._wake)
+
+    def _wanted(self, _: Change, path: str) -> bool:
+        """Of git's own files only those that change what differs."""
+        folder, name = os.path.split(path)
+        if folder == self._git:
+            return name in _GIT_FILES
+        return name != ".git"
+
+    def _ready(self, good: bool) -> None:
+        if not self.begun.done():
+            self.begun.set_result(good)
+
+    def _call(self, function: Callable[..., None], *arguments: bool) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _frame(found: Changes, session_id: str) -> bytes:
+    files = [
+        {"path": file.path, "status": file.status, "added": file.added, "removed": file.removed}
+        for file in found.files[:MOST_FILES]
+    ]
+    said = {"files": files, "total": found.total, "base": found.base}
+    return live("diff.changed", msgspec.to_builtins(said), session_id)
+
+
+def _folders(top: str, ignored: frozenset[str]) -> list[str]:
+    """Directories to watch: no links, nothing git ignores, none of git's own."""
+    found: list[str] = []
+    for place, inner, _ in os.walk(top):
+        found.append(place)
+        inner[:] = [name for name in inner if name != ".git" and os.path.join(place, name) not in ignored]
+        if len(found) > MOST_FOLDERS:
+            break
+    return found

@@ -1,0 +1,46 @@
+"""What runs in a terminal: the person's shell, or an engine's own terminal on a session. Nobody types it in."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from bobstay.kit.proc import find_program
+from bobstay.model.ids import is_uuid
+from bobstay.server.errors import ApiError
+from bobstay.server.workers.base import WorkerError
+
+SHELLS = ("/bin/bash", "/bin/zsh", "/bin/sh")
+
+
+def resume_command(engines: Mapping[str, Sequence[str]], engine: str, engine_session: str) -> tuple[str, ...]:
+    """The command that opens an engine's own terminal on one of its sessions (S004-35).
+
+    Raises:
+        ApiError: not_supported, wrong_state.
+    """
+    command = engines.get(engine)
+    if not command:
+        raise ApiError("not_supported", f"Sessions of the engine {engine[:40]!r} cannot be opened in a terminal.")
+    if not is_uuid(engine_session):
+        raise ApiError("wrong_state", "The engine has not said yet by which id it knows this session. Send a message.")
+    return (*command, "--resume", engine_session)
+
+
+def found_command(command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """`command` with the path of its program; the person's shell if it is empty.
+
+    Raises:
+        WorkerError: the program or the directory is not there.
+    """
+    if not os.path.isdir(cwd):
+        raise WorkerError(f"The directory {cwd} is gone.")
+    if not command:
+        shell = environment.get("SHELL", "")
+        usable = [place for place in (shell, *SHELLS) if place.startswith("/") and os.access(place, os.X_OK)]
+        if not usable:
+            raise WorkerError("No shell was found on this machine.")
+        return (usable[0],)
+    program = command[0]
+    found = program if program.startswith("/") else find_program(program, environment.get("PATH", ""))
+    if not found or not os.access(found, os.X_OK):
+        raise WorkerError(f"The program {program} was not found. Install it, or name its path in the settings.")
+    return (found, *command[1:])
