@@ -5,6 +5,9 @@ import sys
 from bobstay.version import __version__
 
 COMMANDS = {
+    "serve": "start the console: watch, steer and approve agents in the browser",
+    "token": "make, list and revoke tokens for programs that use the console",
+    "reindex": "make the console's tables anew from the logs",
     "sessions": "list the sessions kept on this machine",
     "permissions": "explain a decision; list, add and remove rules",
     "doctor": "look whether everything is in place",
@@ -29,22 +32,10 @@ def run(arguments: list[str]) -> int:
 
         sys.stdout.write(usage(COMMANDS))
         return 0
-    if first == "sessions":
-        from bobstay.cli.sessions import run as sessions
+    if first in COMMANDS:
+        from importlib import import_module
 
-        return sessions(arguments[1:])
-    if first == "trust":
-        from bobstay.cli.trust import run as trust
-
-        return trust(arguments[1:])
-    if first == "permissions":
-        from bobstay.cli.permissions import run as permissions
-
-        return permissions(arguments[1:])
-    if first == "doctor":
-        from bobstay.cli.doctor import run as doctor
-
-        return doctor(arguments[1:])
+        return int(import_module(f"bobstay.cli.{first}").run(arguments[1:]))
     from bobstay.cli.print import run as print_mode
 
     return print_mode(arguments)

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
+    from bobstay.server.crew import Crew
     from bobstay.server.doors.access import Doors
     from bobstay.server.inbox import Inbox
     from bobstay.server.index.database import Database
@@ -52,6 +53,7 @@ class Console(Struct):
     database: Database
     doors: Doors
     outside: Outside
+    crew: Crew
     slots: Slots | None = None
     """How many sessions work, and how many wait for a place."""
     meter: Meter | None = None

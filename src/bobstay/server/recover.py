@@ -13,6 +13,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
 from bobstay.server.sessions.registry import Registry, fold_file, session_ids
 from bobstay.server.sessions.status import BUSY
+from bobstay.server.sessions.sweep import Swept, left_running, sweep
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import LogError
 
@@ -56,6 +57,23 @@ def is_written(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+async def sweep_up(console: Console) -> None:
+    """End what earlier servers started and left behind: by group, start time and mark, so that no stranger is hit."""
+    left = [
+        worker
+        for view in console.registry.views.values()
+        if any(worker.state == "running" and worker.kind in ("process", "terminal") for worker in view.workers)
+        for worker in left_running(view.id, console.registry.reader(view.id).read())
+    ]
+    for swept in await sweep(left):
+        if swept.outcome in ("killed", "unknown"):
+            log.warning("session %s: worker %s of an earlier server: %s", *_told(swept))
+
+
+def _told(swept: Swept) -> tuple[str, str, str]:
+    return swept.session_id, swept.started.worker, swept.outcome
 
 
 async def recover(console: Console) -> list[str]:

@@ -1,0 +1,95 @@
+"""`bobstay serve`: the console, for the browser and for programs."""
+
+import argparse
+import os
+import sys
+from typing import Any
+
+
+def run(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    _log(options.log_level)
+    from bobstay.config.environment import Environment
+    from bobstay.server.serve import Certificate, ServeError, serve
+
+    environment = Environment.read()
+    try:
+        return serve(
+            _config(options, environment.paths.bobstay),
+            environment,
+            Certificate(options.tls_certificate, options.tls_key),
+            insecure=options.insecure,
+            say=_say,
+            browse=None if options.no_browser or not _has_browser() else _browse,
+        )
+    except ServeError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bobstay serve", description="Start the console and print its address.")
+    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 3001), help="default: 3001 or $PORT")
+    parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, which only this machine can reach")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument("--db", default="", metavar="URL", help="postgresql://… instead of SQLite in the state folder")
+    parser.add_argument("--root", action="append", default=[], metavar="DIR", help="sessions may work below it; repeat")
+    parser.add_argument("--max-running", type=int, default=8, metavar="N", help="sessions at work at once; default: 8")
+    parser.add_argument("--idle", type=float, default=900, metavar="SECONDS", help="an idle agent sleeps after; 900")
+    parser.add_argument("--engine", action="append", default=[], metavar="NAME=COMMAND", help="an external agent")
+    parser.add_argument("--public-url", action="append", default=[], metavar="URL", help="behind a reverse proxy")
+    parser.add_argument("--user-header", default="", metavar="NAME", help="in which a trusted proxy names the user")
+    parser.add_argument("--tls-certificate", default="", metavar="FILE")
+    parser.add_argument("--tls-key", default="", metavar="FILE")
+    parser.add_argument("--insecure", action="store_true", help="listen to other machines without TLS")
+    parser.add_argument("--log-level", default="warning", choices=("debug", "info", "warning", "error"))
+    return parser
+
+
+def _config(options: Any, home: str) -> Any:
+    import shlex
+
+    from bobstay.server.console import Config
+
+    engines = {"claude": ("claude",), "bobstay": (sys.executable, "-m", "bobstay")}
+    for text in options.engine:
+        name, _, command = text.partition("=")
+        engines[name.strip()] = tuple(shlex.split(command)) or (name.strip(),)
+    roots = tuple(os.path.realpath(os.path.expanduser(root)) for root in options.root)
+    return Config(
+        state=os.path.join(home, "server"),
+        host=options.host,
+        port=options.port,
+        database=options.db,
+        roots=roots,
+        most_running=max(options.max_running, 1),
+        idle_seconds=options.idle,
+        engines=engines,
+        public_urls=tuple(options.public_url),
+        user_header=options.user_header,
+    )
+
+
+def _say(address: str) -> None:
+    sys.stdout.write(f"bobstay console: {address}\n")
+    sys.stdout.flush()
+
+
+def _browse(page: str) -> None:
+    import webbrowser
+
+    webbrowser.open(f"file://{page}")
+
+
+def _has_browser() -> bool:
+    return sys.stdout.isatty() and (sys.platform == "darwin" or bool(os.environ.get("DISPLAY")))
+
+
+def _log(level: str) -> None:
+    import logging
+
+    logging.basicConfig(
+        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )

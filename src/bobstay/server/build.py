@@ -1,0 +1,151 @@
+"""Puts a server together: the only place of it that knows every part."""
+
+import asyncio
+import logging
+import os
+
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from bobstay.config.environment import Environment
+from bobstay.model.event import Envelope
+from bobstay.server.api.endpoints import ENDPOINTS
+from bobstay.server.app import make_app
+from bobstay.server.console import Config, Console
+from bobstay.server.crew import Crew
+from bobstay.server.doors.access import Doors
+from bobstay.server.doors.gatekeeper import Gatekeeper
+from bobstay.server.doors.private import private_folder
+from bobstay.server.doors.rules import Rules
+from bobstay.server.inbox import Inbox
+from bobstay.server.index.database import Database
+from bobstay.server.recover import learn, recover, sweep_up
+from bobstay.server.rpc.bridge import Bridge
+from bobstay.server.rpc.server import NAME as RPC_SOCKET
+from bobstay.server.rpc.server import RpcServer
+from bobstay.server.runner import Maker, Runner
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.outside import Outside
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.slots import Slots
+from bobstay.server.stream.follow import Streams
+from bobstay.server.stream.hub import Hub
+from bobstay.server.stream.terminal_socket import terminal_route
+from bobstay.server.stream.timing import Timing
+from bobstay.server.stream.websocket import websocket_route
+from bobstay.server.workers.base import AgentWorker
+from bobstay.server.workers.native import NativeParts, NativeWorker
+from bobstay.server.workers.process import ProcessWorker
+from bobstay.server.workers.process_spawn import ProcessParts
+from bobstay.sessions.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Built(Struct):
+    """A server that is ready to be started; `app` starts and stops all of it with its lifespan."""
+
+    console: Console
+    streams: Streams
+    app: Gatekeeper
+    inner: Starlette
+    rpc: RpcServer
+
+
+async def build(config: Config, environment: Environment, rules: Rules | None = None) -> Built:
+    """Open the database, learn the sessions, and make the application.
+
+    Raises:
+        DatabaseProblem, BadAddress: with a text for a person.
+    """
+    private_folder(config.state)
+    store = Store(environment.paths.sessions)
+    database = await Database.open(config.database, config.state, store)
+    hub, inbox, crew = Hub(), Inbox(), Crew()
+    registry = Registry(store, hub, database)
+    slots = Slots(config.most_running)
+    doors = Doors(database.engine, rules or Rules.of(config), database.audit)
+    runner = Runner(registry, _maker(config, environment, inbox, slots), idle_seconds=config.idle_seconds)
+    outside = Outside(registry, inbox, environment.paths.contacts)
+    console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
+    crew.console = console
+
+    def heard(_: SessionView, after: SessionView, envelope: Envelope) -> None:
+        inbox.heard(after.id, envelope.event)
+
+    registry.listeners.append(heard)
+    streams = Streams(registry, timing=Timing.of(config.heartbeat))
+    life = _Life(console)
+    inner = make_app(console, _sockets(console, streams), life.begin, life.end)
+    inner.state.streams = streams
+    rpc = RpcServer(streams, Bridge(ENDPOINTS, console, inner), os.path.join(config.state, RPC_SOCKET))
+    life.rpc = rpc
+    return Built(console, streams, Gatekeeper(inner, doors.threshold), inner, rpc)
+
+
+class _Life:
+    """What happens when the server starts and when it stops, in this order and back."""
+
+    rpc: RpcServer
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._recovering: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        console = self._console
+        await console.database.catch_up(console.registry.store)
+        learn(console.registry, await console.database.views())
+        await console.doors.start()
+        await console.outside.begin()
+        await self.rpc.start()
+        console.runner.begin()
+        self._recovering = asyncio.create_task(self._recover())
+
+    async def end(self) -> None:
+        console = self._console
+        if self._recovering is not None:
+            self._recovering.cancel()
+        await self.rpc.close()
+        await console.outside.close()
+        await console.crew.close()
+        await console.runner.close()
+        await console.doors.close()
+        await console.database.close()
+
+    async def _recover(self) -> None:
+        await sweep_up(self._console)
+        taken_up = await recover(self._console)
+        if taken_up:
+            log.info("%d sessions had been cut off", len(taken_up))
+
+
+def _maker(config: Config, environment: Environment, inbox: Inbox, slots: Slots) -> Maker:
+    native = NativeParts(environment, inbox, slots)
+    temporary = os.path.join(config.state, "temporary")
+    os.makedirs(temporary, 0o700, exist_ok=True)
+    process = ProcessParts(environment, inbox, slots, temporary)
+
+    def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
+        engine = session.view.config.engine
+        if engine == "native":
+            return NativeWorker(id, epoch, session, native)
+        return ProcessWorker(id, epoch, session, config.engines[engine], process)
+
+    return make
+
+
+def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
+    from starlette.websockets import WebSocket
+
+    from bobstay.server.doors.principal import Principal
+
+    async def admit(websocket: WebSocket) -> Principal:
+        return await console.doors.admit(websocket, "read")
+
+    return (
+        websocket_route(streams, admit),
+        terminal_route(console.hub, console.crew.terminal, console.doors.admit),
+    )

@@ -1,0 +1,122 @@
+"""The workers of sessions that are no agents: terminals and watchers of work trees, started when somebody wants one."""
+
+import asyncio
+
+from bobstay.model.event import Durable, Envelope
+from bobstay.model.ids import new_id
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError
+from bobstay.server.files.place import bounds_of
+from bobstay.server.sessions.view import SessionView, WorkerView
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.git_diff import GitDiffWorker
+from bobstay.server.workers.terminal import TerminalWorker
+from bobstay.server.workers.terminal_command import resume_command
+
+MOST_TERMINALS = 16
+"""Of one session."""
+
+
+class Crew:
+    def __init__(self) -> None:
+        self.console: Console
+        self._terminals: dict[str, TerminalWorker] = {}
+        self._watchers: dict[str, GitDiffWorker] = {}
+        """By session: one watcher each."""
+
+    async def open_terminal(self, session_id: str, *, resume: bool = False) -> WorkerView:
+        """A terminal in the session's directory; with `resume`, one in which its external engine goes on (S004-35).
+
+        Raises:
+            ApiError
+        """
+        view = self.console.registry.view(session_id)
+        mine = [one for one in self._terminals.values() if one.session_id == session_id and one.alive()]
+        if len(mine) >= MOST_TERMINALS:
+            raise ApiError("too_many", f"The session has {len(mine)} terminals already. Close one.")
+        command = self._resume(view) if resume else ()
+        worker = TerminalWorker(
+            f"terminal-{new_id()[:8]}",
+            1,
+            session_id,
+            lambda event: self._record(session_id, event),
+            cwd=view.cwd,
+            environment=self.console.environment.children,
+            command=command,
+        )
+        await _started(worker)
+        self._terminals[worker.id] = worker
+        return WorkerView(worker.id, "terminal", "running", worker.epoch, worker.pid)
+
+    async def watch(self, session_id: str) -> WorkerView:
+        """Tell whoever follows the session of changes in its work tree."""
+        watcher = self._watchers.get(session_id)
+        if watcher is None or not watcher.alive():
+            view = self.console.registry.view(session_id)
+            watcher = GitDiffWorker(
+                f"diff-{new_id()[:8]}",
+                1,
+                session_id,
+                lambda event: self._record(session_id, event),
+                self.console.hub,
+                cwd=view.cwd,
+                bounds=bounds_of(self.console),
+                environment=self.console.environment.children,
+                base=view.config.base,
+            )
+            await _started(watcher)
+            self._watchers[session_id] = watcher
+        return WorkerView(watcher.id, "git_diff", "running", watcher.epoch)
+
+    def terminal(self, worker_id: str) -> TerminalWorker:
+        """Raises:
+        ApiError: there is none of this id.
+        """
+        found = self._terminals.get(worker_id)
+        if found is None:
+            raise ApiError("not_found", "There is no such terminal: it was closed, or the server was started anew.")
+        return found
+
+    async def stop(self, worker_id: str) -> None:
+        watcher = next((one for one in self._watchers.values() if one.id == worker_id), None)
+        if watcher is not None:
+            del self._watchers[watcher.session_id]
+            await watcher.stop()
+            return
+        terminal = self.terminal(worker_id)
+        await terminal.stop()
+        del self._terminals[worker_id]
+
+    async def leave(self, session_id: str) -> None:
+        """The session goes away, and with it all that lives in it."""
+        ids = [one.id for one in self._terminals.values() if one.session_id == session_id]
+        if session_id in self._watchers:
+            ids.append(self._watchers[session_id].id)
+        await asyncio.gather(*(self.stop(id) for id in ids))
+
+    async def close(self) -> None:
+        workers = [*self._terminals.values(), *self._watchers.values()]
+        await asyncio.gather(*(worker.stop() for worker in workers))
+
+    def _resume(self, view: SessionView) -> tuple[str, ...]:
+        engine = next((worker.engine_session for worker in reversed(view.workers) if worker.engine_session), "")
+        if not engine:
+            raise ApiError("wrong_state", "This session has no external engine whose talk a terminal could go on with.")
+        if self.console.runner.worker(view.id) is not None and view.activity != "idle":
+            raise ApiError("wrong_state", "The session's agent is at work. Stop it first.", status=view.status)
+        return resume_command(self.console.config.engines, view.config.engine, engine)
+
+    def _record(self, session_id: str, event: Durable) -> Envelope:
+        """Write to the session's log; one without an agent is let go again, for a command line may want it."""
+        registry = self.console.registry
+        envelope = registry.open(session_id).record(event)
+        if self.console.runner.worker(session_id) is None:
+            registry.shut(session_id)
+        return envelope
+
+
+async def _started(worker: TerminalWorker | GitDiffWorker) -> None:
+    try:
+        await worker.start()
+    except WorkerError as error:
+        raise ApiError("cannot_start", str(error)) from error

@@ -1,0 +1,154 @@
+"""Starts the server and says where it is; stops it in good order when asked to."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from msgspec.structs import replace
+
+from bobstay.config.environment import Environment
+from bobstay.server.build import Built, build
+from bobstay.server.console import Config
+from bobstay.server.doors.addresses import BadAddress
+from bobstay.server.doors.private import NotPrivate, opening_page
+from bobstay.server.doors.rules import OpenBind, Rules, check_bind
+from bobstay.server.index.problems import DatabaseProblem
+from bobstay.server.lock import StateLock, TakenError
+from bobstay.server.stream.serving import StreamServer, server_options
+
+log = logging.getLogger(__name__)
+CUT_OFF = (OSError, TakenError, OpenBind, BadAddress, NotPrivate, DatabaseProblem)
+
+
+class ServeError(Exception):
+    """The server cannot be started. The text is for a person."""
+
+
+class Certificate:
+    """The files of a certificate; both empty means no TLS."""
+
+    def __init__(self, certificate: str = "", key: str = "") -> None:
+        self.certificate = certificate
+        self.key = key
+
+    def __bool__(self) -> bool:
+        return bool(self.certificate)
+
+
+def serve(
+    config: Config,
+    environment: Environment,
+    certificate: Certificate,
+    *,
+    insecure: bool = False,
+    say: Callable[[str], object],
+    browse: Callable[[str], object] | None = None,
+) -> int:
+    """Run until stopped. `say` is told the address, `browse` the page that leads a browser to it.
+
+    Raises:
+        ServeError
+    """
+    try:
+        check_bind(config.host, tls=bool(certificate), insecure=insecure)
+        lock = StateLock.take(config.state)
+    except CUT_OFF as error:
+        raise ServeError(_words(error)) from error
+    try:
+        with _listening(config) as listener:
+            return asyncio.run(_run(config, environment, certificate, listener, lock, say, browse))
+    except CUT_OFF as error:
+        raise ServeError(_words(error)) from error
+    finally:
+        lock.release()
+
+
+async def _run(
+    config: Config,
+    environment: Environment,
+    certificate: Certificate,
+    listener: socket.socket,
+    lock: StateLock,
+    say: Callable[[str], object],
+    browse: Callable[[str], object] | None,
+) -> int:
+    _raise_file_limit()
+    port: int = listener.getsockname()[1]
+    config = replace(config, port=port)
+    built = await build(config, environment, Rules.of(config, tls=bool(certificate)))
+    lock.note(built.console.doors.address())
+    server = _Server(built, certificate, say, browse)
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        server.tidy()
+    return 0
+
+
+class _Server(StreamServer):
+    """Says where it is once it is there."""
+
+    def __init__(
+        self,
+        built: Built,
+        certificate: Certificate,
+        say: Callable[[str], object],
+        browse: Callable[[str], object] | None,
+    ) -> None:
+        options = server_options(built.streams.timing)
+        if certificate:
+            options |= {"ssl_certfile": certificate.certificate, "ssl_keyfile": certificate.key or None}
+        settings = uvicorn.Config(built.app, lifespan="on", log_config=None, proxy_headers=False, **options)
+        super().__init__(settings, built.console.hub)
+        self._console = built.console
+        self._say = say
+        self._browse = browse
+        self._page = ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.started:
+            return
+        doors = self._console.doors
+        address = doors.address(await doors.start_code())
+        self._say(address)
+        if self._browse is not None:
+            self._page = opening_page(self._console.config.state, address)
+            self._browse(self._page)
+
+    def tidy(self) -> None:
+        """Remove the page that led the browser here: it held a code."""
+        if self._page and os.path.exists(self._page):
+            os.unlink(self._page)
+
+
+def _listening(config: Config) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((config.host, config.port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        reason = f"Cannot listen on {config.host}:{config.port}: {error.strerror}. Choose another port with --port."
+        raise OSError(error.errno, reason) from None
+    return listener
+
+
+def _raise_file_limit() -> None:
+    """Every session and every client is an open file: take as many as the system gives."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (OSError, ValueError):
+        return
+
+
+def _words(error: BaseException) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
