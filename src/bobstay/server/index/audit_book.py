@@ -21,7 +21,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
 
 
 class AuditBook:
-    """`record` never waits. While the database is away entries do; if they are too many, they go to the program's log."""
+    """`record` never waits. While the database is away entries do; too many of them go to the log of the program."""
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines

@@ -143,7 +143,7 @@ class Claim:
         """Raises:
         DatabaseProblem: another process has it (`in_use`), or the database cannot be reached.
         """
-        fd = _lock_file(os.path.join(state_dir, LOCK))
+        fd = lock_file(os.path.join(state_dir, LOCK))
         if engines.dialect != "postgresql":
             return cls(fd, None)
         try:
@@ -171,7 +171,12 @@ class Claim:
             self._fd = -1
 
 
-def _lock_file(path: str) -> int:
+def lock_file(path: str) -> int:
+    """Take the lock beside the database; whoever closes the file gives it back.
+
+    Raises:
+        DatabaseProblem: another process has it.
+    """
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

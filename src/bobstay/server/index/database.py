@@ -19,9 +19,10 @@ from bobstay.server.index.logfile import place_after
 from bobstay.server.index.migrate import migrate
 from bobstay.server.index.problems import DatabaseProblem, translated
 from bobstay.server.index.project import VERSION
+from bobstay.server.index.rereading import Source
 from bobstay.server.index.session_row import read_view
 from bobstay.server.index.tables import sessions, settings
-from bobstay.server.index.writer import Source, Writer
+from bobstay.server.index.writer import Writer
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import SUFFIX
 from bobstay.sessions.store import Store

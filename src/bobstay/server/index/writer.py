@@ -9,17 +9,15 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from bobstay.model.event import Envelope
 from bobstay.server.index.apply import apply, forget, projected
 from bobstay.server.index.changes import Changes, Entry
 from bobstay.server.index.connect import Engines
-from bobstay.server.index.logfile import LogFile, Piece, place_after
+from bobstay.server.index.logfile import Piece
 from bobstay.server.index.problems import DatabaseProblem, problem_of, translated
-from bobstay.server.index.session_row import read_view
-from bobstay.server.index.tables import sessions
+from bobstay.server.index.rereading import Reading, Source, begin
 from bobstay.server.index.weight import weight
 from bobstay.server.sessions.view import SessionView
 
@@ -32,23 +30,6 @@ HEAVIEST = 64 * 1024 * 1024
 IN_THREAD = 64 * 1024
 """From this weight on a batch is worked out beside the loop, so that nobody's stream stutters."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 15.0
-
-
-class Source(Struct, frozen=True):
-    """Where a session's log is, and whether that is the archive."""
-
-    path: str
-    stored: bool = False
-
-
-class _Reading(Struct):
-    """A log that is being read again."""
-
-    file: LogFile
-    view: SessionView
-    stored: bool
-    anew: bool
-    """The rows there are must go first."""
 
 
 class Writer:
@@ -68,7 +49,7 @@ class Writer:
         self._queue: deque[Entry] = deque()
         self._weight = 0
         self._behind: dict[str, int] = {}
-        self._readings: dict[str, _Reading] = {}
+        self._readings: dict[str, Reading] = {}
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
         self._waiters: list[tuple[str, int, asyncio.Future[None]]] = []
@@ -292,7 +273,7 @@ class Writer:
         """Take in the next piece of a log."""
         wanted = self._behind[session_id]
         try:
-            reading = self._readings.get(session_id) or await self._begin_reading(session_id)
+            reading = self._readings.get(session_id) or await self._begin(session_id)
             piece = Piece([], 0, last=True) if reading is None else await asyncio.to_thread(reading.file.read)
             if reading is not None and piece.entries:
                 await self._take_in(session_id, reading, piece)
@@ -307,7 +288,7 @@ class Writer:
         if piece.last and not came_meanwhile and (not piece.entries or wanted <= self.indexed.get(session_id, 0)):
             self._caught_up(session_id)
 
-    async def _take_in(self, session_id: str, reading: _Reading, piece: Piece) -> None:
+    async def _take_in(self, session_id: str, reading: Reading, piece: Piece) -> None:
         batch: list[Entry] = []
         for envelope in piece.entries:
             reading.view = reading.view.apply(envelope)
@@ -320,24 +301,11 @@ class Writer:
         await self._stubbornly(batch, **about)
         self.touched.discard(session_id)
 
-    async def _begin_reading(self, session_id: str) -> _Reading | None:
+    async def _begin(self, session_id: str) -> Reading | None:
         found = self.source(session_id) if self.source is not None else None
         if found is None:
             return None
-        with translated():
-            async with self._engines.read.connect() as connection:
-                query = select(sessions.c.seq, sessions.c.entry, sessions.c.view).where(sessions.c.id == session_id)
-                row = (await connection.execute(query)).one_or_none()
-        view, place = None, None
-        if row is not None and not found.stored:
-            view = read_view(row.view)
-            place = await asyncio.to_thread(place_after, found.path, row.seq, row.entry)
-        if view is None or place is None:
-            file, view = LogFile(found.path), SessionView(session_id)
-            reading = _Reading(file, view, found.stored, anew=row is not None)
-        else:
-            reading = _Reading(LogFile(found.path, place, row.seq if row else 0), view, stored=False, anew=False)
-        self._readings[session_id] = reading
+        self._readings[session_id] = reading = await begin(self._engines, session_id, found)
         return reading
 
     def _caught_up(self, session_id: str) -> None:

@@ -1,0 +1,28 @@
+"""The audit trail over HTTP, for those who run the server."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.index.audit_trail import MOST_ENTRIES, AuditPage, trail
+
+Name = Annotated[str, Meta(max_length=200)]
+
+
+class AuditQuery(Struct, frozen=True):
+    before: Annotated[int, Meta(ge=1)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] = 100
+    who: Name = ""
+    what: Name = ""
+    session_id: Name = ""
+
+
+async def get_audit(call: Call) -> AuditPage:
+    """List who did what, newest first."""
+    query: AuditQuery = call.query
+    database = call.console.database
+    return await trail(database, query.before, query.limit, who=query.who, what=query.what, session=query.session_id)
+
+
+ENDPOINTS = (Endpoint("GET", "/audit", get_audit, scope="admin", query=AuditQuery, returns=AuditPage),)

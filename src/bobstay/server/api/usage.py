@@ -1,0 +1,27 @@
+"""Usage over HTTP: what was spent, by day, model, project or session."""
+
+from datetime import date
+
+from msgspec import Struct
+
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.index.spending import Group, Spending, spending
+
+
+class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
+    group: Group = "day"
+    since: date | None = None
+    """The first day, in UTC."""
+    until: date | None = None
+    """The last day, in UTC."""
+
+
+async def get_usage(call: Call) -> Spending:
+    """Sum up tokens and costs, with how much came from caches."""
+    query: UsageQuery = call.query
+    since = query.since.isoformat() if query.since else ""
+    until = query.until.isoformat() if query.until else ""
+    return await spending(call.console.database, query.group, since, until)
+
+
+ENDPOINTS = (Endpoint("GET", "/usage", get_usage, query=UsageQuery, returns=Spending),)

@@ -1,0 +1,46 @@
+"""Takes up a log where the tables stopped, or from its beginning where they do not fit it any more."""
+
+import asyncio
+
+from msgspec import Struct
+from sqlalchemy import select
+
+from bobstay.server.index.connect import Engines
+from bobstay.server.index.logfile import LogFile, place_after
+from bobstay.server.index.problems import translated
+from bobstay.server.index.session_row import read_view
+from bobstay.server.index.tables import sessions
+from bobstay.server.sessions.view import SessionView
+
+
+class Source(Struct, frozen=True):
+    """Where a session's log is, and whether that is the archive."""
+
+    path: str
+    stored: bool = False
+
+
+class Reading(Struct):
+    """A log that is being read again."""
+
+    file: LogFile
+    view: SessionView
+    stored: bool
+    anew: bool
+    """The rows there are must go first."""
+
+
+async def begin(engines: Engines, session_id: str, source: Source) -> Reading:
+    """Raises:
+    DatabaseProblem: how far the tables are cannot be asked.
+    """
+    query = select(sessions.c.seq, sessions.c.entry, sessions.c.view).where(sessions.c.id == session_id)
+    with translated():
+        async with engines.read.connect() as connection:
+            row = (await connection.execute(query)).one_or_none()
+    if row is not None and not source.stored:
+        view = read_view(row.view)
+        place = await asyncio.to_thread(place_after, source.path, row.seq, row.entry)
+        if view is not None and place is not None:
+            return Reading(LogFile(source.path, place, row.seq), view, stored=False, anew=False)
+    return Reading(LogFile(source.path), SessionView(session_id), source.stored, anew=row is not None)

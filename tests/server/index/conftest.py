@@ -1,0 +1,55 @@
+"""Databases of both kinds, and desks that write sessions into them."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.index.desk import Desk
+from tests.server.index.postgres import PACKAGE, Cluster, binaries
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    programs = binaries()
+    if programs is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"The tests need {PACKAGE}.")
+        pytest.skip(f"needs {PACKAGE}")
+    made = Cluster(programs)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest) -> str:
+    """The address of a new database; empty means SQLite in the server's folder."""
+    if request.param == "sqlite":
+        return ""
+    made: Cluster = request.getfixturevalue("cluster")
+    return await made.new_database()
+
+
+@pytest.fixture
+async def desks(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Desk]]]:
+    """Makes desks; two with the same folder and address are two lives of one server."""
+    made: list[Desk] = []
+
+    async def make(url: str = "", folder: Path = tmp_path, **options: Any) -> Desk:
+        desk = await Desk.open(url, folder, **options)
+        made.append(desk)
+        return desk
+
+    yield make
+    for desk in made:
+        await desk.close()
+
+
+@pytest.fixture
+async def desk(url: str, desks: Callable[..., Awaitable[Desk]]) -> Desk:
+    return await desks(url)
