@@ -13,7 +13,6 @@ from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
 from bobstay.server.inbox import Inbox
-from bobstay.server.slots import Slots
 from bobstay.server.workers.process_fields import record, text
 from bobstay.wire.control import failure, success
 
@@ -35,11 +34,13 @@ class Post(Struct, frozen=True):
 
     session_id: str
     inbox: Inbox
-    slots: Slots | None
     mask: Mask
     store: Store
     send: Callable[[dict[str, Any]], object]
     agent: Callable[[str], tuple[str, str]]
+    """The name of a sub-agent, and the call that started it, by its id."""
+    idle: Callable[[bool], None]
+    """Told when the engine begins to wait for people, and when it no longer does."""
 
 
 class _Open(Struct):
@@ -51,6 +52,7 @@ class Asks:
     def __init__(self, post: Post) -> None:
         self._post = post
         self._open: dict[str, _Open] = {}
+        self._waiting = 0
 
     def take(self, frame: dict[str, Any]) -> None:
         """Take up a request of the engine. What is none of ours is answered with an error, never with silence."""
@@ -87,22 +89,25 @@ class Asks:
         entry.task = asyncio.create_task(work, name=f"asks {self._post.session_id}")
 
     async def _wait(self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool) -> None:
-        if self._post.slots is not None:
-            self._post.slots.lend()
+        self._waits(1)
         try:
             answer = await self._post.inbox.wait(self._post.session_id, shown)
         except asyncio.CancelledError:
             self._close(id, InteractionClosed(shown.id, "cancelled", by="withdrawn"))
             raise
         finally:
-            if self._post.slots is not None:
-                self._post.slots.take_back()
+            self._waits(-1)
         outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
         if not self._close(id, InteractionClosed(shown.id, outcome, answer.message, answer.by, answer.input)):
             return
         whole = restored(opened.call.input, shown.call.input, answer.input)
         response = hook_response(opened, answer, whole) if by_hook else permission_response(answer, whole)
         self._post.send(success(id, response))
+
+    def _waits(self, change: int) -> None:
+        before, self._waiting = self._waiting, self._waiting + change
+        if bool(before) != bool(self._waiting):
+            self._post.idle(bool(self._waiting))
 
     def _cancel(self, id: str, by: str) -> None:
         entry = self._open.get(id)

@@ -79,15 +79,13 @@ class EngineProcess:
         if self._writer is not None:
             self._writer.close()
 
-    async def step(self, number: int, patience: float) -> bool:
-        """Send a signal, to the process alone if it is SIGINT, else to all that came from it. Tells if it ended."""
-        if number == signal.SIGINT:
-            if not self.ended.done():
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, number)
-        else:
+    def signal(self, number: int) -> None:
+        """Send a signal: SIGINT to the process alone, as a terminal's user would mean it; others to all it started."""
+        if number != signal.SIGINT:
             self.child.family.signal(number)
-        return await self.gone(patience)
+        elif not self.ended.done():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     async def gone(self, patience: float) -> bool:
         await asyncio.wait([self.ended], timeout=patience)
@@ -99,8 +97,9 @@ class EngineProcess:
 
     async def clear(self) -> None:
         """It has ended: so does everything it left behind."""
-        if self._writer is not None:
-            self._writer.abort()
+        writer = self._writer
+        if writer is not None and (not writer.is_closing() or writer.get_write_buffer_size()):
+            writer.abort()
         if self._to is not None:
             os.close(self._to)
             self._to = None

@@ -108,8 +108,9 @@ class Messages:
             if usage is not None and not last.counted:
                 output = max(usage.output - self._output, last.usage.output)
                 last.usage = replace(last.usage, output=output)
-            yield from self._done("", max(cost - self._cost, 0.0))
-            self._cost = max(cost, self._cost)
+            # Less than before means that the engine counts anew.
+            yield from self._done("", cost - self._cost if cost >= self._cost else cost)
+            self._cost = cost
         self._blocks.clear()
         self._output = 0
 

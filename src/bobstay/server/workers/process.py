@@ -1,0 +1,359 @@
+"""Any command that speaks stream-json as a worker: the official `claude`, or `bobstay` in a process of its own."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from bobstay.config.keys import secret_values
+from bobstay.kit.secrets import Mask
+from bobstay.model.api_shape import block_json
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import InputQueued, ModeChanged, ModelChanged, Noted
+from bobstay.model.ids import is_uuid, new_id
+from bobstay.model.message import Image
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.sweep import born
+from bobstay.server.workers.base import Kind, WorkerError
+from bobstay.server.workers.process_asks import HOOKS, Asks, Post
+from bobstay.server.workers.process_bypass import BypassTimer
+from bobstay.server.workers.process_child import EngineProcess
+from bobstay.server.workers.process_hiding import Hiding
+from bobstay.server.workers.process_past import Past
+from bobstay.server.workers.process_scribe import Ears, Scribe
+from bobstay.server.workers.process_spawn import ProcessParts, Spawner
+from bobstay.server.workers.process_stop import end, how, interrupt, signal_name
+from bobstay.server.workflows import MODES, may_be_in
+from bobstay.sessions.codec import to_json
+from bobstay.sessions.log import LogError
+from bobstay.wire.control import Channel, ControlError
+
+log = logging.getLogger(__name__)
+ANSWER_TIME = 10.0
+"""Seconds an engine may take to answer a request about itself."""
+Why: TypeAlias = Literal["stopped", "asleep", "killed"]
+
+
+class ProcessWorker:
+    kind: Kind = "process"
+
+    def __init__(
+        self,
+        id: str,
+        epoch: int,
+        session: OpenSession,
+        command: Sequence[str],
+        parts: ProcessParts,
+        overrides: Mapping[str, str] | None = None,
+    ) -> None:
+        """`overrides` are variables of this session's own; they are not stored anywhere."""
+        self.id = id
+        self.epoch = epoch
+        self._session = session
+        self._parts = parts
+        self._live = session.view.config.live
+        self._spawner = Spawner(tuple(command), session, parts, overrides or {})
+        self._past = Past()
+        self._past.catch_up(session)
+        hiding = Hiding(Mask(parts.environment.secrets | secret_values(overrides or {})))
+        ears = Ears(self._control, self._known, self._turn_over, self._storage_failed)
+        self._scribe = Scribe(session, hiding, self._past, ears)
+        self._channel = Channel(self._send)
+        agent, store = self._scribe.normaliser.agent, self._scribe.store
+        self._asks = Asks(Post(session.id, parts.inbox, hiding.mask, store, self._send, agent, self._waits))
+        self._engine: EngineProcess | None = None
+        self._engine_session = ""
+        self._why: Why | Literal[""] = ""
+        """Why it is being ended, if it is."""
+        self._wake = asyncio.Event()
+        self._down = asyncio.Event()
+        """Set when it is over with this worker, and the log says so."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._holds_slot = self._lent = False
+        self._bypass = BypassTimer(lambda: self._task("bypass", self._end_bypass()))
+
+    # ------------------------------------------------------------ the face
+
+    async def start(self) -> None:
+        if self._tasks or self._down.is_set():
+            raise WorkerError("This worker was started before.")
+        try:
+            self._spawner.check()
+            if self._live:
+                await self._spawn(None)
+            else:
+                self._started(0)
+        except WorkerError as error:
+            self._session.record(self._exited(why="not_started", error=str(error)))
+            self._down.set()
+            raise
+        self._task("serve", self._serve())
+
+    async def stop(self, why: Why = "stopped") -> None:
+        if not self.alive():
+            return
+        if not self._why or why == "killed":
+            self._why = why
+        engine = self._engine
+        if engine is None:
+            await self._end(0)
+            return
+        self._scribe.normaliser.interrupting = self._scribe.in_turn
+        if why != "killed":
+            say = self._say_interrupt if self._live else None
+            await end(engine, self._scribe.over, self._parts.patience, say)
+        if not engine.ended.done():
+            engine.kill()
+        await self._down.wait()
+
+    def alive(self) -> bool:
+        return bool(self._tasks) and not self._down.is_set()
+
+    @property
+    def busy(self) -> bool:
+        return self.alive() and self._scribe.in_turn
+
+    def nudge(self) -> None:
+        self._wake.set()
+        if self.busy and self._live and not self._scribe.normaliser.interrupting:
+            try:
+                self._steer()
+            except LogError as error:
+                self._storage_failed(error)
+
+    async def interrupt(self, *, force: bool = False) -> None:
+        if force or not self.busy:
+            await self.stop("killed" if force else "stopped")
+            return
+        self._scribe.normaliser.interrupting = True
+        ladder = self._tasks.get("interrupt")
+        if ladder is None or ladder.done():
+            ladder = self._task("interrupt", self._end_turn())
+        await asyncio.shield(ladder)
+
+    async def set_mode(self, mode: str) -> None:
+        config = self._session.view.config
+        if not may_be_in(config, mode):
+            label = MODES[config.workflow].label
+            raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
+        await self._tell("set_permission_mode", mode=mode)
+        if self._scribe.normaliser.mode != mode:
+            self._scribe.normaliser.mode = mode
+            self._session.record(ModeChanged(mode))
+        self._bypass.set(mode, config.bypass_until)
+
+    async def set_model(self, model: str) -> None:
+        await self._tell("set_model", model=model)
+        previous = self._scribe.normaliser.model
+        if previous != model:
+            self._scribe.normaliser.model = model
+            self._session.record(ModelChanged(model, previous=previous))
+
+    # ------------------------------------------------------------ prompts
+
+    async def _serve(self) -> None:
+        """Take up one input after the other."""
+        try:
+            while not self._down.is_set():
+                await asyncio.wait([self._scribe.over])
+                if self._next() is None:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                async with self._parts.slots.held():
+                    queued = self._next()
+                    if queued is not None and not self._scribe.in_turn:
+                        await self._turn(queued)
+        except WorkerError as error:
+            self._scribe.cut_off("failed", str(error))
+            self._finish(self._exited(why="not_started", error=str(error)))
+        except LogError as error:
+            self._storage_failed(error)
+
+    async def _turn(self, queued: InputQueued) -> None:
+        self._holds_slot = True
+        try:
+            self._scribe.begin(queued)
+            if self._live:
+                self._send_prompt(queued)
+            else:
+                await self._spawn(queued)
+            await asyncio.wait([self._scribe.over])
+            if not self._live:
+                await asyncio.wait([self._tasks["watch"]])
+        finally:
+            self._holds_slot = False
+
+    def _next(self) -> InputQueued | None:
+        """The input whose turn it is; none while the engine itself still has one."""
+        queue = self._session.view.queued
+        if not queue or self._why or self._scribe.normaliser.queued:
+            return None
+        return self._input(queue[0].id)
+
+    def _input(self, id: str) -> InputQueued | None:
+        self._past.catch_up(self._session)
+        return self._past.inputs.get(id)
+
+    def _steer(self) -> None:
+        for entry in self._session.view.queued:
+            if entry.how == "steer" and (queued := self._input(entry.id)) is not None:
+                self._scribe.steer(queued)
+                self._send_prompt(queued)
+
+    def _send_prompt(self, queued: InputQueued) -> None:
+        uuid = queued.id if is_uuid(queued.id) else new_id()
+        self._scribe.normaliser.sent.add(uuid)
+        message = {"role": "user", "content": [block_json(block) for block in queued.blocks]}
+        self._send({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid})
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        """What cannot be sent any more is followed by the end of the process, which tells it all."""
+        if self._engine is not None:
+            self._engine.write(to_json(frame) + b"\n")
+
+    async def _tell(self, subtype: str, **fields: str) -> None:
+        if not self._live or not self.alive():
+            return
+        try:
+            async with asyncio.timeout(ANSWER_TIME):
+                await self._channel.request({"subtype": subtype, **fields})
+        except ControlError as error:
+            raise ApiError("invalid", f"The engine refused: {error}") from error
+        except TimeoutError:
+            raise ApiError("unavailable", "The engine did not answer. Try again, or stop the session.") from None
+
+    # ------------------------------------------------------------ the process
+
+    async def _spawn(self, queued: InputQueued | None) -> None:
+        if queued is not None and any(isinstance(block, Image) for block in queued.blocks):
+            self._session.record(Noted("A command that runs once takes no images: they are left out.", "warning"))
+        self._past.catch_up(self._session)
+        talk = self._past.talk()
+        engine = self._engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
+        self._engine_session = "" if talk.fork else talk.resume
+        self._started(engine.pid)
+        self._task("watch", self._until_gone(engine))
+        await engine.open_input()
+        if self._live:
+            hooks = HOOKS if self._parts.questions == "hook" else None
+            body = {"subtype": "initialize", "hooks": hooks}
+            self._send({"type": "control_request", "request_id": new_id(), "request": body})
+            self._bypass.set(self._spawner.mode, self._session.view.config.bypass_until)
+
+    def _started(self, pid: int) -> None:
+        moment = born(pid) if pid else ""
+        command = self._spawner.command
+        started = WorkerStarted(self.id, "process", self.epoch, pid, moment, self._engine_session, command)
+        self._session.record(started)
+
+    async def _end_turn(self) -> None:
+        engine, over = self._engine, self._scribe.over
+        if engine is not None:
+            by = await interrupt(engine, over, self._parts.patience, self._say_interrupt if self._live else None)
+            if by == "force":
+                self._why = "killed"
+            await asyncio.wait([over])
+
+    def _say_interrupt(self) -> None:
+        self._send({"type": "control_request", "request_id": new_id(), "request": {"subtype": "interrupt"}})
+
+    async def _until_gone(self, engine: EngineProcess) -> None:
+        code = await engine.ended
+        try:
+            self._scribe.rest()
+            await self._end(code)
+        except Exception as error:  # the boundary of a worker: one that breaks must not stay half up
+            log.exception("process worker of %s broke", self._session.id)
+            self._finish(self._exited(why="exit", code=code, error=f"The worker broke: {error}"))
+
+    async def _end(self, code: int) -> None:
+        """A process is gone, or there was none: no turn, no question and no process of its own is left."""
+        words = self._scribe.errors() or how(code)
+        expected = not code or (code == 1 and self._scribe.failed and not self._scribe.in_turn)
+        if self._scribe.normaliser.interrupting and not self._why:
+            self._why = "stopped"
+        try:
+            self._scribe.end(code, words, asked=bool(self._why))
+            self._asks.cancel_all("engine_ended")
+        except LogError as error:
+            log.warning("%s", error)
+        self._channel.close()
+        if self._engine is not None:
+            await self._engine.clear()
+        self._engine = None
+        exited = self._exited(code=code, why=self._why or "exit", error="" if expected or self._why else words)
+        if self._live or self._why or not self._session.view.queued:
+            self._finish(exited)
+            return
+        self._session.record(exited)
+        self.epoch += 1
+        self._channel = Channel(self._send)
+        self._started(0)
+
+    def _finish(self, exited: WorkerExited) -> None:
+        self._spawner.clear()
+        self._parts.inbox.withdraw(self._session.id)
+        self._bypass.cancel()
+        try:
+            self._session.record(exited)
+        except LogError as error:
+            log.warning("%s", error)
+        self._down.set()
+        self._wake.set()
+        serving = self._tasks.get("serve")
+        if serving is not None and serving is not asyncio.current_task():
+            serving.cancel()
+
+    def _exited(
+        self, *, why: Literal["exit", "stopped", "asleep", "killed", "not_started"], code: int = 0, error: str = ""
+    ) -> WorkerExited:
+        name = signal_name(code)
+        number = None if name or why == "not_started" else code
+        return WorkerExited(self.id, "process", self.epoch, number, name, why, error)
+
+    # ------------------------------------------------------------ what the scribe tells
+
+    def _control(self, frame: dict[str, Any]) -> None:
+        match frame["type"]:
+            case "control_request":
+                self._asks.take(frame)
+            case "control_response":
+                self._channel.answered(frame)
+            case _:
+                self._asks.withdraw(frame)
+
+    def _known(self, engine_session: str) -> None:
+        self._engine_session = engine_session
+        self._started(self._engine.pid if self._engine is not None else 0)
+
+    def _turn_over(self) -> None:
+        self._asks.cancel_all("turn_over")
+
+    def _storage_failed(self, error: LogError) -> None:
+        """Nothing may happen that cannot be stored: the engine ends here."""
+        log.warning("session %s: %s", self._session.id, error)
+        self._why = "killed"
+        if self._engine is not None:
+            self._engine.kill()
+
+    def _waits(self, waiting: bool) -> None:
+        """An engine that waits for a person takes up no place among those that work."""
+        if waiting and self._holds_slot:
+            self._lent = True
+            self._parts.slots.lend()
+        elif not waiting and self._lent:
+            self._lent = False
+            self._parts.slots.take_back()
+
+    async def _end_bypass(self) -> None:
+        try:
+            await self.set_mode("default")
+        except (ApiError, LogError) as error:
+            log.warning("session %s cannot be put back into asking and is stopped: %s", self._session.id, error)
+            await self.stop()
+
+    def _task(self, name: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = self._tasks[name] = asyncio.create_task(work, name=f"{name} {self._session.id}")
+        return task

@@ -1,0 +1,117 @@
+"""Starts the processes of one worker: command line, environment and files, from the session as it stands."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from bobstay.config.environment import Environment
+from bobstay.kit.watchdog import mark_of_this_process
+from bobstay.model.event import InputQueued
+from bobstay.model.message import text_of
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.slots import Slots
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.command_line import (
+    Launch,
+    Talk,
+    live_arguments,
+    one_shot_arguments,
+    starting_mode,
+    write_mcp_config,
+)
+from bobstay.server.workers.process_child import EngineProcess, Patience, check_directory, program_of
+from bobstay.server.workers.process_environment import engine_environment
+from bobstay.server.workflows import permission_mode
+
+
+class ProcessParts(Struct, frozen=True):
+    """What all process workers of a server share."""
+
+    environment: Environment
+    inbox: Inbox
+    slots: Slots
+    temporary: str
+    """A directory of ours for files that hold secrets."""
+    pass_keys: bool = True
+    """Engines get the keys of model providers; without them they use their own log-in."""
+    questions: Literal["permission", "hook"] = "permission"
+    """How an engine's questions come: as requests for permission, or by a hook before the tool runs."""
+    patience: Patience = Patience()
+
+
+class Spawner:
+    def __init__(
+        self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, overrides: Mapping[str, str]
+    ) -> None:
+        self.command = command
+        self._session = session
+        self._parts = parts
+        self._overrides = dict(overrides)
+        self._mcp_file = ""
+        self.mode = ""
+        """The permission mode the last process was started in."""
+
+    def check(self) -> str:
+        """The program, if it can be run where the session works.
+
+        Raises:
+            WorkerError: it cannot.
+        """
+        check_directory(self._session.view.cwd)
+        return program_of(self.command, self._parts.environment.children.get("PATH", ""))
+
+    def start(
+        self, talk: Talk, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
+    ) -> EngineProcess:
+        """Start a process: one that stays, or one for `queued` alone.
+
+        Raises:
+            WorkerError: it does not start.
+        """
+        program = self.check()
+        view = self._session.view
+        self.mode = self._mode()
+        launch = Launch(view.config, talk, self.mode, self._mcp(), self._parts.questions == "hook")
+        arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
+        mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
+        return EngineProcess(
+            (program, *self.command[1:], *arguments),
+            cwd=view.cwd,
+            environment=engine_environment(
+                self._parts.environment,
+                self.command,
+                self._session.id,
+                mark,
+                self._overrides,
+                pass_keys=self._parts.pass_keys,
+            ),
+            mark=mark,
+            receive=receive,
+            live=queued is None,
+        )
+
+    def clear(self) -> None:
+        if self._mcp_file:
+            with suppress(OSError):
+                os.unlink(self._mcp_file)
+            self._mcp_file = ""
+
+    def _mode(self) -> str:
+        view = self._session.view
+        begun = view.permission_mode if view.turns else permission_mode(view.config)
+        return starting_mode(view.config, begun, time.time())
+
+    def _mcp(self) -> str:
+        config = self._session.view.config.mcp_config
+        if config and not self._mcp_file:
+            try:
+                self._mcp_file = write_mcp_config(config, self._parts.temporary)
+            except OSError as error:
+                text = f"The file for MCP servers cannot be written in {self._parts.temporary}: {error.strerror}."
+                raise WorkerError(text) from error
+        return self._mcp_file

@@ -1,0 +1,209 @@
+"""A small engine that speaks stream-json: what a prompt says is what it does. A real process, for real faults."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+
+
+def out(**frame):  # noqa: ANN003, ANN201 - runs by itself, without the project
+    sys.stdout.write(json.dumps(frame) + "\n")
+    sys.stdout.flush()
+
+
+def raw(text):  # noqa: ANN001, ANN201
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def init():  # noqa: ANN201
+    out(type="system", subtype="init", session_id=SESSION, model="fake-1", permissionMode="default", cwd=os.getcwd())
+
+
+def say(text, id="msg_1"):  # noqa: ANN001, ANN201
+    usage = {"input_tokens": 10, "output_tokens": 2}
+    message = {"id": id, "role": "assistant", "model": "fake-1", "content": [{"type": "text", "text": text}], "usage": usage}
+    out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
+
+
+def call(id, name, input):  # noqa: ANN001, ANN201
+    content = [{"type": "tool_use", "id": id, "name": name, "input": input}]
+    message = {"id": f"msg_{id}", "role": "assistant", "model": "fake-1", "content": content}
+    out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
+
+
+def reply(id, text):  # noqa: ANN001, ANN201
+    content = [{"type": "tool_result", "tool_use_id": id, "content": text}]
+    out(type="user", message={"role": "user", "content": content}, session_id=SESSION, parent_tool_use_id=None)
+
+
+def done(text="done", **more):  # noqa: ANN001, ANN003, ANN201
+    fields = {"subtype": "success", "is_error": False, "result": text, "num_turns": 1, "session_id": SESSION, **more}
+    out(type="result", total_cost_usd=0.5, usage={"input_tokens": 10, "output_tokens": 7}, **fields)
+
+
+def nap(seconds=100.0):  # noqa: ANN001, ANN201
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        time.sleep(min(1.0, max(deadline - time.monotonic(), 0)))
+
+
+def act(prompt):  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915 - a list of deeds
+    word, _, rest = prompt.partition(" ")
+    init()
+    if word == "echo":
+        say(rest)
+        done(rest)
+    elif word == "bad":
+        raw("this is no JSON\n\n   \n[1, 2]\n{\"type\": \n")
+        out(type="never_heard_of", payload=1)
+        say("still here")
+        done("still here")
+    elif word == "big":
+        say("x" * int(rest))
+        done("big")
+    elif word == "huge":
+        raw("{" + "y" * int(rest) + "}\n")
+        say("after")
+        done("after")
+    elif word == "crash":
+        call("toolu_1", "Bash", {"command": "sleep 100"})
+        sys.stderr.write("the roof fell in\n")
+        sys.exit(3)
+    elif word == "crash_silently":
+        sys.exit(4)
+    elif word == "signalled":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif word == "leave":
+        say("that is all")
+        sys.exit(0)
+    elif word == "fail":
+        done("it went wrong", is_error=True)
+        sys.exit(0)
+    elif word == "flood":
+        for _ in range(2_000):
+            sys.stderr.write("e" * 1_000 + "\n")
+        sys.exit(5)
+    elif word == "late":
+        say("good")
+        done("good")
+        sys.stderr.write("afterwards\n")
+        sys.exit(6)
+    elif word == "unfinished":
+        raw(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "no newline"}))
+        sys.exit(0)
+    elif word == "family":
+        call("toolu_1", "Bash", {"command": "sleep"})
+        subprocess.Popen(["setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen(["env", "-i", "setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen(["sleep", "987"])
+        say("children are up", "msg_2")
+        nap()
+    elif word == "stubborn":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        say("never")
+        nap()
+    elif word == "hold":
+        call("toolu_1", "Bash", {"command": "sleep 100"})
+        nap()
+    elif word == "early":
+        reply("toolu_9", "the result came first")
+        call("toolu_9", "Glob", {"pattern": "*"})
+        reply("toolu_9", "and again")
+        reply("toolu_none", "whose is this?")
+        done("early")
+    elif word == "environment":
+        text = json.dumps({name: value for name, value in os.environ.items() if "SECRET" not in rest or name == rest})
+        say(text)
+        done(text)
+    elif word == "argv":
+        done(json.dumps(sys.argv[1:]))
+    elif word == "secret":
+        say(f"the key is {os.environ['ANTHROPIC_API_KEY']}")
+        done("told")
+    elif word == "ask":
+        ask(rest)
+    else:
+        done(prompt)
+
+
+def ask(kind):  # noqa: ANN001, ANN201
+    if kind == "twice":
+        for number in (1, 2):
+            call(f"toolu_{number}", "Bash", {"command": "make"})
+            request(f"req_{number}", f"toolu_{number}", "Bash", {"command": "make"})
+        answers = [answer(), answer()]
+    elif kind == "withdrawn":
+        call("toolu_1", "Bash", {"command": "make"})
+        request("req_1", "toolu_1", "Bash", {"command": "make"})
+        out(type="control_cancel_request", request_id="req_1")
+        answers = []
+    elif kind == "agent":
+        out(type="system", subtype="task_started", task_id="a77", tool_use_id="toolu_parent", subagent_type="reviewer")
+        request("req_1", "toolu_1", "Bash", {"command": "make"}, agent_id="a77")
+        answers = [answer()]
+    elif kind == "hook":
+        input = {"questions": [{"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}]}
+        call("toolu_1", "AskUserQuestion", input)
+        fields = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": input, "tool_use_id": "toolu_1"}
+        body = {"subtype": "hook_callback", "callback_id": HOOK[0], "tool_use_id": "toolu_1", "input": fields}
+        out(type="control_request", request_id="req_1", request=body)
+        answers = [answer()]
+    elif kind == "nonsense":
+        out(type="control_request", request_id="req_1", request={"subtype": "sing"})
+        answers = [answer()]
+    else:
+        call("toolu_1", "Bash", {"command": "make"})
+        request("req_1", "toolu_1", "Bash", {"command": "make"})
+        answers = [answer()]
+    done(json.dumps(answers))
+
+
+def request(id, call_id, name, input, **more):  # noqa: ANN001, ANN003, ANN201
+    body = {"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id, **more}
+    out(type="control_request", request_id=id, request=body)
+
+
+def answer():  # noqa: ANN201
+    while line := sys.stdin.readline():
+        frame = json.loads(line)
+        if frame["type"] == "control_response":
+            return frame["response"]
+        respond(frame)
+    return None
+
+
+HOOK = [""]
+
+
+def respond(frame):  # noqa: ANN001, ANN201
+    if frame["type"] == "control_request":
+        body = frame["request"]
+        if body["subtype"] == "initialize" and body["hooks"]:
+            HOOK[0] = body["hooks"]["PreToolUse"][0]["hookCallbackIds"][0]
+        if body["subtype"] == "interrupt":
+            return
+        error = body.get("mode") == "refused"
+        kind = {"subtype": "error", "error": "no such mode"} if error else {"subtype": "success", "response": {}}
+        out(type="control_response", response={**kind, "request_id": frame["request_id"]})
+    elif frame["type"] == "user":
+        act(frame["message"]["content"][0]["text"])
+
+
+def main():  # noqa: ANN201
+    if "--print" in sys.argv:
+        assert sys.argv[-3:-1] == ["--print", "--"], sys.argv
+        act(sys.argv[-1])
+        return
+    while line := sys.stdin.readline():
+        respond(json.loads(line))
+
+
+if "--die-at-once" in sys.argv:
+    sys.exit("unknown option")
+main()

@@ -1,0 +1,232 @@
+"""Engines that misbehave: the session goes on, tells what happened, and ends each turn once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import BlockDone, MessageDone, Noted, Prompted, Raw, RunDone, ToolDone, TurnStarted
+from bobstay.model.message import Text
+from bobstay.server.workers.base import WorkerError
+from tests.server.process.world import FAKE, Case, World
+
+
+async def started(world: World) -> Case:
+    case = world.case()
+    await case.worker.start()
+    return case
+
+
+async def ended(case: Case) -> WorkerExited:
+    await case.holds(lambda: bool(case.events(WorkerExited)))
+    assert not case.worker.alive()
+    return case.events(WorkerExited)[-1]
+
+
+async def test_prompts_are_answered_one_after_the_other_by_one_process(world: World) -> None:
+    """S003-1, S003-10, S003-13, S000-24"""
+    case = world.case()
+    first = case.say("echo one")
+    await case.worker.start()
+    second = case.say("echo two")
+    done = await case.until(RunDone, 2)
+    assert (done.ending, done.text, done.turns) == ("completed", "two", 1)
+    assert [prompt.id for prompt in case.events(Prompted)] == [first, second]
+    assert [turn.turn for turn in case.events(TurnStarted)] == [1, 2]
+    assert {worker.pid for worker in case.events(WorkerStarted)} == {case.view.workers[0].pid}
+    assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
+    assert case.view.model == "fake-1"
+    assert case.view.status == "completed"
+    assert not case.view.queued
+
+
+async def test_tokens_and_price_of_a_turn_are_kept(world: World) -> None:
+    """S000-24, S000-31, S003-9"""
+    case = await started(world)
+    await case.turn("echo one")
+    (message,) = case.events(MessageDone)
+    assert (message.usage.input, message.usage.output, message.cost) == (10, 7, 0.5)
+    await case.turn("echo two")
+    assert case.view.cost == 0.5, "what the engine tells is the sum of all its turns"
+
+
+async def test_lines_that_are_no_frames_are_kept_and_the_stream_goes_on(world: World) -> None:
+    """S000-8, S000-10, S000-13, S003-14"""
+    case = await started(world)
+    done = await case.turn("bad lines")
+    assert done.text == "still here"
+    kept = [raw.data for raw in case.events(Raw)]
+    assert {"line": "this is no JSON"} in kept
+    assert {"line": "[1, 2]"} in kept
+    assert {"line": '{"type":'} in kept
+    assert {"type": "never_heard_of", "payload": 1} in kept
+    assert len(kept) == 4
+
+
+async def test_a_line_just_below_ten_megabytes_comes_whole(world: World) -> None:
+    """S000-9"""
+    case = await started(world)
+    size = 10 * 1024 * 1024 - 1_000
+    await case.turn(f"big {size}")
+    (block,) = case.events(BlockDone)
+    assert isinstance(block.block, Text)
+    assert len(block.block.text) == size
+
+
+async def test_a_longer_line_is_an_error_and_the_session_goes_on(world: World) -> None:
+    """S000-9"""
+    case = await started(world)
+    done = await case.turn(f"huge {12 * 1024 * 1024}")
+    assert done.text == "after"
+    (noted,) = case.events(Noted)
+    assert noted.level == "error"
+    assert "12,582,914 bytes" in noted.text
+
+
+async def test_a_crash_in_the_middle_leaves_nothing_open(world: World) -> None:
+    """S000-16, S000-20, FM-10"""
+    case = await started(world)
+    done = await case.turn("crash")
+    assert (done.ending, done.text) == ("failed", "the roof fell in")
+    exited = await ended(case)
+    assert (exited.code, exited.why, exited.error) == (3, "exit", "the roof fell in")
+    (reply,) = case.events(ToolDone)
+    assert reply.reply.is_error
+    assert "No result received" in reply.reply.text
+    assert (case.view.status, case.view.error) == ("failed", "the roof fell in")
+    assert not case.view.open_calls
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [("crash_silently", "Process exited with code 4"), ("signalled", "The process was ended by SIGKILL")],
+)
+async def test_a_silent_death_is_told_by_its_code(world: World, prompt: str, text: str) -> None:
+    """S000-20, S003-16"""
+    case = await started(world)
+    done = await case.turn(prompt)
+    assert (done.ending, done.text) == ("failed", text)
+    assert (await ended(case)).error == text
+
+
+async def test_an_exit_without_a_result_is_a_completed_turn(world: World) -> None:
+    """S000-21"""
+    case = await started(world)
+    done = await case.turn("leave")
+    assert done.ending == "completed"
+    assert (await ended(case)).code == 0
+    assert case.view.status == "completed"
+
+
+async def test_a_failure_the_engine_told_stays_one_when_it_exits_well(world: World) -> None:
+    """S000-21, S000-23, FM-11, FM-12"""
+    case = await started(world)
+    done = await case.turn("fail")
+    await ended(case)
+    assert (done.ending, done.text) == ("failed", "it went wrong")
+    assert len(case.events(RunDone)) == 1
+    assert (case.view.status, case.view.error) == ("failed", "it went wrong")
+
+
+async def test_a_bad_exit_after_a_good_turn_does_not_change_its_outcome(world: World) -> None:
+    """FM-11, FM-12"""
+    case = await started(world)
+    await case.turn("late")
+    exited = await ended(case)
+    assert (exited.code, exited.error) == (6, "afterwards")
+    assert len(case.events(RunDone)) == 1
+    assert case.view.status == "completed"
+
+
+async def test_a_last_line_without_its_newline_counts(world: World) -> None:
+    """S000-15"""
+    case = await started(world)
+    assert (await case.turn("unfinished")).text == "no newline"
+    assert (await ended(case)).error == ""
+
+
+async def test_a_flood_on_the_error_output_is_bounded(world: World) -> None:
+    """S000-16"""
+    case = await started(world)
+    done = await case.turn("flood")
+    assert done.ending == "failed"
+    assert 1_000 < len(done.text) <= 4_000
+
+
+async def test_a_result_that_comes_before_its_call_is_shown_after_it(world: World) -> None:
+    """FM-8, FM-9, S002-11"""
+    case = await started(world)
+    await case.turn("early")
+    kinds = [entry.event for entry in case.entries() if isinstance(entry.event, BlockDone | ToolDone | Noted)]
+    assert isinstance(kinds[0], BlockDone)
+    replies = [event.reply.text for event in kinds if isinstance(event, ToolDone)]
+    assert replies == ["the result came first", "and again", "whose is this?"]
+    assert any("toolu_none" in event.text for event in kinds if isinstance(event, Noted))
+
+
+async def test_a_program_that_is_not_there_is_named(world: World) -> None:
+    """S000-22, S000-18"""
+    case = world.case(("no-such-engine",))
+    case.say("hello")
+    with pytest.raises(WorkerError, match="no-such-engine is not installed"):
+        await case.worker.start()
+    (exited,) = case.events(WorkerExited)
+    assert exited.why == "not_started"
+    assert "Install it" in exited.error
+    assert (case.view.status, case.view.error) == ("failed", exited.error)
+    assert not case.worker.alive()
+
+
+async def test_a_directory_that_is_gone_is_named(world: World) -> None:
+    case = world.case()
+    Path(case.view.cwd).rmdir()
+    with pytest.raises(WorkerError, match="does not exist any more"):
+        await case.worker.start()
+
+
+async def test_a_program_that_cannot_be_run_says_why(world: World, tmp_path: Path) -> None:
+    """S000-22"""
+    script = tmp_path / "engine"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    case = world.case((str(script),))
+    with pytest.raises(WorkerError, match="could not be started"):
+        await case.worker.start()
+
+
+async def test_an_engine_that_refuses_its_flags_fails_the_session(world: World) -> None:
+    """S000-20"""
+    case = world.case((*FAKE, "--die-at-once"))
+    case.say("hello")
+    await case.worker.start()
+    exited = await ended(case)
+    assert exited.error == "unknown option"
+    assert (case.view.status, case.view.error) == ("failed", "unknown option")
+
+
+async def test_secrets_of_the_server_do_not_reach_the_log(world: World) -> None:
+    """FM-56"""
+    case = await started(world)
+    await case.turn("secret")
+    assert "dummy-key-of-no-worth" not in Path(case.session.path).read_text()
+    assert "the key is [masked ANTHROPIC_API_KEY]" in Path(case.session.path).read_text()
+
+
+async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    """S000-1, S003-6, FM-28"""
+    world = World(tmp_path, GITHUB_TOKEN="ghp_secret", CLAUDECODE="1", MINE="kept")
+    case = world.case()
+    await case.worker.start()
+    seen = json.loads((await case.turn("environment")).text)
+    await world.close()
+    assert seen["MINE"] == "kept"
+    assert seen["BOBSTAY_SESSION_ID"] == case.session.id
+    assert "ANTHROPIC_API_KEY" in seen
+    assert "GITHUB_TOKEN" not in seen
+    assert "CLAUDECODE" not in seen
+
+    case = world.case(pass_keys=False)
+    await case.worker.start()
+    assert "ANTHROPIC_API_KEY" not in json.loads((await case.turn("environment")).text)
+    await world.close()

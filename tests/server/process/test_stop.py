@@ -1,0 +1,174 @@
+"""However an engine is stopped: the turn ends once, soon, and nothing it started lives on."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bobstay.model.around import SessionConfig, WorkerExited
+from bobstay.model.event import RunDone, ToolDone
+from bobstay.model.message import Text
+from tests.server.process.world import QUICK, Case, World
+
+
+def carriers(session_id: str) -> list[int]:
+    """Processes that carry a session in their environment, or sleep for it without one."""
+    found = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit() and int(path.name) != os.getpid():
+            try:
+                environ = (path / "environ").read_bytes()
+                words = (path / "cmdline").read_bytes()
+                state = (path / "stat").read_bytes().rpartition(b")")[2].split()[0]
+            except OSError:
+                continue
+            marked = f"BOBSTAY_SESSION_ID={session_id}".encode() in environ
+            if state != b"Z" and (marked or (words == b"sleep\x00987\x00" and not environ)):
+                found.append(int(path.name))
+    return found
+
+
+async def up(world: World, prompt: str, **parts: object) -> Case:
+    """A case in the middle of a turn."""
+    case = world.case(**parts)  # type: ignore[arg-type] # passed on as they are
+    await case.worker.start()
+    case.say(prompt)
+    await case.holds(lambda: case.worker.busy and bool(case.view.open_calls or case.view.model == "fake-1"))
+    return case
+
+
+async def children_up(case: Case) -> None:
+    def are() -> bool:
+        blocks = [entry.event for entry in case.entries()]
+        return any(Text("children are up") == getattr(event, "block", None) for event in blocks)
+
+    await case.holds(are)
+    async with asyncio.timeout(10):
+        while len(carriers(case.session.id)) < 4:
+            await asyncio.sleep(0.02)
+
+
+async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> None:
+    """S000-19, S000-25, S000-26, FM-10, FM-31"""
+    case = await up(world, "hold", patience=QUICK)
+    await case.interrupt()
+    done = await case.until(RunDone)
+    assert done.ending == "interrupted_tools"
+    assert case.view.status == "interrupted"
+    assert case.events(ToolDone)[0].interrupted
+    await case.holds(lambda: not case.worker.alive())
+    assert case.events(WorkerExited)[-1].signal == "SIGINT" or case.events(WorkerExited)[-1].code
+
+
+async def test_stop_during_a_long_command_is_over_in_ten_seconds(world: World) -> None:
+    """FM-31: with the patience that is usual."""
+    case = await up(world, "hold")
+    began = time.monotonic()
+    await case.interrupt()
+    assert time.monotonic() - began < 10
+    assert case.view.status == "interrupted"
+
+
+async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> None:
+    """S000-26"""
+    case = await up(world, "stubborn", patience=QUICK)
+    await case.interrupt()
+    await case.holds(lambda: not case.worker.alive())
+    (exited,) = case.events(WorkerExited)
+    assert (exited.signal, exited.why) == ("SIGKILL", "killed")
+    assert len(case.events(RunDone)) == 1
+    assert case.view.status == "interrupted"
+
+
+async def test_force_does_not_wait(world: World) -> None:
+    """S000-26"""
+    case = await up(world, "stubborn")
+    began = time.monotonic()
+    await case.interrupt(force=True)
+    assert time.monotonic() - began < 2
+    assert case.events(WorkerExited)[-1].why == "killed"
+    assert case.view.status == "interrupted"
+
+
+@pytest.mark.parametrize("why", ["stopped", "killed"])
+async def test_grandchildren_do_not_outlive_a_stop(world: World, why: str) -> None:
+    """FM-29: in the group, in a session of their own, without an environment."""
+    case = await up(world, "family", patience=QUICK)
+    await children_up(case)
+    await case.worker.stop(why)  # type: ignore[arg-type] # one of the three
+    assert carriers(case.session.id) == []
+    assert case.events(WorkerExited)[-1].why == why
+
+
+async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: World) -> None:
+    """FM-29"""
+    case = await up(world, "family", patience=QUICK)
+    await children_up(case)
+    os.kill(case.view.workers[0].pid, signal.SIGKILL)
+    await case.until(WorkerExited)
+    assert carriers(case.session.id) == []
+    assert case.view.status == "failed"
+
+
+async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
+    """FM-11"""
+    for _ in range(3):
+        case = await up(world, "hold", patience=QUICK)
+        os.kill(case.view.workers[0].pid, signal.SIGKILL)
+        await asyncio.gather(case.interrupt(), case.worker.interrupt(force=True), case.worker.stop())
+        assert len(case.events(RunDone)) == 1
+        assert len(case.events(WorkerExited)) == 1
+        assert case.view.status in ("interrupted", "failed")
+
+
+async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(world: World) -> None:
+    """S004-12"""
+    case = world.case()
+    await case.worker.start()
+    await case.turn("echo one")
+    await case.worker.stop("asleep")
+    await case.worker.stop("stopped")
+    (exited,) = case.events(WorkerExited)
+    assert exited.why == "asleep"
+    assert case.view.status == "completed"
+    again = world.around(case.session)
+    again.say("argv")
+    await again.worker.start()
+    arguments = (await again.until(RunDone, 2)).text
+    assert '"--resume", "11111111-2222-4333-8444-555555555555"' in arguments
+
+
+async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -> None:
+    from bobstay.server.slots import Slots
+
+    slots = Slots(1)
+    first = await up(world, "hold", slots=slots, patience=QUICK)
+    second = world.case(slots=slots, patience=QUICK)
+    await second.worker.start()
+    second.say("echo two")
+    assert slots.waiting == 0
+    async with asyncio.timeout(10):
+        while not slots.waiting:
+            await asyncio.sleep(0.01)
+    assert not second.worker.busy
+    await first.worker.stop()
+    assert (await second.until(RunDone)).text == "two"
+    await second.worker.stop()
+    assert slots.running == 0
+
+
+async def test_configurations_of_mcp_servers_are_private_and_removed(world: World) -> None:
+    """S000-7, FM-54"""
+    config = SessionConfig(mcp_config={"calc": {"command": "calc", "env": {"TOKEN": "t"}}}).mcp_config
+    case = world.case(config={"mcp_config": config})
+    await case.worker.start()
+    arguments = (await case.turn("argv")).text
+    (file,) = (world.directory / "tmp").iterdir()
+    assert str(file) in arguments
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == '{"mcpServers": {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}}'
+    await case.worker.stop()
+    assert not file.exists()

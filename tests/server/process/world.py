@@ -1,0 +1,153 @@
+"""A session with a process worker in it, and ways to wait for what happens there."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bobstay.config.environment import Environment
+from bobstay.engine.ports import Answer
+from bobstay.model.around import InterruptAsked, SessionConfig
+from bobstay.model.event import Durable, Envelope, InputQueued, InteractionOpened, RunDone
+from bobstay.model.ids import new_id
+from bobstay.model.live import Live
+from bobstay.model.message import Text
+from bobstay.server.inbox import Inbox
+from bobstay.server.ports import NoIndex
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.view import SessionView, input_hash
+from bobstay.server.slots import Slots
+from bobstay.server.stream.hub import Hub
+from bobstay.server.workers.process import ProcessWorker
+from bobstay.server.workers.process_child import Patience
+from bobstay.server.workers.process_spawn import ProcessParts
+from bobstay.sessions.store import Store
+from tests.modelserver import ModelServer
+
+FAKE = (sys.executable, "-S", str(Path(__file__).with_name("fake_engine.py")))
+DEADLINE = 30.0
+QUICK = Patience(word=0.3, sigint=0.3, sigterm=0.3)
+Kind = TypeVar("Kind")
+
+
+class Case:
+    """One session. Its log is watched from the start; live events are in `shown`."""
+
+    def __init__(self, world: "World", session: OpenSession, command: tuple[str, ...], parts: ProcessParts) -> None:
+        self.world = world
+        self.session = session
+        self.worker = ProcessWorker("agent-1", 1, session, command, parts)
+        self.shown: list[Live] = []
+        show = session.show
+
+        def watch(event: Live) -> None:
+            self.shown.append(event)
+            show(event)
+
+        session.show = watch  # type: ignore[method-assign] # looks on, and lets it pass
+
+    @property
+    def view(self) -> SessionView:
+        return self.session.view
+
+    def say(self, text: str, how: Any = "queue") -> str:
+        id = new_id()
+        self.session.record(InputQueued(id, (Text(text),), how))
+        if self.worker.alive():
+            self.worker.nudge()
+        return id
+
+    async def interrupt(self, *, force: bool = False) -> None:
+        self.session.record(InterruptAsked("somebody", force))
+        await self.worker.interrupt(force=force)
+
+    def entries(self) -> list[Envelope]:
+        return list(self.session.read())
+
+    def events(self, kind: type[Kind]) -> list[Kind]:
+        return [envelope.event for envelope in self.entries() if isinstance(envelope.event, kind)]
+
+    async def until(self, kind: type[Kind], count: int = 1) -> Kind:
+        """Wait for the `count`th event of a kind in the log."""
+        await self.holds(lambda: len(self.events(kind)) >= count)
+        return self.events(kind)[count - 1]
+
+    async def holds(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, looking whenever the log grows."""
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while not condition():
+                    changed = self.world.changed
+                    await changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"never: {[type(entry.event).__name__ for entry in self.entries()]}") from None
+
+    async def asked(self, count: int = 1) -> InteractionOpened:
+        return await self.until(InteractionOpened, count)
+
+    async def answer(self, opened: InteractionOpened, answer: Answer) -> None:
+        await self.world.inbox.decide(opened.id, answer, input_hash(opened.call))
+
+    async def turn(self, text: str) -> RunDone:
+        """Say something and wait for the end of the turn."""
+        before = len(self.events(RunDone))
+        self.say(text)
+        return await self.until(RunDone, before + 1)
+
+
+class World:
+    def __init__(self, directory: Path, model: ModelServer | None = None, **variables: str) -> None:
+        self.directory = directory
+        self.cwd = directory / "work"
+        self.cwd.mkdir(exist_ok=True)
+        self.inbox = Inbox()
+        self.registry = Registry(Store(str(directory / "sessions")), Hub(), NoIndex())
+        self.registry.listeners.append(self._told)
+        self.changed = asyncio.Event()
+        self.cases: list[Case] = []
+        self.environment = Environment.read(_variables(directory / "home", model) | variables)
+
+    def case(self, command: tuple[str, ...] = FAKE, *, config: Any = None, id: str = "", **parts: Any) -> Case:
+        """A session and its worker. `config` are fields of its configuration; `id` takes up an existing session."""
+        if id:
+            session = self.registry.open(id)
+        else:
+            session = self.registry.create(str(self.cwd), SessionConfig(engine="fake", **(config or {})))
+        return self.around(session, command, **parts)
+
+    def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> Case:
+        shared = ProcessParts(
+            self.environment, self.inbox, parts.pop("slots", Slots(8)), str(self.directory / "tmp"), **parts
+        )
+        case = Case(self, session, command, shared)
+        self.cases.append(case)
+        return case
+
+    async def close(self) -> None:
+        for case in self.cases:
+            await case.worker.stop("killed")
+
+    def _told(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+        event: Durable = envelope.event
+        self.inbox.heard(after.id, event)
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
+
+
+def _variables(home: Path, model: ModelServer | None) -> dict[str, str]:
+    home.mkdir(exist_ok=True)
+    found = {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "ANTHROPIC_API_KEY": "dummy-key-of-no-worth",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+    }
+    return found | ({"ANTHROPIC_BASE_URL": model.url} if model is not None else {})
