@@ -148,7 +148,7 @@ class House:
         lines = [f"{method} {path} HTTP/1.1"]
         if host != "":
             lines.append(f"Host: {host or self.host}")
-        given = {name: value for name, value in (headers or {}).items()}
+        given = dict(headers or {})
         raw = b""
         if body is not None:
             raw = body if isinstance(body, bytes) else json.dumps(body).encode()

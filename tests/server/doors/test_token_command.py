@@ -1,0 +1,215 @@
+"""`bobstay token`, as a process of its own, with and without a running server."""
+
+import asyncio
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+from websockets.asyncio.client import connect as open_socket
+from websockets.exceptions import ConnectionClosed
+
+from bobstay.cli.token import run
+from bobstay.server.doors.tables import CLIENTS
+from bobstay.server.index.connect import FILE, connect, resolve
+from bobstay.server.index.migrate import migrate
+from bobstay.server.index.tables import audit
+from tests.server.doors.house import DEADLINE, House
+
+PROGRAM = "import sys; from bobstay.cli.token import run; sys.exit(run(sys.argv[1:]))"
+SECRET = re.compile(r"bst_[A-Za-z0-9_-]{43}")
+
+
+def token(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {"HOME": str(home), "BOBSTAY_HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": "src"}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        check=False,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+
+
+def made(home: Path, *arguments: str) -> tuple[str, str]:
+    """The id and the secret of a new token."""
+    done = token(home, "create", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert SECRET.fullmatch(done.stdout.strip()), "the token alone is on the standard output"
+    return done.stderr.split()[1], done.stdout.strip()
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[House]:
+    """A server on the very tables the command uses."""
+    engines = connect(resolve("", str(tmp_path / "server")))
+    await migrate(engines)
+    async with House(tmp_path, engines.own, time.time) as house:
+        yield house
+    await engines.dispose()
+
+
+async def test_a_token_lets_a_script_in_with_its_scopes_and_no_others(running: House) -> None:
+    id, secret = await asyncio.to_thread(
+        made, running.folder, "--scope", "read,approve", "--expires=8h", "--name", "ci"
+    )
+    bearer = {"Authorization": f"Bearer {secret}"}
+    assert (await running.ask("GET", "/api/v1/things", bearer)).json == {"by": "token:ci"}
+    assert (await running.ask("POST", "/api/v1/approve", bearer, {})).status == 200
+    assert (await running.ask("POST", "/api/v1/act", bearer, {})).status == 403
+    client = next(client for client in await running.doors.clients.listed() if client.id == id)
+    assert client.expires_at is not None
+    assert abs(client.expires_at - time.time() - 8 * 3600) < DEADLINE
+    assert client.created_by == "command line"
+
+
+async def test_fm_46_revoking_from_another_process_closes_sockets_within_a_second(running: House) -> None:
+    """FM-46: the running server notices by itself."""
+    id, secret = await asyncio.to_thread(made, running.folder, "--scope", "read")
+    bearer = {"Authorization": f"Bearer {secret}"}
+    async with open_socket(running.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
+        await socket.recv()
+        closing = asyncio.create_task(_closed(socket))
+        done = await asyncio.to_thread(token, running.folder, "revoke", id)
+        assert (done.returncode, done.stdout) == (0, f"{id} is revoked.\n")
+        revoked_at = await _when_revoked(running, id)
+        async with asyncio.timeout(DEADLINE):
+            closed_at = await closing
+        assert closed_at - revoked_at < 1.5
+    assert (await running.ask("GET", "/api/v1/things", bearer)).status == 401
+    again = await asyncio.to_thread(token, running.folder, "revoke", id)
+    assert again.returncode == 1
+    assert "bobstay token list" in again.stderr
+
+
+async def _closed(socket: object) -> float:
+    try:
+        while True:
+            await socket.recv()  # type: ignore[attr-defined] # any client connection
+    except ConnectionClosed:
+        return time.time()
+
+
+async def _when_revoked(house: House, id: str) -> float:
+    async with house.engine.connect() as connection:
+        found = (await connection.execute(select(CLIENTS.c.revoked_at).where(CLIENTS.c.id == id))).scalar_one()
+    return float(found)
+
+
+async def test_a_code_from_the_command_line_opens_a_browser_once(running: House) -> None:
+    done = await asyncio.to_thread(token, running.folder, "code", "--scope", "read", "--name", "tablet")
+    code = done.stdout.strip().removeprefix("#code=")
+    page = await running.enter(code)
+    assert (await running.ask("GET", "/api/v1/auth/me", page)).json["name"] == "owner/tablet"
+    reply = await running.ask("POST", "/api/v1/auth/exchange", {"Origin": running.origin}, {"code": code})
+    assert reply.status == 401
+
+
+async def test_what_the_command_does_is_in_the_audit_without_its_secret(running: House) -> None:
+    id, secret = await asyncio.to_thread(made, running.folder, "--scope", "read", "--name", "ci")
+    async with running.engine.connect() as connection:
+        rows = [tuple(row) for row in await connection.execute(select(audit.c.who, audit.c.what, audit.c.detail))]
+    assert [row[:2] for row in rows] == [("command line", "auth.token_made")]
+    assert id in rows[0][2]
+    assert secret not in repr(rows)
+
+
+def test_tokens_are_listed_without_their_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
+
+    def said(*arguments: str) -> str:
+        assert run(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    assert "Nobody has a key" in said("list")
+    secret = said("create", "--scope", "read", "--name", "ci", "--expires", "never").strip()
+    listed = said("list")
+    id = listed.split()[0]
+    assert listed == f"{id}  read  for ever  not seen yet  token:ci\n"
+    assert SECRET.fullmatch(secret)
+    assert secret not in listed
+    assert said("revoke", id) == f"{id} is revoked.\n"
+    assert "Nobody has a key" in said("list")
+
+
+def test_fm_55_what_the_command_makes_is_for_its_user_alone(tmp_path: Path) -> None:
+    """FM-55: the folder and every file in it, whatever the umask was, and even if the folder was open before."""
+    (tmp_path / "server").mkdir(mode=0o777)
+    (tmp_path / "server").chmod(0o777)
+    before = os.umask(0)
+    try:
+        made(tmp_path, "--scope", "read")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "server").stat().st_mode) == 0o700
+    files = list((tmp_path / "server").iterdir())
+    assert FILE in {file.name for file in files}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Say what to do"),
+        (["mint"], "Say what to do"),
+        (["create"], "--scope"),
+        (["create", "--scope"], "needs a value"),
+        (["create", "--scope", "root"], "no scope root"),
+        (["create", "--scope", ""], "--scope"),
+        (["create", "--scope", "read", "--expires", "soon"], "no length of time"),
+        (["create", "--scope", "read", "--expires", "0h"], "too short"),
+        (["create", "--scope", "read", "--expires", "99999999d"], "too long"),
+        (["create", "--scope", "read", "--name", "a\nb"], "name"),
+        (["create", "--scope", "read", "extra"], "not understood"),
+        (["revoke"], "Which one"),
+        (["revoke", "a", "b"], "not understood"),
+        (["list", "--all"], "not understood"),
+        (["code", "--expires", "never"], "a day at most"),
+    ],
+)
+def test_a_wrong_command_line_is_told_what_is_wrong(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
+    assert run(arguments) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Usage:" in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_will_not_do_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
+    server = tmp_path / "server"
+    server.mkdir()
+    (server / FILE).write_text("this is no database, but a text that is long enough to be seen as one" * 20)
+    assert run(["list"]) == 1
+    assert "damaged" in capsys.readouterr().err
+    assert run(["list", "--db", "mysql://x/y"]) == 1
+    assert "postgresql://" in capsys.readouterr().err
+
+
+def test_a_state_folder_that_is_a_link_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "server").symlink_to(tmp_path / "elsewhere")
+    assert run(["list"]) == 1
+    assert "is a link" in capsys.readouterr().err
