@@ -1,6 +1,37 @@
 """All endpoints of the API, collected from the module of each resource."""
 
-from bobstay.server.api import interactions, sessions
+from bobstay.server.api import (
+    auth,
+    blobs,
+    diff,
+    export,
+    files,
+    health,
+    interactions,
+    openapi,
+    projects,
+    sessions,
+    workers,
+    worktrees,
+)
 from bobstay.server.api.table import Endpoint
+from bobstay.server.stream import sse
 
-ENDPOINTS: tuple[Endpoint, ...] = (*sessions.ENDPOINTS, *interactions.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *auth.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *interactions.ENDPOINTS,
+    *workers.ENDPOINTS,
+    *export.ENDPOINTS,
+    *files.ENDPOINTS,
+    *blobs.ENDPOINTS,
+    *diff.ENDPOINTS,
+    *worktrees.ENDPOINTS,
+    *sse.ENDPOINTS,
+    *projects.ENDPOINTS,
+    *health.ENDPOINTS,
+    *openapi.ENDPOINTS,
+)
+
+AT_ROOT: tuple[Endpoint, ...] = (*health.ENDPOINTS[:2], *openapi.ENDPOINTS)
+"""Those that programs look for without a prefix: `/health`, `/metrics` and `/openapi.json`."""

@@ -1,0 +1,249 @@
+"""The OpenAPI document, made from the table of endpoints: nobody writes it, so it cannot be wrong for long."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from starlette.responses import Response
+
+from bobstay.model.event import Durable
+from bobstay.server.api.dispatch import json
+from bobstay.server.api.schemas import REF, components, fields_of, pruned, schema_of
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.doors.principal import SCOPES
+from bobstay.server.errors import STATUS, Code, ProblemBody
+from bobstay.server.stream.frames import NAMES, Frame, LiveFrame
+from bobstay.version import __version__
+
+PREFIX = "/api/v1"
+STREAMED = ("StreamFrame", "LiveFrame")
+_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
+_ANY_TIME: tuple[Code, ...] = (
+    *("bad_request", "unauthorized", "forbidden", "bad_origin", "bad_host"),
+    *("unavailable", "storage", "internal"),
+)
+_WITH_BODY: tuple[Code, ...] = ("invalid_json", "too_large", "unsupported_media_type", "invalid")
+_MEANINGS = {
+    400: "The request cannot be understood.",
+    401: "Nobody is known to ask.",
+    403: "Whoever asks may not do this.",
+    404: "There is no such thing.",
+    409: "Things are not in a state in which this could be done.",
+    413: "Too much was sent.",
+    415: "The body is not of a kind that is taken.",
+    416: "There is no such part of it.",
+    421: "This server does not answer under that name.",
+    422: "What was sent is well formed and makes no sense.",
+    429: "Too much at once. Wait.",
+    500: "The server broke.",
+    503: "Not now. Try again soon.",
+    507: "It could not be stored.",
+}
+
+
+def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """The whole API as OpenAPI 3.1."""
+    table = tuple(endpoints)
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in table:
+        path = _PARAMETER.sub(r"{\1}", endpoint.path)
+        paths.setdefault(path, {})[endpoint.method.lower()] = operation(endpoint)
+    bodies = [endpoint.body for endpoint in table if endpoint.body is not None]
+    answers = [endpoint.returns for endpoint in table if _is_type(endpoint.returns)]
+    schemas = {**_stream_components(), **components((*answers, ProblemBody), bodies)}
+    failures = _gathered(paths)
+    roots = [paths, failures, *(_pointer(name) for name in STREAMED)]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "bobstay console",
+            "version": __version__,
+            "summary": "Run, watch, steer and approve coding agents.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": PREFIX}],
+        "tags": _tags(table),
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "schemas": dict(sorted(pruned(schemas, roots).items())),
+            "responses": failures,
+            "securitySchemes": _security_schemes(),
+        },
+    }
+
+
+def operation(endpoint: Endpoint) -> dict[str, Any]:
+    """One entry of `paths`."""
+    tag = endpoint.run.__module__.rpartition(".")[2]
+    said: dict[str, Any] = {
+        "operationId": f"{tag}_{endpoint.run.__name__}",
+        "tags": [tag],
+        "summary": (endpoint.run.__doc__ or "").strip().partition("\n")[0],
+    }
+    parameters = [*_path_parameters(endpoint), *_query_parameters(endpoint)]
+    if parameters:
+        said["parameters"] = parameters
+    if endpoint.body is not None:
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema_of(endpoint.body)}}}
+    said["responses"] = {str(_status(endpoint)): _success(endpoint), **_failures(endpoint)}
+    if endpoint.scope is None:
+        said["security"] = []
+    else:
+        said["security"] = [{"bearer": [endpoint.scope]}, {"cookie": [endpoint.scope]}]
+        said["x-scope"] = endpoint.scope
+    return said
+
+
+def codes_of(endpoint: Endpoint) -> tuple[Code, ...]:
+    """Every error this endpoint may answer with."""
+    codes: list[Code] = [*_ANY_TIME, *endpoint.errors]
+    if _PARAMETER.search(endpoint.path):
+        codes.append("not_found")
+    if endpoint.query is not None:
+        codes.append("invalid")
+    if endpoint.body is not None:
+        codes += _WITH_BODY
+    return tuple(sorted(set(codes)))
+
+
+def stream_frame(frame: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a durable frame, with the events it may hold instead of anything at all."""
+    named = sorted(set(NAMES.values()) | {"tool.call"})
+    properties = {
+        **frame["properties"],
+        "type": {"enum": named},
+        "data": schema_of(Durable),
+    }
+    return {**frame, "title": "StreamFrame", "properties": properties}
+
+
+def stream_schema() -> dict[str, Any]:
+    """JSON Schema of what comes on a stream, for those who do not read OpenAPI."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Frames of bobstay's streams",
+        "anyOf": [_pointer(name) for name in STREAMED],
+        "components": {"schemas": dict(sorted(_stream_components().items()))},
+    }
+
+
+@cache
+def current() -> dict[str, Any]:
+    from bobstay.server.api.endpoints import ENDPOINTS
+
+    return document(ENDPOINTS)
+
+
+async def openapi(call: Call) -> Response:
+    """This document."""
+    return json(current())
+
+
+def _stream_components() -> dict[str, dict[str, Any]]:
+    schemas = components((Frame, LiveFrame, Durable))
+    schemas["StreamFrame"] = stream_frame(schemas.pop("Frame"))
+    return schemas
+
+
+def _pointer(name: str) -> dict[str, str]:
+    return {"$ref": REF.format(name=name)}
+
+
+def _gathered(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Take out of `paths` the failures that are alike, and leave pointers to them."""
+    found: dict[str, Any] = {}
+    for operations in paths.values():
+        for said in operations.values():
+            for status, answer in said["responses"].items():
+                codes = answer.pop("x-codes", None)
+                if codes is not None:
+                    name = f"Failed{status}_{'_'.join(codes)}"
+                    found[name] = answer
+                    said["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+    return dict(sorted(found.items()))
+
+
+def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _PARAMETER.findall(endpoint.path)
+    ]
+
+
+def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    if endpoint.query is None:
+        return []
+    found: list[dict[str, Any]] = []
+    for name, schema, required in fields_of(endpoint.query):
+        words = schema.pop("description", "")
+        parameter = {"name": name, "in": "query", "required": required, "schema": schema}
+        found.append({**parameter, "description": words} if words else parameter)
+    return found
+
+
+def _success(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.returns is None:
+        return {"description": "Done; there is nothing to say."}
+    schema = schema_of(endpoint.returns) if _is_type(endpoint.returns) else {}
+    media = [kind.strip() for kind in endpoint.media.split(",")]
+    if media != ["application/json"] and not _is_type(endpoint.returns):
+        return {"description": "As asked for.", "content": {kind: {} for kind in media}}
+    return {"description": "As asked for.", "content": {kind: {"schema": schema} for kind in media}}
+
+
+def _status(endpoint: Endpoint) -> int:
+    return 204 if endpoint.returns is None else endpoint.status
+
+
+def _failures(endpoint: Endpoint) -> dict[str, Any]:
+    by_status: dict[int, list[str]] = {}
+    for code in codes_of(endpoint):
+        by_status.setdefault(STATUS[code], []).append(code)
+    return {str(status): _failure(status, codes) for status, codes in sorted(by_status.items())}
+
+
+def _failure(status: int, codes: list[str]) -> dict[str, Any]:
+    narrowed = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
+    schema = {"allOf": [_pointer("ProblemBody"), narrowed]}
+    meaning = _MEANINGS.get(status, "It did not work.")
+    return {
+        "x-codes": codes,
+        "description": f"{meaning} Codes: {', '.join(codes)}.",
+        "content": {"application/json": {"schema": schema}},
+    }
+
+
+def _is_type(returns: Any) -> bool:
+    return returns is not None and returns is not Response
+
+
+def _tags(endpoints: tuple[Endpoint, ...]) -> list[dict[str, str]]:
+    modules = sorted({endpoint.run.__module__ for endpoint in endpoints})
+    found: list[dict[str, str]] = []
+    for name in modules:
+        words = (import_module(name).__doc__ or "").strip().partition("\n")[0]
+        found.append({"name": name.rpartition(".")[2], "description": words})
+    return found
+
+
+def _security_schemes() -> dict[str, Any]:
+    scopes = ", ".join(SCOPES)
+    return {
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": f"Made with `bobstay token create --scope …`. Scopes: {scopes}; admin includes all others.",
+        },
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "bobstay_3001",
+            "description": "Of a browser, by exchange of a code; its name ends in the server's port. HttpOnly, and good"
+            " only together with an Origin of the server or a same-origin Sec-Fetch-Site.",
+        },
+    }
+
+
+ENDPOINTS = (Endpoint("GET", "/openapi.json", openapi, returns=Response),)

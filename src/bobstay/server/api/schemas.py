@@ -1,0 +1,112 @@
+"""JSON Schemas of our structs, as documents want them: with the words that stand beside a field, and what is always there."""
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+from textwrap import dedent
+from typing import Any
+
+import msgspec
+from msgspec import Struct, inspect as types
+
+REF = "#/components/schemas/{name}"
+_PREFIX = REF.format(name="")
+
+
+def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str, dict[str, Any]]:
+    """The schemas of all structs in these types, by name. In what only we write, a field with a default is there too."""
+    given, taken = tuple(answers), tuple(requests)
+    _, found = msgspec.json.schema_components((*given, *taken), ref_template=REF)
+    classes = {cls.__name__: cls for cls in _structs((*given, *taken))}
+    read = {cls.__name__ for cls in _structs(taken)}
+    for name, schema in found.items():
+        cls = classes.get(name)
+        if cls is None:
+            continue
+        _describe(schema, cls)
+        if name not in read and not cls.__struct_config__.omit_defaults:
+            schema["required"] = list(schema.get("properties", {}))
+    return dict(sorted(found.items()))
+
+
+def schema_of(type_: Any) -> dict[str, Any]:
+    """The schema of a type, which points to those of `components`."""
+    (schema,), _ = msgspec.json.schema_components((type_,), ref_template=REF)
+    return schema
+
+
+def fields_of(cls: type[Struct]) -> list[tuple[str, dict[str, Any], bool]]:
+    """Name, schema and whether it must be given, of each field of a struct that is spread over a query."""
+    _, found = msgspec.json.schema_components((cls,), ref_template=REF)
+    schema = found[cls.__name__]
+    _describe(schema, cls)
+    required = set(schema.get("required", ()))
+    return [(name, field, name in required) for name, field in schema["properties"].items()]
+
+
+def pruned(schemas: dict[str, dict[str, Any]], roots: Any) -> dict[str, dict[str, Any]]:
+    """Of `schemas` those that are pointed to from `roots`, or from one of them."""
+    wanted: set[str] = set()
+    waiting = list(_references(roots))
+    while waiting:
+        name = waiting.pop()
+        if name in schemas and name not in wanted:
+            wanted.add(name)
+            waiting.extend(_references(schemas[name]))
+    return {name: schema for name, schema in schemas.items() if name in wanted}
+
+
+def _references(value: Any) -> Iterator[str]:
+    match value:
+        case {"$ref": str(place)} if place.startswith(_PREFIX):
+            yield place.removeprefix(_PREFIX)
+        case dict():
+            for entry in value.values():
+                yield from _references(entry)
+        case list() | tuple():
+            for entry in value:
+                yield from _references(entry)
+        case _:
+            return
+
+
+def _describe(schema: dict[str, Any], cls: type[Struct]) -> None:
+    for name, words in _words_beside(cls).items():
+        field = schema.get("properties", {}).get(name)
+        if field is not None and "description" not in field:
+            field["description"] = words
+
+
+def _words_beside(cls: type[Struct]) -> dict[str, str]:
+    """What stands as a string below each field of a class."""
+    try:
+        tree = ast.parse(dedent(inspect.getsource(cls)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    found: dict[str, str] = {}
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    for field, after in zip(body, body[1:], strict=False):
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                found[name] = " ".join(words.split())
+            case _:
+                continue
+    return found
+
+
+def _structs(given: Iterable[Any]) -> Iterator[type[Struct]]:
+    seen: set[int] = set()
+    for info in types.multi_type_info(tuple(given)):
+        yield from _structs_in(info, seen)
+
+
+def _structs_in(info: Any, seen: set[int]) -> Iterator[type[Struct]]:
+    if isinstance(info, list | tuple):
+        for entry in info:
+            yield from _structs_in(entry, seen)
+    elif isinstance(info, types.Type | types.Field) and id(info) not in seen:
+        seen.add(id(info))
+        if isinstance(info, types.StructType):
+            yield info.cls
+        for name in info.__struct_fields__:
+            yield from _structs_in(getattr(info, name), seen)

@@ -1,0 +1,101 @@
+"""Numbers about this server for Prometheus, in its text format."""
+
+import os
+import resource
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import get_args
+
+from bobstay.model.event import Envelope
+from bobstay.server.console import Console
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.status import Status
+from bobstay.server.sessions.view import SessionView
+from bobstay.version import __version__
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Meter:
+    """Counts what happens from the moment it is made. One for a server; it hangs itself into the registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.began = time.monotonic()
+        self.events = 0
+        self.transitions: Counter[str] = Counter()
+        registry.listeners.append(self._heard)
+
+    def _heard(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+        self.events += 1
+        if before.status != after.status:
+            self.transitions[after.status] += 1
+
+
+def text(console: Console, meter: Meter) -> str:
+    """All numbers now."""
+    lines: list[str] = []
+    for name, kind, words, values in _metrics(console, meter):
+        lines += (f"# HELP {name} {words}", f"# TYPE {name} {kind}")
+        lines += (f"{name}{labels} {value}" for labels, value in values)
+    return "\n".join(lines) + "\n"
+
+
+Value = tuple[str, float]
+Metric = tuple[str, str, str, list[Value]]
+
+
+def _metrics(console: Console, meter: Meter) -> Iterable[Metric]:
+    views = console.registry.views.values()
+    by_status = Counter(view.status for view in views)
+    statuses: tuple[Status, ...] = get_args(Status)
+    yield _gauge("info", "The version that runs.", [(_label("version", __version__), 1)])
+    yield _gauge("uptime_seconds", "Since the server began to count.", round(time.monotonic() - meter.began, 3))
+    yield _gauge("sessions", "Sessions by status.", [(_label("status", each), by_status[each]) for each in statuses])
+    yield _gauge("workers", "Agents that are up.", sum(post.worker.alive() for post in console.runner.posts.values()))
+    if console.slots is not None:
+        yield _gauge("slots_running", "Sessions at work.", console.slots.running)
+        yield _gauge("slots_waiting", "Sessions in line for a place.", console.slots.waiting)
+        yield _gauge("slots_most", "Sessions that may work at once.", console.slots.most)
+    yield _gauge(
+        "interactions_open", "Questions that wait for a person.", sum(len(view.interactions) for view in views)
+    )
+    yield _gauge("clients_connected", "Open streams and sockets.", len(console.hub.clients()))
+    yield _counter("events_appended_total", "Entries written to logs.", [("", meter.events)])
+    reached = [(_label("status", each), meter.transitions[each]) for each in statuses]
+    yield _counter("session_transitions_total", "How often sessions came into a status.", reached)
+    yield from _database(console)
+    yield _gauge("resident_memory_bytes", "Memory of this process.", _memory())
+    yield _counter("cpu_seconds_total", "Processor time of this process.", [("", round(time.process_time(), 3))])
+
+
+def _database(console: Console) -> Iterable[Metric]:
+    if console.database is None:  # pyright: ignore[reportUnnecessaryComparison] - in tests of parts
+        return
+    health = console.database.health()
+    yield _gauge("database_up", "Whether the tables can be written.", int(health.ok))
+    yield _gauge("database_lag_entries", "Entries of logs on their way into the tables.", health.waiting)
+    yield _gauge("database_behind_sessions", "Sessions whose logs must be read again.", health.behind)
+    yield _gauge("database_skipped_entries", "Entries no table has a place for.", health.skipped)
+
+
+def _gauge(name: str, words: str, values: float | list[Value]) -> Metric:
+    return f"bobstay_{name}", "gauge", words, values if isinstance(values, list) else [("", values)]
+
+
+def _counter(name: str, words: str, values: list[Value]) -> Metric:
+    return f"bobstay_{name}", "counter", words, values
+
+
+def _label(name: str, value: str) -> str:
+    escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{{{name}="{escaped}"}}'
+
+
+def _memory() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * PAGE
+    except (OSError, ValueError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
