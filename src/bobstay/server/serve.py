@@ -119,6 +119,11 @@ class _Server(StreamServer):
             self._page = opening_page(self._console.config.state, address)
             self._browse(self._page)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        # uvicorn would let the signal end the process once more; it was obeyed, and the exit code says so.
+        self._captured_signals.clear()
+
     def tidy(self) -> None:
         """Remove the page that led the browser here: it held a code."""
         if self._page and os.path.exists(self._page):

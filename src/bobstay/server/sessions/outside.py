@@ -19,11 +19,14 @@ from bobstay.server.sessions.open import told
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
+from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
 
 log = logging.getLogger(__name__)
 PAGE = 2_000
 """Entries read before others get their turn."""
 PATIENCE = 10.0
+WATCHED = (SUFFIX, NOTE_SUFFIX)
+"""A log grows when something happens; the note of who writes it goes when nobody does any more."""
 
 
 class Outside:
@@ -46,8 +49,8 @@ class Outside:
     async def _watch(self) -> None:
         folder = self._registry.store.directory
         async for changes in awatch(folder, stop_event=self._stop, debounce=200, step=20, recursive=False):
-            names = {os.path.basename(path).rpartition(".")[0] for _, path in changes}
-            for session_id in names:
+            names = (os.path.basename(path) for _, path in changes)
+            for session_id in {name.rpartition(".")[0] for name in names if name.endswith(WATCHED)}:
                 try:
                     await self.look(session_id)
                 except OSError as error:
