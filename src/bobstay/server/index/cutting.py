@@ -13,6 +13,8 @@ LONGEST_LEAF = 4 * 1024
 """Of one string in an input that is too long as a whole."""
 MOST_LEAVES = 2_000
 LONGEST_ID = 200
+LONGEST_DIRECTORY = 500
+"""Of those that are in an index of a table: PostgreSQL takes no more than 2,704 bytes there."""
 LARGEST = 2**53 - 1
 
 
@@ -30,12 +32,12 @@ def clean(text: str, longest: int = LONGEST_TEXT) -> str:
     return text
 
 
-def identity(id: str) -> str:
+def identity(id: str, longest: int = LONGEST_ID) -> str:
     """An id as a key. One that is too long for a key is cut, with a hash so that two stay two."""
-    if len(id) > LONGEST_ID:
+    if len(id) > longest:
         from hashlib import sha256
 
-        id = f"{id[:100]}-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        id = f"{id[: longest - 100]}-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
     return clean(id)
 
 

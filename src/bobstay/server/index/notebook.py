@@ -17,12 +17,16 @@ from bobstay.server.index.tables import idempotency, push_subscriptions, recent_
 
 DAY = 86_400.0
 MOST_DIRECTORIES = 50
+LONGEST_PATH = 2_000
+"""In bytes: longer ones cannot be a key in PostgreSQL, and nobody chooses them from a list."""
 
 # ---------------------------------------------------------------- directories sessions were begun in
 
 
 async def used_directory(database: Database, path: str) -> None:
-    path = clean(path, 4096)
+    path = clean(path)
+    if len(path.encode()) > LONGEST_PATH:
+        return
     async with database.owning() as connection:
         again = update(recent_dirs).where(recent_dirs.c.path == path)
         done = await connection.execute(again.values(used_at=time.time(), uses=recent_dirs.c.uses + 1))

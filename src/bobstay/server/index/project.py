@@ -37,7 +37,17 @@ from bobstay.model.event import (
 )
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.server.index.changes import Changes, Entry, Row
-from bobstay.server.index.cutting import as_json, both_ends, clean, finite, identity, leaves, shortened_json, whole
+from bobstay.server.index.cutting import (
+    LONGEST_DIRECTORY,
+    as_json,
+    both_ends,
+    clean,
+    finite,
+    identity,
+    leaves,
+    shortened_json,
+    whole,
+)
 from bobstay.server.index.tables import interactions, tool_calls
 from bobstay.server.index.words import plain_words
 from bobstay.server.sessions.view import SessionView, input_hash
@@ -278,7 +288,7 @@ class _Place:
         row.update(session_id=self.session_id, call_id=identity(call_id), rev=0)
         row.update(known)
         if row["name"] is not None:
-            row["name"] = clean(row["name"])
+            row["name"] = identity(row["name"])
         self.into.calls.append(row)
 
     def usage(self, id: str, model: str, usage: Usage, cost: float, api_ms: int) -> None:
@@ -303,4 +313,4 @@ def day(at: float) -> str:
 
 def project_of(view: SessionView) -> str:
     """The directory a session belongs to in lists."""
-    return clean(view.config.project or view.cwd)
+    return identity(view.config.project or view.cwd, LONGEST_DIRECTORY)

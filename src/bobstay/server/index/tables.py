@@ -258,7 +258,7 @@ PROJECTIONS: tuple[Table, ...] = (
 recent_dirs = Table(
     "recent_dirs",
     METADATA,
-    Column("path", String(4096), primary_key=True),
+    Column("path", String(2000), primary_key=True),
     _amount("used_at"),
     _count("uses"),
 )
