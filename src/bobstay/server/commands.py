@@ -10,6 +10,7 @@ from bobstay.model.around import Configured, InterruptAsked, SessionChanged, Ses
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, text_of
+from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.files.place import allowed, bounds_of
@@ -31,6 +32,13 @@ class Words(Struct, frozen=True):
     """The sender's own id for it: said twice, it is heard once."""
 
 
+class Tree(Struct, frozen=True):
+    """A work tree of its own is wanted; with names that are made up if not given."""
+
+    branch: str = ""
+    base: str = ""
+
+
 async def launch(
     console: Console,
     cwd: str,
@@ -38,7 +46,7 @@ async def launch(
     words: Words,
     *,
     title: str = "",
-    parent: str = "",
+    tree: Tree | None = None,
 ) -> SessionView:
     """Begin a session; with words, its agent sets to work on them.
 
@@ -47,7 +55,12 @@ async def launch(
     """
     where = working_directory(console, cwd)
     check_engine(console, config.engine)
-    session = console.registry.create(where, config, parent=parent, title=title, by=words.by)
+    session_id = new_id()
+    if tree is not None:
+        made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
+        where = made.path
+        config = replace(config, worktree=made.path, branch=made.branch, base=made.base, project=made.project)
+    session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
     if words.blocks:
         session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(session.id)

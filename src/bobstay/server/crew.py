@@ -95,7 +95,7 @@ class Crew:
         await asyncio.gather(*(self.stop(id) for id in ids))
 
     async def close(self) -> None:
-        workers = [*self._terminals.values(), *self._watchers.values()]
+        workers: list[TerminalWorker | GitDiffWorker] = [*self._terminals.values(), *self._watchers.values()]
         await asyncio.gather(*(worker.stop() for worker in workers))
 
     def _resume(self, view: SessionView) -> tuple[str, ...]:

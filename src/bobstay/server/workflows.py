@@ -1,5 +1,6 @@
 """The workflow modes of a session: what each tells the model, which tools it takes away, what it leaves behind."""
 
+import time
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -7,6 +8,7 @@ from msgspec import Struct
 from bobstay.model.around import SessionConfig
 
 Workflow: TypeAlias = Literal["chat", "research", "plan", "review_plan", "implement"]
+BYPASS = "bypassPermissions"
 EDITING = ("Edit", "Write", "NotebookEdit")
 """Rules that take away every way of changing files; redirections of a shell are judged by them too."""
 
@@ -101,6 +103,8 @@ def permission_mode(config: SessionConfig) -> str:
     """The permission mode a session begins in: what was asked for, where its workflow allows that."""
     may = MODES[config.workflow].permission_modes
     asked = config.permission_mode
+    if asked == BYPASS and config.bypass_until <= time.time():
+        asked = "default"
     if not may or asked in may:
         return asked
     return may[0]

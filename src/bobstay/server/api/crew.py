@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.errors import Code
 from bobstay.server.sessions.view import WorkerView
 
 
@@ -26,7 +27,7 @@ async def watch_changes(call: Call) -> WorkerView:
     return await call.console.crew.watch(call.path["id"])
 
 
-_START = ("cannot_start", "too_many", "wrong_state")
+_START: tuple[Code, ...] = ("cannot_start", "too_many", "wrong_state")
 
 ENDPOINTS = (
     Endpoint("POST", "/sessions/{id}/terminals", open_terminal, "terminal", NewTerminal, None, WorkerView, 201, _START),

@@ -1,8 +1,10 @@
 """All endpoints of the API, collected from the module of each resource."""
 
 from bobstay.server.api import (
+    artifacts,
     auth,
     blobs,
+    crew,
     diff,
     export,
     files,
@@ -10,6 +12,7 @@ from bobstay.server.api import (
     interactions,
     openapi,
     projects,
+    rules,
     sessions,
     workers,
     worktrees,
@@ -27,6 +30,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *blobs.ENDPOINTS,
     *diff.ENDPOINTS,
     *worktrees.ENDPOINTS,
+    *artifacts.ENDPOINTS,
+    *crew.ENDPOINTS,
+    *rules.ENDPOINTS,
     *sse.ENDPOINTS,
     *projects.ENDPOINTS,
     *health.ENDPOINTS,

@@ -1,23 +1,26 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
-from typing import Any, Literal
+import time
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.event import Envelope
 from bobstay.model.message import Block, Image, Text
-from bobstay.server import commands
+from bobstay.server import artifacts, commands
 from bobstay.server.api.table import Call, Endpoint
-from bobstay.server.commands import Delivery, Words
+from bobstay.server.commands import Delivery, Tree, Words
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.status import BUSY, Status
 from bobstay.server.sessions.view import SessionView
-from bobstay.server.workflows import Workflow
+from bobstay.server.workflows import BYPASS, Workflow
 
-LONGEST_PROMPT = 1024 * 1024
+MOST_SENT = 24 * 1024 * 1024
+"""Bytes of a message, its pictures included."""
 MOST_EVENTS = 2_000
+MOST_LISTED = 500
 
 
 class ImagePart(Struct, frozen=True):
@@ -25,6 +28,11 @@ class ImagePart(Struct, frozen=True):
 
     media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
     data: str
+
+
+class ArtifactReference(Struct, frozen=True):
+    session_id: str
+    id: str
 
 
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +51,14 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     inputs: Literal["interactive", "queue", "locked"] = "interactive"
+    bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
+    """How long permission is bypassed, where the permission mode says so."""
+    worktree: bool = False
+    """Work in a work tree of its own, on a branch of its own."""
+    branch: str = ""
+    base: str = ""
+    artifacts: Annotated[tuple[ArtifactReference, ...], Meta(max_length=20)] = ()
+    """What earlier sessions left, to be handed over with the prompt."""
     client_id: str = ""
 
 
@@ -103,6 +119,7 @@ class Change(Struct, frozen=True, forbid_unknown_fields=True):
     workflow: Workflow | UnsetType = UNSET
     max_turns: int | UnsetType = UNSET
     inputs: Literal["interactive", "queue", "locked"] | UnsetType = UNSET
+    bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
 
 
 class EventsQuery(Struct, frozen=True):
@@ -143,9 +160,13 @@ async def create(call: Call) -> SessionView:
         allowed_tools=new.allowed_tools,
         disallowed_tools=new.disallowed_tools,
         inputs=new.inputs,
+        bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
-    words = Words(blocks_of(new.prompt, new.images), call.principal.name, new.client_id)
-    return await commands.launch(call.console, new.cwd, config, words, title=new.title)
+    handed = artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
+    blocks = blocks_of(new.prompt, new.images)
+    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id)
+    tree = Tree(new.branch, new.base) if new.worktree else None
+    return await commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree)
 
 
 async def listing(call: Call) -> SessionList:
@@ -157,7 +178,7 @@ async def listing(call: Call) -> SessionList:
         views = [view for view in views if view.id not in parents]
     views.sort(key=lambda view: (view.updated_at, view.id), reverse=True)
     start = next((place + 1 for place, view in enumerate(views) if view.id == query.cursor), 0)
-    limit = min(max(query.limit, 1), 500)
+    limit = min(max(query.limit, 1), MOST_LISTED)
     page = views[start : start + limit]
     more = page[-1].id if page and start + limit < len(views) else ""
     return SessionList(tuple(page), more)
@@ -238,8 +259,10 @@ async def change(call: Call) -> SessionView:
     view = call.console.registry.view(call.path["id"])
     if about:
         view = await commands.describe(call.console, view.id, SessionChanged(**about, by=call.principal.name))
+    minutes = given.pop("bypass_minutes")
     settings = {name: value for name, value in given.items() if name not in about}
     if settings:
+        settings["bypass_until"] = bypass_end(settings.get("permission_mode", ""), minutes)
         config = replace(view.config, **settings)
         view = await commands.configure(call.console, view.id, config, by=call.principal.name)
     return view
@@ -268,6 +291,11 @@ async def drop_input(call: Call) -> SessionView:
     return call.console.registry.view(call.path["id"])
 
 
+def bypass_end(mode: str, minutes: float) -> float:
+    """When bypassing ends: it never goes on for ever (S003-5)."""
+    return time.time() + minutes * 60 if mode == BYPASS else 0.0
+
+
 def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:
     pictures = tuple(Image(image.media_type, image.data) for image in images)
     return (*((Text(text),) if text.strip() else ()), *pictures)
@@ -286,17 +314,16 @@ def _wanted(view: SessionView, query: ListQuery) -> bool:
 
 _ID = "/sessions/{id}"
 _STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start")
-_BODY = 24 * 1024 * 1024
 
 ENDPOINTS = (
-    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _STATE, _BODY),
+    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _STATE, MOST_SENT),
     Endpoint("GET", "/sessions", listing, query=ListQuery, returns=SessionList),
     Endpoint("GET", _ID, show, returns=SessionView),
     Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),
     Endpoint("DELETE", _ID, delete, "operate", errors=_STATE),
     Endpoint("GET", _ID + "/snapshot", snapshot, returns=Snapshot),
     Endpoint("GET", _ID + "/events", events, query=EventsQuery, returns=EventPage),
-    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, _BODY),
+    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, MOST_SENT),
     Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=SessionView, errors=_STATE),
     Endpoint("POST", _ID + "/kill", kill, "operate", returns=SessionView, errors=_STATE),
     Endpoint("POST", _ID + "/retry", retry, "operate", returns=SessionView, errors=_STATE),

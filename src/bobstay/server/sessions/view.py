@@ -32,6 +32,8 @@ ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "e
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
 DEFAULT_CONTEXT_LIMIT = 168_000
+KNOWN_CONTEXT_LIMIT = 200_000
+KNOWN = ("opus", "sonnet", "haiku")
 
 
 class InteractionView(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +90,8 @@ class SessionView(Struct, frozen=True):
     turns: int = 0
     steps: int = 0
     usage: Usage = Usage()
+    last_usage: Usage = Usage()
+    """Of the newest answer in the main talk: what fills the context (S000-32)."""
     cost: float = 0.0
     context: int = 0
     """Tokens before the model at the end of its last answer."""
@@ -108,8 +112,10 @@ class SessionView(Struct, frozen=True):
         standing = self.standing.apply(envelope.event)
         changed = _folded(self, envelope)
         status: Status = "discarded" if changed.status == "discarded" else standing.status
+        limit = changed.context_limit if changed.model == self.model else context_limit(changed.model)
         return replace(
             changed,
+            context_limit=limit,
             seq=envelope.seq,
             updated_at=envelope.at,
             standing=standing,
@@ -148,8 +154,15 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
         case ToolDone(reply=reply):
             return replace(view, open_calls=tuple(id for id in view.open_calls if id != reply.call_id))
         case MessageDone(usage=usage, cost=cost):
-            context = usage.context if main else view.context
-            return replace(view, steps=view.steps + 1, usage=view.usage + usage, cost=view.cost + cost, context=context)
+            last = usage if main else view.last_usage
+            return replace(
+                view,
+                steps=view.steps + 1,
+                usage=view.usage + usage,
+                last_usage=last,
+                cost=view.cost + cost,
+                context=usage.context if main else view.context,
+            )
         case InteractionOpened():
             return replace(view, interactions=(*view.interactions, interaction_view(envelope, event)))
         case InteractionClosed(id=id):
@@ -202,6 +215,11 @@ def _titled(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
     words = preview(blocks)
     title = view.title or (words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1] + "…")
     return replace(view, title=title, first_prompt=view.first_prompt or words)
+
+
+def context_limit(model: str) -> int:
+    """S000-33: how many tokens fit before a model of this name."""
+    return KNOWN_CONTEXT_LIMIT if any(name in model for name in KNOWN) else DEFAULT_CONTEXT_LIMIT
 
 
 def _activity(standing: Standing) -> Activity:

@@ -8,12 +8,11 @@ from msgspec import Struct
 
 from bobstay.model.around import SessionConfig
 from bobstay.model.ids import new_id
-from bobstay.server.workflows import denied_tools, system_text
+from bobstay.server.workflows import BYPASS, denied_tools, system_text
 
 STREAM = ("--output-format", "stream-json", "--verbose", "--include-partial-messages")
 LIVE = ("--input-format", "stream-json", "--replay-user-messages")
 ASKING = ("--permission-prompt-tool", "stdio")
-BYPASS = "bypassPermissions"
 MCP_PREFIX = "mcp-"
 MCP_SUFFIX = ".json"
 
@@ -39,16 +38,13 @@ class Launch(Struct, frozen=True):
     mode: str = ""
     """Permission mode to begin in."""
     mcp_file: str = ""
-    hooked: bool = False
-    """Questions come by a hook: the engine is not told of anybody to ask."""
     throw_away: bool = False
     """The engine keeps nothing of the talk."""
 
 
 def live_arguments(launch: Launch) -> tuple[str, ...]:
     """For a process that stays and takes prompts on its input (S003-2..4)."""
-    asking = () if launch.hooked else ASKING
-    return ("-p", *STREAM, *LIVE, *asking, *_talk(launch), *_settings(launch))
+    return ("-p", *STREAM, *LIVE, *ASKING, *_talk(launch), *_settings(launch))
 
 
 def one_shot_arguments(launch: Launch, query: str) -> tuple[str, ...]:

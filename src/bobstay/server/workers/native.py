@@ -24,6 +24,7 @@ from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.slots import Slots
 from bobstay.server.workers.base import Kind, WorkerError
+from bobstay.server.workers.bypass import BypassTimer
 from bobstay.server.workflows import MODES, denied_tools, may_be_in, permission_mode, system_text
 from bobstay.sessions.log import LogError
 
@@ -53,6 +54,7 @@ class NativeWorker:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._in_turn = False
+        self._bypass = BypassTimer(self._end_bypass)
 
     async def start(self) -> None:
         try:
@@ -67,6 +69,7 @@ class NativeWorker:
             raise WorkerError(str(error)) from error
         self._open.driver = self._inner.driver
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
+        self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
         for warning in self._inner.warnings:
             self._open.record(Noted(warning, "warning"))
         self._task = asyncio.create_task(self._work(), name=f"native {self._open.id}")
@@ -107,10 +110,12 @@ class NativeWorker:
             label = MODES[self._open.view.config.workflow].label
             raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
         assert self._inner is not None
+        self._inner.can_bypass = self._open.view.config.bypass_until > time.time()
         try:
             await self._inner.set_mode(mode)
         except (UnknownMode, BypassNotLaunched) as error:
             raise ApiError("invalid", str(error)) from error
+        self._bypass.set(mode, self._open.view.config.bypass_until)
 
     async def set_model(self, model: str) -> None:
         assert self._inner is not None
@@ -118,6 +123,12 @@ class NativeWorker:
             await self._inner.set_model(model)
         except ValueError as error:
             raise ApiError("invalid", str(error)) from error
+
+    def _end_bypass(self) -> None:
+        """Its time is over, in the middle of a turn too: the next call asks (FM-39)."""
+        if self._inner is not None:
+            self._inner.driver.set_mode("default")
+            self._open.record(Noted("The time for bypassing permission is over: from here on you are asked."))
 
     # ------------------------------------------------------------ the work
 
@@ -172,6 +183,7 @@ class NativeWorker:
 
     async def _end(self, exited: WorkerExited) -> None:
         inner, self._inner = self._inner, None
+        self._bypass.cancel()
         self._open.driver = None
         self._parts.inbox.withdraw(self._open.id)
         if inner is not None:

@@ -16,8 +16,8 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.sweep import born
 from bobstay.server.workers.base import Kind, WorkerError
+from bobstay.server.workers.bypass import BypassTimer
 from bobstay.server.workers.process_asks import HOOKS, Asks, Post
-from bobstay.server.workers.process_bypass import BypassTimer
 from bobstay.server.workers.process_child import EngineProcess
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_past import Past

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from bobstay.server.workers.command_line import BYPASS
+from bobstay.server.workflows import BYPASS
 
 
 class BypassTimer:
