@@ -10,56 +10,62 @@ import time
 SESSION = "11111111-2222-4333-8444-555555555555"
 
 
-def out(**frame):  # noqa: ANN003, ANN201 - runs by itself, without the project
+def out(**frame):
     sys.stdout.write(json.dumps(frame) + "\n")
     sys.stdout.flush()
 
 
-def raw(text):  # noqa: ANN001, ANN201
+def raw(text):
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def init():  # noqa: ANN201
+def init():
     out(type="system", subtype="init", session_id=SESSION, model="fake-1", permissionMode="default", cwd=os.getcwd())
 
 
-def say(text, id="msg_1"):  # noqa: ANN001, ANN201
+def say(text, id="msg_1"):
     usage = {"input_tokens": 10, "output_tokens": 2}
-    message = {"id": id, "role": "assistant", "model": "fake-1", "content": [{"type": "text", "text": text}], "usage": usage}
+    message = {
+        "id": id,
+        "role": "assistant",
+        "model": "fake-1",
+        "content": [{"type": "text", "text": text}],
+        "usage": usage,
+    }
     out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
 
 
-def call(id, name, input):  # noqa: ANN001, ANN201
+def call(id, name, input):
     content = [{"type": "tool_use", "id": id, "name": name, "input": input}]
     message = {"id": f"msg_{id}", "role": "assistant", "model": "fake-1", "content": content}
     out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
 
 
-def reply(id, text):  # noqa: ANN001, ANN201
+def reply(id, text):
     content = [{"type": "tool_result", "tool_use_id": id, "content": text}]
     out(type="user", message={"role": "user", "content": content}, session_id=SESSION, parent_tool_use_id=None)
 
 
-def done(text="done", **more):  # noqa: ANN001, ANN003, ANN201
+def done(text="done", **more):
     fields = {"subtype": "success", "is_error": False, "result": text, "num_turns": 1, "session_id": SESSION, **more}
     out(type="result", total_cost_usd=0.5, usage={"input_tokens": 10, "output_tokens": 7}, **fields)
 
 
-def nap(seconds=100.0):  # noqa: ANN001, ANN201
+def nap(seconds=100.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(min(1.0, max(deadline - time.monotonic(), 0)))
 
 
-def act(prompt):  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915 - a list of deeds
+def act(prompt):  # noqa: C901, PLR0912, PLR0915 - a list of deeds
     word, _, rest = prompt.partition(" ")
     init()
     if word == "echo":
         say(rest)
         done(rest)
     elif word == "bad":
-        raw("this is no JSON\n\n   \n[1, 2]\n{\"type\": \n")
+        raw('this is no JSON\n\n   \n[1, 2]\n{"type": \n')
         out(type="never_heard_of", payload=1)
         say("still here")
         done("still here")
@@ -132,7 +138,7 @@ def act(prompt):  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915 - a list of dee
         done(prompt)
 
 
-def ask(kind):  # noqa: ANN001, ANN201
+def ask(kind):
     if kind == "twice":
         for number in (1, 2):
             call(f"toolu_{number}", "Bash", {"command": "make"})
@@ -150,7 +156,12 @@ def ask(kind):  # noqa: ANN001, ANN201
     elif kind == "hook":
         input = {"questions": [{"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}]}
         call("toolu_1", "AskUserQuestion", input)
-        fields = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": input, "tool_use_id": "toolu_1"}
+        fields = {
+            "hook_event_name": "PreToolUse",
+            "tool_name": "AskUserQuestion",
+            "tool_input": input,
+            "tool_use_id": "toolu_1",
+        }
         body = {"subtype": "hook_callback", "callback_id": HOOK[0], "tool_use_id": "toolu_1", "input": fields}
         out(type="control_request", request_id="req_1", request=body)
         answers = [answer()]
@@ -164,12 +175,12 @@ def ask(kind):  # noqa: ANN001, ANN201
     done(json.dumps(answers))
 
 
-def request(id, call_id, name, input, **more):  # noqa: ANN001, ANN003, ANN201
+def request(id, call_id, name, input, **more):
     body = {"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id, **more}
     out(type="control_request", request_id=id, request=body)
 
 
-def answer():  # noqa: ANN201
+def answer():
     while line := sys.stdin.readline():
         frame = json.loads(line)
         if frame["type"] == "control_response":
@@ -181,7 +192,7 @@ def answer():  # noqa: ANN201
 HOOK = [""]
 
 
-def respond(frame):  # noqa: ANN001, ANN201
+def respond(frame):
     if frame["type"] == "control_request":
         body = frame["request"]
         if body["subtype"] == "initialize" and body["hooks"]:
@@ -195,7 +206,7 @@ def respond(frame):  # noqa: ANN001, ANN201
         act(frame["message"]["content"][0]["text"])
 
 
-def main():  # noqa: ANN201
+def main():
     if "--print" in sys.argv:
         assert sys.argv[-3:-1] == ["--print", "--"], sys.argv
         act(sys.argv[-1])

@@ -76,7 +76,7 @@ class Spawner:
         program = self.check()
         view = self._session.view
         self.mode = self._mode()
-        launch = Launch(view.config, talk, self.mode, self._mcp(), self._parts.questions == "hook")
+        launch = Launch(view.config, talk, self.mode, self._mcp())
         arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
         mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
         return EngineProcess(

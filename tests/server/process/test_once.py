@@ -1,0 +1,152 @@
+"""Engines that are started once for each prompt, and what their command line may not become."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bobstay.model.around import SessionConfig, WorkerExited, WorkerStarted
+from bobstay.model.event import Noted, RunDone
+from bobstay.model.ids import new_id
+from bobstay.server.workers.command_line import (
+    Launch,
+    Talk,
+    clear_mcp_configs,
+    live_arguments,
+    one_shot_arguments,
+    starting_mode,
+    write_mcp_config,
+)
+from tests.server.process.world import QUICK, World
+
+ONCE = {"live": False}
+
+
+async def test_each_prompt_is_a_process_of_its_own_that_takes_up_the_talk(world: World) -> None:
+    """S000-3, S000-19, S000-21, S000-29"""
+    case = world.case(config=ONCE)
+    case.say("argv one")
+    case.say("argv two")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    first, second = (json.loads(done.text) for done in case.events(RunDone))
+    assert first[-3:] == ["--print", "--", "argv one"]
+    assert second[-3:] == ["--print", "--", "argv two"]
+    assert "--session-id" in first
+    assert second[second.index("--resume") + 1] == "11111111-2222-4333-8444-555555555555"
+    assert [exited.code for exited in case.events(WorkerExited)] == [0, 0]
+    assert sorted({started.epoch for started in case.events(WorkerStarted)}) == [1, 2]
+    assert case.view.status == "completed"
+
+
+@pytest.mark.parametrize("query", ["--help me", "-p", "--settings={}", "--", "", "  ", "a\nb"])
+async def test_a_query_that_looks_like_a_flag_reaches_the_engine_as_it_is(world: World, query: str) -> None:
+    """S000-4, FM-48"""
+    case = world.case(config=ONCE)
+    case.say(query)
+    await case.worker.start()
+    assert (await case.until(RunDone)).text == query
+
+
+async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(world: World) -> None:
+    case = world.case(config=ONCE)
+    case.say("nul\0byte")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    (done,) = case.events(RunDone)
+    assert done.ending == "failed"
+    assert "arguments" in done.text
+    assert case.events(WorkerExited)[-1].why == "not_started"
+    assert case.view.status == "failed"
+
+
+async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
+    """S000-25"""
+    case = world.case(config=ONCE, patience=QUICK)
+    case.say("hold")
+    await case.worker.start()
+    await case.holds(lambda: bool(case.view.open_calls))
+    await case.interrupt()
+    assert case.view.status == "interrupted"
+    assert len(case.events(RunDone)) == 1
+
+
+async def test_stderr_of_a_turn_that_went_well_is_told_once(world: World) -> None:
+    """S003-15, S000-21"""
+    case = world.case(config=ONCE)
+    case.say("late")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    assert case.view.status == "completed"
+    assert len(case.events(Noted)) <= 1
+
+
+def test_flags_are_there_only_when_they_say_something() -> None:
+    """S000-5, S000-6, S000-30, S003-2, S003-4"""
+    bare = one_shot_arguments(Launch(SessionConfig(max_turns=0)), "hi")
+    assert bare == (
+        *("--output-format", "stream-json", "--verbose", "--include-partial-messages"),
+        *("--print", "--", "hi"),
+    )
+    config = SessionConfig(
+        model="opus",
+        system_prompt="be kind",
+        append_system_prompt="and brief",
+        allowed_tools=("Read", "Bash(git:*)"),
+        disallowed_tools=("WebFetch",),
+        max_budget_usd=0.5,
+    )
+    found = live_arguments(Launch(config, Talk(resume="id", fork=True, at="entry"), "plan", "/tmp/mcp.json"))
+    for pair in (
+        ("--model", "opus"),
+        ("--system-prompt", "be kind"),
+        ("--append-system-prompt", "and brief"),
+        ("--allowedTools", "Read,Bash(git:*)"),
+        ("--disallowedTools", "WebFetch"),
+        ("--max-turns", "100"),
+        ("--max-budget-usd", "0.5"),
+        ("--permission-mode", "plan"),
+        ("--permission-prompt-tool", "stdio"),
+        ("--mcp-config", "/tmp/mcp.json"),
+        ("--resume", "id"),
+        ("--resume-session-at", "entry"),
+    ):
+        assert found[found.index(pair[0]) + 1] == pair[1]
+    assert {"-p", "--replay-user-messages", "--include-partial-messages", "--verbose", "--fork-session"} < set(found)
+    assert not any("skip-permissions" in flag for flag in found), "S003-5"
+
+
+@given(st.text(), st.text(), st.text(), st.lists(st.text(), max_size=3))
+def test_values_never_become_flags(model: str, prompt: str, query: str, tools: list[str]) -> None:
+    """FM-48, S000-3"""
+    config = SessionConfig(model=model, system_prompt=prompt, allowed_tools=tuple(tools))
+    found = one_shot_arguments(Launch(config), query)
+    assert found[-3:] == ("--print", "--", query)
+    ours = {"--output-format", "--verbose", "--include-partial-messages", "--max-turns"}
+    ours |= {"--model", "--system-prompt", "--allowedTools"}
+    place = 0
+    while place < len(found) - 3:
+        name, joined, _ = found[place].partition("=")
+        assert name in ours
+        lone = name in ("--verbose", "--include-partial-messages")
+        place += 1 if joined or lone else 2
+
+
+def test_bypassing_is_not_started_with_once_its_time_is_over() -> None:
+    """FM-39, S003-5"""
+    config = SessionConfig(permission_mode="bypassPermissions", bypass_until=100.0)
+    assert starting_mode(config, "", 99.0) == "bypassPermissions"
+    assert starting_mode(config, "", 100.0) == "default"
+    assert starting_mode(config, "plan", 100.0) == "plan"
+
+
+def test_files_of_a_server_that_crashed_are_removed(world: World) -> None:
+    """S000-7"""
+    directory = str(world.directory / "tmp")
+    write_mcp_config({"mcpServers": {}}, directory)
+    other = world.directory / "tmp" / f"other-{new_id()}"
+    other.write_text("not ours")
+    assert clear_mcp_configs(directory) == 1
+    assert [path.name for path in (world.directory / "tmp").iterdir()] == [other.name]
+    assert clear_mcp_configs("/no/such/directory") == 0
