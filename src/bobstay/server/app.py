@@ -7,12 +7,13 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Match, Route
 
 from bobstay.server.api.dispatch import failure, route
-from bobstay.server.api.endpoints import ENDPOINTS
+from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
+from bobstay.server.page import page_route
 
 Lifespan = Callable[[Starlette], Any]
 
@@ -29,7 +30,12 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
             await end()
 
     app = Starlette(
-        routes=[*more, *(route(endpoint) for endpoint in ENDPOINTS)],
+        routes=[
+            *more,
+            *(route(endpoint) for endpoint in ENDPOINTS),
+            *(route(endpoint, "") for endpoint in AT_ROOT),
+            page_route(),
+        ],
         lifespan=lifespan,
         exception_handlers={404: _missing, 405: _wrong_method},
     )
@@ -42,4 +48,10 @@ async def _missing(request: Request, _: Exception) -> Response:
 
 
 async def _wrong_method(request: Request, _: Exception) -> Response:
-    return failure(ApiError("method_not_allowed", f"{request.method} is not possible here."))
+    answer = failure(ApiError("method_not_allowed", f"{request.method[:20]} is not possible here."))
+    places = [place for place in request.app.routes if isinstance(place, Route)]
+    possible = {
+        name for place in places if place.matches(request.scope)[0] is not Match.NONE for name in place.methods or ()
+    }
+    answer.headers["Allow"] = ", ".join(sorted(possible))
+    return answer

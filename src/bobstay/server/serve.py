@@ -18,6 +18,7 @@ from bobstay.server.doors.rules import OpenBind, Rules, check_bind
 from bobstay.server.index.problems import DatabaseProblem
 from bobstay.server.lock import StateLock, TakenError
 from bobstay.server.stream.serving import StreamServer, server_options
+from bobstay.server.stream.socket_protocol import listening_socket
 
 log = logging.getLogger(__name__)
 CUT_OFF = (OSError, TakenError, OpenBind, BadAddress, NotPrivate, DatabaseProblem)
@@ -58,8 +59,8 @@ def serve(
     except CUT_OFF as error:
         raise ServeError(_words(error)) from error
     try:
-        with _listening(config) as listener:
-            return asyncio.run(_run(config, environment, certificate, listener, lock, say, browse))
+        with _listening(config) as listener, asyncio.Runner(loop_factory=_loop) as runner:
+            return runner.run(_run(config, environment, certificate, listener, lock, say, browse))
     except CUT_OFF as error:
         raise ServeError(_words(error)) from error
     finally:
@@ -131,17 +132,20 @@ class _Server(StreamServer):
 
 
 def _listening(config: Config) -> socket.socket:
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((config.host, config.port))
-        listener.listen(1024)
+        return listening_socket(config.host, config.port)
     except OSError as error:
-        listener.close()
         reason = f"Cannot listen on {config.host}:{config.port}: {error.strerror}. Choose another port with --port."
         raise OSError(error.errno, reason) from None
-    return listener
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """A faster loop where there is one: with many clients the loop itself is most of the work."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def _raise_file_limit() -> None:
