@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from bobstay.model.around import SessionConfig
 from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
@@ -84,7 +85,7 @@ class Ground:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.stop()
+        await self._end()
         self.streams.close()
         for session in self.registry.all_open():
             self.registry.shut(session.id)
@@ -93,6 +94,20 @@ class Ground:
         self.server.should_exit = True
         if self._task is not None:
             await asyncio.wait_for(self._task, DEADLINE)
+
+    async def _end(self) -> None:
+        """At once: the way a server ends by itself has tests of its own."""
+        if self._task is None or self._task.done():
+            return
+        for listening in self.server.servers:
+            listening.close()
+        self.hub.shut()
+        state = self.server.server_state
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        await until(lambda: not state.connections and not state.tasks)
+        self._task.cancel()
+        await asyncio.wait([self._task])
 
     @property
     def url(self) -> str:
@@ -115,21 +130,23 @@ class Tab:
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
         self.frames: list[dict[str, Any]] = []
+        self.raw: list[bytes] = []
+        """The same frames as they came."""
         self.messages = 0
         self._place = 0
 
-    async def say(self, type: str, **fields: Any) -> None:
-        await self.connection.send(msgspec.json.encode({"type": type, **fields}).decode())
+    async def say(self, kind: str, **fields: Any) -> None:
+        await self.connection.send(msgspec.json.encode({"type": kind, **fields}).decode())
 
     async def follow(self, topic: str, after: int | str = 0, **fields: Any) -> dict[str, Any]:
         """Follow a topic; returns its `stream.synchronized`."""
         await self.say("subscribe", topic=topic, after=after, **fields)
         return await self.wait("stream.synchronized", topic=topic)
 
-    async def wait(self, type: str, **wanted: Any) -> dict[str, Any]:
+    async def wait(self, kind: str, **wanted: Any) -> dict[str, Any]:
         """The next frame of this type, after those waited for before."""
         return await self.wait_for(
-            lambda frame: frame["type"] == type and all(frame.get(name) == value for name, value in wanted.items())
+            lambda frame: frame["type"] == kind and all(frame.get(name) == value for name, value in wanted.items())
         )
 
     async def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -145,9 +162,13 @@ class Tab:
         """Take in one message."""
         said = await self.connection.recv(decode=False)
         self.messages += 1
-        frames = msgspec.json.decode(said)
-        assert isinstance(frames, list), frames
-        self.frames += frames
+        raw = [bytes(part) for part in msgspec.json.decode(said, type=list[msgspec.Raw])]
+        self.raw += raw
+        self.frames += [msgspec.json.decode(part) for part in raw]
+
+    def cut(self) -> None:
+        """End the connection as a cable does that is pulled out."""
+        self.connection.transport.abort()
 
     def durable(self) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if "seq" in frame]
@@ -197,5 +218,24 @@ async def publish(session: OpenSession, count: int, every: int = 1) -> None:
             await asyncio.sleep(0)
 
 
-def quietly() -> Any:
-    return suppress(Exception)
+async def all_of(url: str, topic: str, count: int, drop_at: int = 0) -> list[bytes]:
+    """The first `count` durable frames of a session, by a client that comes back with its cursor whenever it is closed.
+
+    With `drop_at` it loses the connection after so many frames each time.
+    """
+    found: list[bytes] = []
+    while len(found) < count:
+        async with tab(url) as watcher:
+            await watcher.say("subscribe", topic=topic, after=len(found))
+            new = 0
+            with suppress(ConnectionClosed):
+                while len(found) < count and not (drop_at and new >= drop_at):
+                    place = len(watcher.raw)
+                    await asyncio.wait_for(watcher.receive(), DEADLINE)
+                    for raw, frame in zip(watcher.raw[place:], watcher.frames[place:], strict=True):
+                        if "seq" in frame and not (drop_at and new >= drop_at):
+                            assert frame["seq"] == len(found) + 1, (frame["seq"], len(found))
+                            found.append(raw)
+                            new += 1
+            watcher.cut()
+    return found[:count]

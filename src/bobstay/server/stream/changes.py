@@ -52,6 +52,7 @@ class Changes:
         self._waiting.pop(session_id, None)
         for topic in (APP, f"session:{session_id}"):
             self._hub.publish(topic, live("session.deleted", {"id": session_id}, topic=topic))
+        self._hub.dissolve(f"session:{session_id}")
 
     def _tell(self, view: SessionView, now: float) -> None:
         self._waiting.pop(view.id, None)

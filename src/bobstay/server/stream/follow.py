@@ -76,7 +76,7 @@ class Streams:
         start, missed = recent.last, list[bytes]()
         if after not in (0, NOW, ""):
             server, _, number = str(after).rpartition("-")
-            known = server == self.server_id and _is_number(number)
+            known = server == self.server_id and is_number(number)
             remembered = recent.after(int(number)) if known else None
             if remembered is None:
                 reason: Reason = "too_old" if known else "other_server"
@@ -135,7 +135,7 @@ class _Following:
         if after == NOW:
             return self._head
         if isinstance(after, str):
-            if _is_number(after):
+            if is_number(after):
                 after = int(after)
             elif not after:
                 after = 0
@@ -248,7 +248,7 @@ def error_frame(problem: Problem, topic: str = "", *, answers: str = "") -> byte
     return live("error", said, topic=topic)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20
 
 

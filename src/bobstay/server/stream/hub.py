@@ -155,6 +155,11 @@ class Hub:
             if not followers:
                 del self._topics[topic]
 
+    def dissolve(self, topic: str) -> None:
+        """There is no such topic any more: what comes under its name later is another."""
+        for client in self._topics.pop(topic, ()):
+            client.topics.discard(topic)
+
     def forget(self, client: Client) -> None:
         """The connection is gone: leave all its topics."""
         for topic in tuple(client.topics):

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bobstay.model.event import BlockDone, Durable, RunDone, ToolDone
 from bobstay.model.live import (
@@ -44,7 +44,7 @@ class _Part(Struct):
     index: int
     name: str = ""
     call_id: str = ""
-    sent: deque[str] = deque()
+    sent: deque[str] = field(default_factory=deque)
     """What went out, in the pieces it went out in; of output only the end."""
     kept: int = 0
     """Characters in `sent`."""

@@ -15,7 +15,7 @@ from bobstay.server.doors.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.stream import heartbeat
 from bobstay.server.stream.changes import APP
-from bobstay.server.stream.follow import SESSION, Streams, Subscriptions
+from bobstay.server.stream.follow import NOW, SESSION, Streams, Subscriptions, is_number
 from bobstay.server.stream.frames import Head, head_of
 from bobstay.server.stream.heartbeat import Beating
 from bobstay.server.stream.hub import Client
@@ -117,15 +117,13 @@ class _Sessions:
     """Some sessions. The cursor of one is its `seq`; of several, `id:seq` with commas."""
 
     def __init__(self, ids: tuple[str, ...], cursor: str) -> None:
-        self._given = dict.fromkeys(ids, "")
-        self._seen: dict[str, int] = {}
-        if len(ids) == 1:
-            self._given[ids[0]] = cursor
-        else:
+        self._given = dict.fromkeys(ids, cursor if len(ids) == 1 or cursor == NOW else "")
+        if len(ids) > 1:
             for word in cursor.split(","):
                 id, _, seq = word.rpartition(":")
                 if id in self._given:
                     self._given[id] = seq
+        self._seen = {id: int(seq) for id, seq in self._given.items() if is_number(seq)}
 
     def begin(self, streams: Streams, client: Client, subscriptions: Subscriptions) -> None:
         for id, after in self._given.items():
@@ -140,7 +138,7 @@ class _Sessions:
 
     @property
     def cursor(self) -> str:
-        """Empty while it is not known: what a client gave is never sent back."""
+        """Numbers only: what else a client gave is never sent back."""
         if len(self._given) == 1:
             return str(next(iter(self._seen.values()), ""))
         return ",".join(f"{id}:{seq}" for id, seq in self._seen.items())
