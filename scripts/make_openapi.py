@@ -1,6 +1,8 @@
-"""Writes the OpenAPI document and the JSON Schema of streams into `docs/`; with --check only says if they are up to date.
+"""Writes the OpenAPI document and the JSON Schema of streams into `docs/`; with --check only says if they are stale.
 
-The TypeScript types in `web/src/gen` are made from them: npx openapi-typescript@7.13.0 docs/openapi.json -o web/src/gen/api.ts
+The TypeScript types in `web/src/gen` are made from it:
+
+    npx openapi-typescript@7.13.0 docs/openapi.json -o web/src/gen/api.ts
 """
 
 import json

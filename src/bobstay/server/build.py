@@ -12,6 +12,7 @@ from bobstay.config.environment import Environment
 from bobstay.model.event import Envelope
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.app import make_app
+from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
 from bobstay.server.doors.access import Doors
@@ -20,6 +21,7 @@ from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
 from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
+from bobstay.server.metrics import Meter
 from bobstay.server.recover import learn, recover, sweep_up
 from bobstay.server.rpc.bridge import Bridge
 from bobstay.server.rpc.server import NAME as RPC_SOCKET
@@ -67,9 +69,11 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     registry = Registry(store, hub, database)
     slots = Slots(config.most_running)
     doors = Doors(database.engine, rules or Rules.of(config), database.audit)
+    doors.attend(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
     runner = Runner(registry, _maker(config, environment, inbox, slots), idle_seconds=config.idle_seconds)
     outside = Outside(registry, inbox, environment.paths.contacts)
     console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
+    console.meter = Meter(registry)
     crew.console = console
 
     def heard(_: SessionView, after: SessionView, envelope: Envelope) -> None:
@@ -148,4 +152,5 @@ def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
     return (
         websocket_route(streams, admit),
         terminal_route(console.hub, console.crew.terminal, console.doors.admit),
+        *compat_routes(console, streams),
     )

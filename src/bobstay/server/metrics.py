@@ -63,7 +63,7 @@ def _metrics(console: Console, meter: Meter) -> Iterable[Metric]:
     )
     yield _gauge("clients_connected", "Open streams and sockets.", len(console.hub.clients()))
     yield _counter("events_appended_total", "Entries written to logs.", [("", meter.events)])
-    reached = [(_label("status", each), meter.transitions[each]) for each in statuses]
+    reached: list[Value] = [(_label("status", each), meter.transitions[each]) for each in statuses]
     yield _counter("session_transitions_total", "How often sessions came into a status.", reached)
     yield from _database(console)
     yield _gauge("resident_memory_bytes", "Memory of this process.", _memory())
@@ -71,8 +71,6 @@ def _metrics(console: Console, meter: Meter) -> Iterable[Metric]:
 
 
 def _database(console: Console) -> Iterable[Metric]:
-    if console.database is None:  # pyright: ignore[reportUnnecessaryComparison] - in tests of parts
-        return
     health = console.database.health()
     yield _gauge("database_up", "Whether the tables can be written.", int(health.ok))
     yield _gauge("database_lag_entries", "Entries of logs on their way into the tables.", health.waiting)

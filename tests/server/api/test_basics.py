@@ -1,7 +1,5 @@
 """Health, metrics, settings, projects and workers over HTTP."""
 
-from tests.modelserver.script import Call, Gate, Say, Step
-from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
 

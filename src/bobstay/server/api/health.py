@@ -80,7 +80,7 @@ class ServerConfig(Struct, frozen=True):
     default_max_turns: int
 
 
-async def health(call: Call) -> Healthy:
+async def health(_: Call) -> Healthy:
     """Whether the server answers. It tells nobody more than that."""
     return Healthy()
 

@@ -136,7 +136,7 @@ def current() -> dict[str, Any]:
     return document(ENDPOINTS)
 
 
-async def openapi(call: Call) -> Response:
+async def openapi(_: Call) -> Response:
     """This document."""
     return json(current())
 

@@ -1,20 +1,22 @@
-"""JSON Schemas of our structs, as documents want them: with the words that stand beside a field, and what is always there."""
+"""JSON Schemas of our structs, as documents want them: with the words beside a field, and what is always there."""
 
 import ast
 import inspect
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from textwrap import dedent
 from typing import Any
 
 import msgspec
-from msgspec import Struct, inspect as types
+from msgspec import Struct
+from msgspec import inspect as types
 
 REF = "#/components/schemas/{name}"
 _PREFIX = REF.format(name="")
 
 
 def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str, dict[str, Any]]:
-    """The schemas of all structs in these types, by name. In what only we write, a field with a default is there too."""
+    """The schemas of all structs in these types, by name. In what we write, a field with a default is there too."""
     given, taken = tuple(answers), tuple(requests)
     _, found = msgspec.json.schema_components((*given, *taken), ref_template=REF)
     classes = {cls.__name__: cls for cls in _structs((*given, *taken))}
@@ -85,7 +87,7 @@ def _words_beside(cls: type[Struct]) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-    for field, after in zip(body, body[1:], strict=False):
+    for field, after in pairwise(body):
         match field, after:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
                 found[name] = " ".join(words.split())

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.console import Console
-from bobstay.server.errors import ApiError
+from bobstay.server.errors import ApiError, Code
 from bobstay.server.sessions.view import WorkerView
 from bobstay.server.workers.base import Kind
 
@@ -99,17 +99,13 @@ def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState
     post = console.runner.posts.get(session_id)
     if post is None or post.worker.id != worker.id:
         return WorkerState(worker, worker.state in ("starting", "running"))
-    return WorkerState(
-        worker, post.worker.alive(), post.desired, post.heartbeat, post.reconciled_at, post.failures
-    )
+    return WorkerState(worker, post.worker.alive(), post.desired, post.heartbeat, post.reconciled_at, post.failures)
 
 
-_ERRORS = ("busy_elsewhere", "cannot_start", "not_supported", "wrong_state")
+_ERRORS: tuple[Code, ...] = ("busy_elsewhere", "cannot_start", "not_supported", "wrong_state")
 ENDPOINTS = (
     Endpoint("GET", "/sessions/{id}/workers", listing, returns=Workers),
-    Endpoint(
-        "POST", "/sessions/{id}/workers/{worker_id}/stop", stop, "operate", returns=WorkerState, errors=_ERRORS
-    ),
+    Endpoint("POST", "/sessions/{id}/workers/{worker_id}/stop", stop, "operate", returns=WorkerState, errors=_ERRORS),
     Endpoint(
         "POST", "/sessions/{id}/workers/{worker_id}/restart", restart, "operate", returns=WorkerState, errors=_ERRORS
     ),

@@ -63,7 +63,8 @@ def paragraphs(envelope: Envelope) -> Iterator[str]:
             word = "Not allowed" if denied else "Failed" if reply.is_error else "Result"
             yield f"{word}:\n\n{fenced(_output(reply.content))}\n\n"
         case InteractionClosed(outcome=outcome, by=by, message=message):
-            yield f"> {outcome.capitalize()}{f' by {_plain(by)}' if by else ''}{f': {_plain(message)}' if message else ''}\n\n"
+            who, why = f" by {_plain(by)}" if by else "", f": {_plain(message)}" if message else ""
+            yield f"> {outcome.capitalize()}{who}{why}\n\n"
         case TasksReplaced(tasks=tasks):
             yield "".join(f"- [{_MARKS[task.status]}] {_plain(task.content)}\n" for task in tasks) + "\n"
         case ArtifactMade(kind=kind, title=title, text=text):

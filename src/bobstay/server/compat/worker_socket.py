@@ -1,0 +1,133 @@
+"""The WebSocket of one agent as the SDK's console had it (S004-13, S004-14): messages, activity, exit, error."""
+
+import msgspec
+from msgspec import Struct
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+
+from bobstay.model.message import Text
+from bobstay.server import commands
+from bobstay.server.commands import Words
+from bobstay.server.compat.entry import Entry, Message
+from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, session_feed
+from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
+from bobstay.server.compat.spoken import Spoken, exited
+from bobstay.server.console import Console
+from bobstay.server.doors.principal import Principal
+from bobstay.server.errors import ApiError
+from bobstay.server.stream.follow import Streams
+
+PATH = "/ws/session/{sid}/worker/{wid}"
+ANY_AGENT = "agent"
+"""Names the agent of a session before it was ever started."""
+
+
+class UserMessage(Struct, frozen=True, tag="user-message"):
+    content: str
+    id: str = ""
+    """The client's own id of it: sent twice, it is heard once."""
+
+
+class Cancel(Struct, frozen=True, tag="cancel"):
+    pass
+
+
+class Input(Struct, frozen=True, tag="input"):
+    pass
+
+
+class Resize(Struct, frozen=True, tag="resize"):
+    pass
+
+
+_decoder: "msgspec.json.Decoder[UserMessage | Cancel | Input | Resize]" = msgspec.json.Decoder(
+    UserMessage | Cancel | Input | Resize
+)
+
+
+class Worker:
+    """Translates for one agent: its messages, and what it is doing."""
+
+    def __init__(self, session_id: str, worker_id: str, console: Console) -> None:
+        self._spoken = Spoken(session_id, console.registry)
+        self._worker_id = worker_id
+        self._told = ""
+
+    def messages(self, entry: Entry) -> list[Message]:
+        told: list[Message] = [{"type": "sdk-message", "message": said} for said in self._spoken.messages(entry)]
+        if not self._spoken.live:
+            return told
+        ended = exited(entry)
+        if self._spoken.activity != self._told:
+            self._told = self._spoken.activity
+            change: Message = {"type": "activity", "state": self._told}
+            # Active before the first word of a turn, idle after its last.
+            told = [change, *told] if self._told == "active" else [*told, change]
+        if ended is not None and self._worker_id in (ended.worker, ANY_AGENT):
+            if ended.error:
+                told.append({"type": "error", "message": ended.error, "code": "worker_exited"})
+            told.append({"type": "exit", "exitCode": ended.code or 0, "signal": ended.signal or None})
+        if entry.type == "error":
+            words = entry.words
+            told.append({"type": "error", "message": words.get("message", ""), "code": words.get("code", "internal")})
+        return told
+
+
+class _Listening:
+    """What a client says to an agent."""
+
+    def __init__(self, console: Console, principal: Principal, session_id: str, feed: Feed) -> None:
+        self._console = console
+        self._principal = principal
+        self._session_id = session_id
+        self._feed = feed
+
+    async def heard(self, said: str | bytes) -> None:
+        async with told_of(self._problem):
+            await self._take(decoded(said, _decoder))
+
+    async def _take(self, said: UserMessage | Cancel | Input | Resize) -> None:
+        match said:
+            case UserMessage(content=content, id=id):
+                needs(self._principal, "operate")
+                if not content.strip():
+                    raise ApiError("invalid", "The message is empty.")
+                words = Words((Text(content),), self._principal.name, id)
+                await commands.message(self._console, self._session_id, words)
+            case Cancel():
+                needs(self._principal, "operate")
+                await commands.interrupt(self._console, self._session_id, by=self._principal.name)
+            case Input() | Resize():
+                raise ApiError("not_supported", "An agent has no keyboard and no screen: send `user-message` (S004-8).")
+
+    def _problem(self, error: ApiError) -> None:
+        self._feed.say(problem_of(error))
+
+
+def worker_route(console: Console, streams: Streams) -> WebSocketRoute:
+    async def serve(websocket: WebSocket) -> None:
+        session_id, worker_id = websocket.path_params["sid"], websocket.path_params["wid"]
+        principal = await admitted(console, websocket, lambda: _check(console, session_id, worker_id))
+        if principal is None:
+            return
+        translator = Worker(session_id, worker_id, console)
+        after = websocket.query_params.get("after", "")
+        async with session_feed(console, streams, principal, session_id, translator, after) as feed:
+            await talk(websocket, feed, _Listening(console, principal, session_id, feed).heard, _shown)
+
+    return WebSocketRoute(PATH, serve, name="compat_worker")
+
+
+def _shown(message: Message) -> list[Message]:
+    return [] if message in (SYNCHRONIZED, HEARTBEAT) else [message]
+
+
+def _check(console: Console, session_id: str, worker_id: str) -> None:
+    view = console.registry.view(session_id)
+    kinds = {worker.id: worker.kind for worker in view.workers}
+    if worker_id == ANY_AGENT:
+        return
+    if worker_id not in kinds:
+        raise ApiError("not_found", f"There is no such worker in this session. Its agent can be named `{ANY_AGENT}`.")
+    if kinds[worker_id] not in ("native", "process"):
+        raise ApiError("not_supported", f"This is no agent. A terminal is at /api/v1/workers/{worker_id}/pty.")
