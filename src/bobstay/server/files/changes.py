@@ -134,10 +134,13 @@ async def ignored_among(place: Place, environment: dict[str, str], paths: list[b
     try:
         repo = repo_of(place.path, environment)
         async with repo.reading() as git:
-            said = await git.run("check-ignore", "-z", "--stdin", stdin=b"\0".join(paths) + b"\0", seconds=3.0)
+            # This command knows no literal names, but one that begins so has no magic in it.
+            asked = b"".join(b"./" + path + b"\0" for path in paths)
+            plain = {name: value for name, value in git.environment.items() if name != "GIT_LITERAL_PATHSPECS"}
+            said = await git.elsewhere(plain).run("check-ignore", "-z", "--stdin", stdin=asked, seconds=3.0)
     except ApiError:
         return frozenset()
-    return frozenset(said.out.split(b"\0")) if said.code in (0, 1) else frozenset()
+    return frozenset(name.removeprefix(b"./") for name in said.out.split(b"\0") if said.code == 0)
 
 
 async def ignored_folders(place: Place, environment: dict[str, str]) -> frozenset[str]:

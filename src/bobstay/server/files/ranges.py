@@ -73,7 +73,7 @@ def _span(asked: str | None, size: int) -> tuple[int, int] | None:
             raise _beyond(size)
         return max(size - length, 0), size
     start = int(match[1])
-    end = int(match[2]) + 1 if match[2] else size
+    end = int(match[2]) + 1 if match[2] else max(size, start + 1)
     if end <= start:
         return None
     if start >= size:

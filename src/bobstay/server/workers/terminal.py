@@ -135,12 +135,22 @@ class TerminalWorker:
         """
         if not self.alive():
             raise ApiError("wrong_state", "The terminal has ended. Start it again to go on.")
-        if self._typed and data == _INTERRUPT:
-            self._typed.clear()
+        if self._typed and data == _INTERRUPT and self._interrupt():
+            return
         if len(self._typed) + len(data) > MOST_INPUT:
             raise ApiError("too_many", "The program does not read what is typed; nothing more is taken for now.")
         self._typed += data
         self._send()
+
+    def _interrupt(self) -> bool:
+        """Behind what nobody reads an interrupt would never arrive: drop that, and tell the program itself."""
+        self._typed.clear()
+        with suppress(OSError, termios.error):
+            termios.tcflush(self._slave, termios.TCIFLUSH)
+            if termios.tcgetattr(self._slave)[3] & termios.ISIG:
+                os.killpg(os.tcgetpgrp(self._master), signal.SIGINT)
+                return True
+        return False
 
     def resize(self, columns: int, rows: int) -> None:
         """Raises:

@@ -1,0 +1,150 @@
+"""A server with nothing but sessions and their files, asked without a network: requests are as hostile as one likes."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+from starlette.applications import Starlette
+
+from bobstay.config.environment import Environment
+from bobstay.model.around import SessionConfig
+from bobstay.server.api import blobs, diff, files, worktrees
+from bobstay.server.api.dispatch import route
+from bobstay.server.console import Config
+from bobstay.server.doors.principal import OWNER, Principal
+from bobstay.server.ports import NoIndex
+from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.registry import Registry
+from bobstay.server.stream.hub import Hub
+from bobstay.sessions.store import Store
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+class Reply(Struct):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def code(self) -> str:
+        return str(self.json["error"]["code"])
+
+
+class _Doors:
+    async def admit(self, connection: Any, scope: Any) -> Principal:
+        return OWNER
+
+
+class _Console(Struct):
+    config: Config
+    environment: Environment
+    registry: Registry
+    hub: Hub
+    doors: _Doors
+
+
+class Shelf:
+    """`work` is the directory of its sessions; `outside` lies beside the allowed root."""
+
+    def __init__(self, folder: Path) -> None:
+        folder = folder.resolve()
+        self.root = folder / "root"
+        self.work = self.root / "work"
+        self.outside = folder / "outside"
+        self.home = folder / "home"
+        for place in (self.work, self.outside, self.home):
+            place.mkdir(parents=True, exist_ok=True)
+        variables = {"HOME": str(self.home), "BOBSTAY_HOME": str(self.root / "bobstay"), "PATH": PATH}
+        self.environment = Environment.read(variables)
+        self.hub = Hub()
+        self.registry = Registry(Store(self.environment.paths.sessions), self.hub, NoIndex())
+        config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
+        self.console: Any = _Console(config, self.environment, self.registry, self.hub, _Doors())
+        endpoints = (*files.ENDPOINTS, *diff.ENDPOINTS, *worktrees.ENDPOINTS, *blobs.ENDPOINTS)
+        self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
+        self.app.state.console = self.console
+
+    def session(self, cwd: Path | None = None, **config: Any) -> OpenSession:
+        return self.registry.create(str(cwd or self.work), SessionConfig(**config))
+
+    def close(self) -> None:
+        for session in self.registry.all_open():
+            self.registry.shut(session.id)
+
+    async def get(self, path: str, /, headers: dict[str, str] | None = None, **query: Any) -> Reply:
+        return await self.ask("GET", path, urlencode(query).encode(), headers)
+
+    async def post(self, path: str, body: dict[str, Any]) -> Reply:
+        headers = {"content-type": "application/json"}
+        return await self.ask("POST", path, b"", headers, msgspec.json.encode(body))
+
+    async def ask(
+        self, method: str, path: str, query: bytes = b"", headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> Reply:
+        """`query` goes to the server as it is."""
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": "/api/v1" + path,
+            "raw_path": ("/api/v1" + path).encode(),
+            "root_path": "",
+            "scheme": "http",
+            "query_string": query,
+            "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+            "app": self.app,
+        }
+        sent: list[dict[str, Any]] = []
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> dict[str, Any]:
+            if not waiting:
+                await asyncio.Event().wait()  # the client stays
+            return waiting.pop()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        begin = next(message for message in sent if message["type"] == "http.response.start")
+        found = {name.decode(): value.decode() for name, value in begin["headers"]}
+        return Reply(begin["status"], found, b"".join(message.get("body", b"") for message in sent))
+
+
+def git(folder: Path, *arguments: str, **environment: str) -> str:
+    """Run git as a person would, with a name of its own."""
+    settings = {
+        "PATH": PATH,
+        "HOME": "/nonexistent",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.org",
+        **environment,
+    }
+    done = subprocess.run(["git", *arguments], cwd=folder, env=settings, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return os.fsdecode(done.stdout)
+
+
+def repository(folder: Path, **contents: str) -> Path:
+    """A repository with one commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@example.org")
+    for name, content in (contents or {"readme": "first\n"}).items():
+        (folder / name).write_text(content)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "first")
+    return folder

@@ -1,0 +1,259 @@
+"""Terminals: typing, sizes, endings, what they are given and what they leave behind."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.server.errors import ApiError
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.scrollback import MOST
+from bobstay.server.workers.terminal import MOST_INPUT
+from bobstay.server.workers.terminal_command import resume_command
+from bobstay.sessions.log import LogFull
+from tests.server.terminal.desk import SESSION, Desk, lives, memory, until
+
+ID = "0b0e7a52-6f5b-4b3c-9c38-2f2f0b8f6f11"
+
+
+async def test_what_is_typed_is_run_and_shown(tmp_path: Path) -> None:
+    """S004-2: a terminal is a worker with a real shell behind it."""
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"echo $((40+2)); tty; exit 3\n")
+    ended = await reading.end()
+
+    assert b"42\r\n/dev/pts/" in reading.text
+    assert (ended.code, ended.signal, ended.why) == (3, "", "exit")
+    started, exited = desk.log
+    assert isinstance(started, WorkerStarted)
+    assert (started.kind, started.epoch, started.command) == ("terminal", 1, ("/bin/sh",))
+    assert started.pid
+    assert started.born
+    assert exited == WorkerExited("term-1", "terminal", 1, 3)
+    assert not desk.terminal.alive()
+
+
+async def test_the_output_is_not_in_the_log(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"echo very''private; exit\n")
+    await reading.end()
+
+    assert b"veryprivate" in reading.text
+    assert "veryprivate" not in repr(desk.log)
+
+
+async def test_keys_of_the_server_are_not_in_its_environment(tmp_path: Path) -> None:
+    """FM-56: a terminal inherits no secret; what the server grants it explicitly it gets."""
+    desk = Desk(tmp_path, granted={"ENGINE_KEY": "granted-value"})
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"env; exit\n")
+    await reading.end()
+
+    assert b"sk-ant-secret" not in reading.text
+    assert b"token-of-the-server" not in reading.text
+    assert b"ENGINE_KEY=granted-value" in reading.text
+    assert b"TERM=xterm-256color" in reading.text
+
+
+async def test_a_size_is_passed_on_and_nonsense_is_refused(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.terminal.resize(100, 30)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"stty size\n")
+    await reading.until(b"30 100\r\n")
+    desk.terminal.resize(132, 43)
+    desk.terminal.write(b"stty size\n")
+    await reading.until(b"43 132\r\n")
+
+    for columns, rows in ((0, 24), (80, -1), (100_000, 24)):
+        with pytest.raises(ApiError) as refused:
+            desk.terminal.resize(columns, rows)
+        assert refused.value.problem.code == "invalid"
+    await desk.terminal.stop()
+
+
+async def test_binary_goes_both_ways(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, command=("/bin/sh", "-c", "stty raw -echo; echo ready; head -c 256 | od -An -v -tx1"))
+    await desk.terminal.start()
+    reading = desk.read()
+    await reading.until(b"ready")
+    desk.terminal.write(bytes(range(256)))
+    await reading.end()
+
+    shown = b"".join(re.findall(rb"\b[0-9a-f]{2}\b", reading.text.partition(b"ready")[2]))
+    assert bytes.fromhex(shown.decode()) == bytes(range(256))
+
+
+async def test_stop_ends_all_that_came_from_it(tmp_path: Path) -> None:
+    """FM-29: a background job, one in a session of its own, one that ignores being hung up on."""
+    script = (
+        b"sleep 1000 & echo one=$!.; setsid sleep 1001 & echo two=$!.; "
+        b"env -i setsid sh -c 'trap \"\" HUP TERM; echo three=$$.; while :; do sleep 1; done' & wait\n"
+    )
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(script)
+    await reading.until(lambda text: all(re.search(word + rb"=\d+\.", text) for word in (b"one", b"two", b"three")))
+    pids = [int(pid) for pid in re.findall(rb"(?:one|two|three)=(\d+)\.", reading.text)]
+    assert len(pids) == 3
+    assert any(lives(pid) for pid in pids)
+
+    await desk.terminal.stop()
+
+    assert not [pid for pid in (*pids, desk.terminal.pid) if lives(pid)]
+    assert isinstance(desk.log[-1], WorkerExited)
+    assert desk.log[-1].why == "stopped"
+    await desk.terminal.stop()
+    assert len(desk.log) == 2
+
+
+async def test_what_a_shell_leaves_when_it_ends_by_itself_goes_too(tmp_path: Path) -> None:
+    """FM-29."""
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"setsid sleep 1002 & echo pid=$!.; exit\n")
+    await reading.end()
+    match = re.search(rb"pid=(\d+)\.", reading.text)
+    assert match
+    await desk.terminal.stop()
+
+    assert not lives(int(match[1]))
+
+
+async def test_started_again_it_is_another_terminal(tmp_path: Path) -> None:
+    """FM-6, S004-41: the next epoch, offsets from nothing, and clients are told."""
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    reading = desk.read()
+    desk.terminal.write(b"echo first-life; exit\n")
+    await reading.end()
+    await desk.terminal.start()
+    desk.terminal.write(b"echo second''-life\n")
+    await reading.until(b"second-life")
+
+    assert desk.terminal.epoch == 2
+    assert [(other.epoch, other.offset) for other in reading.others] == [(2, 0)]
+    assert desk.terminal.scrollback.start == 0
+    assert b"first-life" not in desk.terminal.scrollback.read(0, MOST)
+    await desk.terminal.stop()
+    assert [event.epoch for event in desk.log if isinstance(event, WorkerStarted)] == [1, 2]
+
+
+async def test_a_flood_stays_in_bounds_and_others_get_their_turn(tmp_path: Path) -> None:
+    """Memory stays bounded at the speed of `yes`, and the event loop is not taken by it."""
+    desk = Desk(tmp_path, command=("yes", "a line that is said again and again"))
+    await desk.terminal.start()
+    stalled = desk.terminal.follow()
+    scrollback = desk.terminal.scrollback
+    await until(lambda: scrollback.end > 2 * MOST)
+    before = memory()
+    loop = asyncio.get_running_loop()
+    slowest, goal = 0.0, scrollback.end + 4 * MOST
+    while scrollback.end < goal:
+        began = loop.time()
+        await asyncio.sleep(0)
+        slowest = max(slowest, loop.time() - began)
+
+    assert scrollback.end - scrollback.start <= MOST
+    assert memory() - before < 6 * MOST
+    assert slowest < 0.5
+    assert (await stalled.take()).offset > scrollback.end - MOST  # type: ignore[union-attr]  # a reset
+    await desk.terminal.stop("killed")
+    assert desk.log[-1].why == "killed"  # type: ignore[union-attr]  # it exited
+
+
+async def test_typing_that_nobody_reads_is_bounded_and_an_interrupt_still_works(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, command=("/bin/sh", "-c", "trap 'echo got-it; exit' INT; echo ready; sleep 1000 & wait"))
+    await desk.terminal.start()
+    reading = desk.read()
+    await reading.until(b"ready")
+    with pytest.raises(ApiError) as refused:
+        _type_without_end(desk)
+    assert refused.value.problem.code == "too_many"
+
+    desk.terminal.write(b"\x03")
+
+    await reading.end()
+    assert b"got-it" in reading.text
+
+
+async def test_typing_into_an_ended_terminal_is_refused(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, command=("true",))
+    await desk.terminal.start()
+    await desk.read().end()
+
+    with pytest.raises(ApiError) as refused:
+        desk.terminal.write(b"echo\n")
+    assert refused.value.problem.code == "wrong_state"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"command": ("no-such-program",)}, "was not found"), ({"cwd": "gone"}, "is gone")]
+)
+async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, object], words: str) -> None:
+    desk = Desk(tmp_path, **{key: value for key, value in options.items() if key == "command"})
+    if "cwd" in options:
+        desk.terminal._cwd = str(tmp_path / "gone")
+
+    with pytest.raises(WorkerError, match=words):
+        await desk.terminal.start()
+
+    assert isinstance(desk.log[-1], WorkerExited)
+    assert desk.log[-1].why == "not_started"
+    assert words in desk.log[-1].error
+
+
+async def test_a_full_disk_does_not_keep_a_terminal_from_ending(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    def full(_: object) -> None:
+        raise LogFull("no space left")
+
+    desk.terminal._record = full
+    await desk.terminal.start()
+    pid = desk.terminal.pid
+    await desk.terminal.stop()
+
+    assert not lives(pid)
+
+
+async def test_a_server_chosen_command_opens_an_engines_session(tmp_path: Path) -> None:
+    """S004-35: by the engine's own id, which is checked, so that nothing is smuggled in as an option."""
+    engine = tmp_path / "engine"
+    engine.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
+    engine.chmod(0o755)
+    command = resume_command({"claude": (str(engine),)}, "claude", ID)
+    desk = Desk(tmp_path, command=command)
+    await desk.terminal.start()
+    reading = desk.read()
+    await reading.end()
+
+    assert reading.text == f"<--resume><{ID}>".encode()
+    for engine_name, session in (("other", ID), ("claude", "--dangerous"), ("claude", "")):
+        with pytest.raises(ApiError):
+            resume_command({"claude": (str(engine),)}, engine_name, session)
+
+
+async def test_its_processes_carry_the_session_for_the_sweep(tmp_path: Path) -> None:
+    """FM-28: after a crash of the server they are found by this mark."""
+    desk = Desk(tmp_path)
+    await desk.terminal.start()
+    environ = Path(f"/proc/{desk.terminal.pid}/environ").read_bytes()
+
+    assert f":{SESSION}:".encode() in environ
+    await desk.terminal.stop()
+
+
+def _type_without_end(desk: Desk) -> None:
+    for _ in range(2 * MOST_INPUT // 1000):
+        desk.terminal.write(b"x" * 999 + b"\n")

@@ -1,0 +1,273 @@
+"""A terminal over its WebSocket: bytes both ways, coming back without loss, and nobody who is not let in."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from bobstay.server.doors.principal import Principal
+from bobstay.server.errors import ApiError
+from bobstay.server.stream.terminal_socket import LONGEST_INPUT, terminal_route
+from bobstay.server.workers.scrollback import MOST
+from bobstay.server.workers.terminal import TerminalWorker
+from tests.server.stream.ground import Ground
+from tests.server.terminal.desk import DEADLINE, Desk, memory, until
+
+
+class Room:
+    """A server with one terminal."""
+
+    def __init__(self, ground: Ground, desk: Desk) -> None:
+        self.ground = ground
+        self.desk = desk
+        self.terminal = desk.terminal
+        self.asked: list[str | None] = []
+
+    def find(self, id: str) -> TerminalWorker:
+        if id != self.terminal.id:
+            raise ApiError("not_found", "There is no such terminal.")
+        return self.terminal
+
+    async def admit(self, connection: Any, scope: Any) -> Principal:
+        self.asked.append(scope)
+        return await self.ground.door.admit(connection, scope)
+
+    def url(self, id: str = "term-1", query: str = "") -> str:
+        return f"ws://127.0.0.1:{self.ground.port}/api/v1/workers/{id}/pty{query}"
+
+
+@asynccontextmanager
+async def room(folder: Path, **options: Any) -> AsyncIterator[Room]:
+    desk = Desk(folder, **options)
+    ground = Ground(folder)
+    made = Room(ground, desk)
+    ground.app.router.routes.append(terminal_route(ground.hub, made.find, made.admit))
+    async with ground:
+        try:
+            yield made
+        finally:
+            await desk.terminal.stop("killed")
+
+
+class Seat:
+    """A client of a terminal: what it was told, what it saw, and where that is."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.told: list[dict[str, Any]] = []
+        self.seen = b""
+        self.epoch = self.offset = 0
+
+    async def next(self) -> None:
+        async with asyncio.timeout(DEADLINE):
+            message = await self.connection.recv()
+        if isinstance(message, bytes):
+            self.seen += message
+            self.offset += len(message)
+            return
+        words = json.loads(message)
+        self.told.append(words)
+        if words["type"] in ("hello", "reset"):
+            self.epoch, self.offset = words["epoch"], words["offset"]
+        if words["type"] == "reset":
+            self.seen = b""
+
+    async def until(self, wanted: bytes) -> None:
+        while wanted not in self.seen:
+            await self.next()
+
+    async def until_told(self, kind: str) -> dict[str, Any]:
+        while not self.told or self.told[-1]["type"] != kind:
+            await self.next()
+        return self.told[-1]
+
+
+async def test_the_first_frame_says_where_one_is_and_bytes_follow(tmp_path: Path) -> None:
+    """Console-peers 5.8: hello, then binary; input is binary, a size is JSON."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        async with connect(here.url()) as connection:
+            seat = Seat(connection)
+            await connection.send(json.dumps({"type": "resize", "cols": 90, "rows": 20}))
+            await connection.send(b"stty size; echo \xc3\xa4\n")
+            await seat.until(b"20 90\r\n\xc3\xa4\r\n")
+
+        assert seat.told == [{"type": "hello", "epoch": 1, "offset": 0}]
+        assert here.asked == ["terminal"]
+
+
+async def test_a_client_that_comes_back_goes_on_where_it_was(tmp_path: Path) -> None:
+    """FM-1 for terminals: what was said meanwhile is there, nothing comes twice. FM-15: the terminal went on."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        async with connect(here.url()) as connection:
+            seat = Seat(connection)
+            await connection.send(b"echo one\n")
+            await seat.until(b"one\r\n")
+        here.terminal.write(b"echo two\n")
+        await until(lambda: here.terminal.scrollback.end > seat.offset)
+        async with connect(here.url(query=f"?epoch={seat.epoch}&offset={seat.offset}")) as connection:
+            again = Seat(connection)
+            await connection.send(b"echo three\n")
+            await again.until(b"three\r\n")
+
+        assert again.told == [{"type": "hello", "epoch": 1, "offset": seat.offset}]
+        whole = here.terminal.scrollback.read(0, MOST)
+        assert whole.startswith(seat.seen + again.seen)
+
+
+async def test_a_client_of_an_earlier_terminal_is_reset(tmp_path: Path) -> None:
+    """FM-6: with an old epoch nothing is put together that does not belong together."""
+    async with room(tmp_path, command=("/bin/sh", "-c", "echo life; read line")) as here:
+        await here.terminal.start()
+        await here.terminal.stop()
+        await here.terminal.start()
+        async with connect(here.url(query="?epoch=1&offset=3")) as connection:
+            seat = Seat(connection)
+            await seat.until(b"life")
+
+        assert [words["type"] for words in seat.told] == ["hello", "reset"]
+        assert seat.told[1] == {"type": "reset", "epoch": 2, "offset": 0, "reason": "restarted"}
+        assert seat.seen == b"life\r\n"
+
+
+async def test_the_end_is_told_and_a_restart_resets(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        async with connect(here.url()) as connection:
+            seat = Seat(connection)
+            await connection.send(b"exit 7\n")
+            assert (await seat.until_told("exit"))["code"] == 7
+            await connection.send(b"too late\n")
+            assert (await seat.until_told("error"))["code"] == "wrong_state"
+            await here.terminal.start()
+            assert (await seat.until_told("reset"))["epoch"] == 2
+            await connection.send(b"echo a''gain\n")
+            await seat.until(b"again")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("{", "invalid_json"),
+        ("[]", "invalid"),
+        ('{"type":"resize","cols":"a","rows":1}', "invalid"),
+        ('{"type":"resize","cols":0,"rows":1}', "invalid"),
+        ('{"type":"sudo"}', "invalid"),
+        ('{"type":"ack","epoch":1}', "invalid"),
+        ("[" * 4000, "invalid"),
+        ("x" * 5000, "too_large"),
+        (b"x" * (LONGEST_INPUT + 1), "too_large"),
+    ],
+)
+async def test_nonsense_is_answered_and_the_connection_stays(tmp_path: Path, said: str | bytes, code: str) -> None:
+    """S003-22: an error of an enumerated kind, and nothing ends."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        async with connect(here.url()) as connection:
+            seat = Seat(connection)
+            await connection.send(said)
+            assert (await seat.until_told("error"))["code"] == code
+            await connection.send(b"echo still''-here\n")
+            await seat.until(b"still-here")
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("bad_origin", 403), ("unauthorized", 401), ("bad_host", 421), ("forbidden", 403)]
+)
+async def test_nobody_is_connected_whom_the_doors_refuse(tmp_path: Path, code: Any, status: int) -> None:
+    """FM-42: the upgrade itself is refused, and the terminal hears nothing."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        here.ground.door.error = ApiError(code, "no")
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(here.url())
+
+        assert refused.value.response.status_code == status
+        assert here.asked == ["terminal"]
+
+
+@pytest.mark.parametrize(
+    ("id", "query", "status"),
+    [("other", "", 404), ("term-1", "?epoch=x&offset=1", 422), ("term-1", "?epoch=1&offset=-1", 422)],
+)
+async def test_what_cannot_be_is_refused_before_it_begins(tmp_path: Path, id: str, query: str, status: int) -> None:
+    async with room(tmp_path) as here:
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(here.url(id, query))
+
+        assert refused.value.response.status_code == status
+
+
+async def test_revoking_closes_the_terminal_at_once(tmp_path: Path) -> None:
+    """FM-46: within a second, with a code that says why."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        here.ground.door.principal = Principal("ada", frozenset({"terminal"}), "token-7")
+        async with connect(here.url()) as connection:
+            seat = Seat(connection)
+            await seat.until_told("hello")
+            assert here.ground.hub.revoke("token-7") == 1
+            with pytest.raises(ConnectionClosed) as closed:
+                await asyncio.wait_for(_until_closed(connection), 1.0)
+
+        assert closed.value.rcvd is not None
+        assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "revoked")
+        assert here.terminal.alive()
+        assert not here.ground.hub.clients()
+
+
+async def test_a_stalled_client_costs_nothing_and_catches_up_at_the_newest_screen(tmp_path: Path) -> None:
+    """A client that reads nothing while a program floods: bounded memory, then a reset and the tail of it all."""
+    async with room(tmp_path, command=("/bin/sh", "-c", "read go; seq 1 400000; echo all-done; read end")) as here:
+        await here.terminal.start()
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", here.ground.port))
+        async with connect(here.url(), sock=raw, max_queue=1) as connection:
+            seat = Seat(connection)
+            await seat.until_told("hello")
+            before = memory()
+            here.terminal.write(b"go\n")
+            scrollback = here.terminal.scrollback
+            await until(lambda: scrollback.read(scrollback.end - 200, 200).find(b"all-done") >= 0)
+            assert scrollback.end > 2 * MOST
+            assert memory() - before < 8 * MOST
+            await seat.until(b"all-done")
+
+        resets = [words for words in seat.told if words["type"] == "reset"]
+        assert resets
+        assert resets[-1]["reason"] == "behind"
+        assert seat.offset == scrollback.end
+        numbers = [int(line) for line in seat.seen.split(b"\r\n") if line.isdigit()]
+        assert numbers[-1] == 400_000
+        assert numbers == list(range(numbers[0], 400_001))
+
+
+async def test_two_clients_see_the_same_and_both_may_type(tmp_path: Path) -> None:
+    """S000-89."""
+    async with room(tmp_path) as here:
+        await here.terminal.start()
+        async with connect(here.url()) as first, connect(here.url()) as second:
+            seats = Seat(first), Seat(second)
+            await first.send(b"echo from''-first\n")
+            for seat in seats:
+                await seat.until(b"from-first")
+            await second.send(b"echo from''-second\n")
+            for seat in seats:
+                await seat.until(b"from-second")
+
+        await until(lambda: not here.terminal.scrollback._followers)
+
+
+async def _until_closed(connection: ClientConnection) -> None:
+    while True:
+        await connection.recv()
