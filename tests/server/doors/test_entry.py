@@ -156,10 +156,8 @@ async def test_a_paired_device_is_signed_out_when_its_time_is_over(house: House)
 
 async def test_a_wish_for_a_code_that_will_not_do_is_refused(house: House) -> None:
     page = await house.enter()
-    wishes: tuple[dict[str, object], ...] = (
-        *({"label": ""}, {"scopes": []}, {"scopes": ["root"]}),
-        *({"expires_in": 1e9}, {"lifetime": 0}, {"who": "ada"}),
-    )
+    wishes: list[dict[str, object]] = [{"label": ""}, {"scopes": []}, {"scopes": ["root"]}]
+    wishes += [{"expires_in": 1e9}, {"lifetime": 0}, {"who": "ada"}]
     for wish in wishes:
         assert (await house.ask("POST", "/api/v1/auth/codes", page, {"label": "x", **wish})).status == 422
     assert (await house.ask("POST", "/api/v1/auth/codes", page, {})).status == 422

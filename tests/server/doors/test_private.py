@@ -100,6 +100,7 @@ def test_fm_55_folder_files_and_socket_are_ours_alone_whatever_the_umask(tmp_pat
     before = os.umask(0)
     try:
         state = private_folder(str(tmp_path / "a" / "state"))
+        assert stat.S_IMODE(os.stat(state).st_mode) == 0o700
         private_file(f"{state}/new")
         (tmp_path / "a" / "state" / "old").write_text("x")
         private_file(f"{state}/old")

@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from bobstay.server.doors.principal import OWNER
 from tests.server.doors.house import DEADLINE, House
 
 SOON = 1.5
@@ -176,6 +177,32 @@ async def test_fm_46_revoking_a_client_closes_its_sockets_within_a_second_and_no
         await (await third.ping())
         assert (await house.ask("GET", "/api/v1/things", other)).status == 200
     assert ("owner", "auth.revoked", {"client": id}) in house.book.entries
+
+
+async def test_fm_46_whoever_has_connections_open_is_told_at_once(house: House) -> None:
+    """FM-46: by the revocation itself, before anybody looks."""
+    await house.doors.close()
+    id, _ = await house.token("read")
+    client = await house.doors.clients.by_id(id)
+    assert client is not None
+    told: list[str] = []
+    house.doors.attend(lambda: [id], told.append)
+    with house.doors.watching(client.principal, told.append), house.doors.watching(OWNER, told.append):
+        await house.doors.look_after()
+        assert told == []
+        await house.doors.revoke(id, "test")
+        assert told == ["revoked", id]
+
+
+async def test_fm_46_many_connections_of_one_keeper_are_looked_after_too(house: House) -> None:
+    """FM-46: revoked by another process, and kept by a hub."""
+    await house.doors.close()
+    id, _ = await house.token("read")
+    told: list[str] = []
+    house.doors.attend(lambda: [id, OWNER.client, ""], told.append)
+    await house.doors.clients.revoke(id)
+    await house.doors.look_after()
+    assert told == [id]
 
 
 async def test_fm_46_a_ticket_s_socket_ends_with_the_token_behind_it(house: House) -> None:

@@ -17,7 +17,8 @@ from bobstay.server.index.problems import translated
 SMALL = 16 * 1024
 """Bytes: nothing here needs a longer body."""
 
-Label = Annotated[str, Meta(max_length=60)]
+PRINTABLE = "^[^\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]*$"
+Label = Annotated[str, Meta(max_length=60, pattern=PRINTABLE)]
 Secret = Annotated[str, Meta(max_length=LONGEST_PASSWORD)]
 
 
@@ -57,7 +58,7 @@ class Ticket(Struct, frozen=True):
 
 
 class NewCode(Struct, frozen=True, forbid_unknown_fields=True):
-    label: Annotated[str, Meta(min_length=1, max_length=60)]
+    label: Annotated[str, Meta(min_length=1, max_length=60, pattern=PRINTABLE)]
     """What to call the device; decisions made on it carry your name and this."""
     scopes: tuple[Scope, ...] = ("read", "approve")
     expires_in: Annotated[float, Meta(ge=10, le=86_400)] = 600.0

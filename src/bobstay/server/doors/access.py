@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from bobstay.server.doors.clients import Clients
 from bobstay.server.doors.codes import COOKIE_LIFETIME, Codes
 from bobstay.server.doors.cookies import secrets_in
 from bobstay.server.doors.entry import Entry, Parts
-from bobstay.server.doors.principal import ANONYMOUS, SCOPES, Principal, Scope, scopes_text
+from bobstay.server.doors.principal import ANONYMOUS, OWNER, SCOPES, Principal, Scope, scopes_text
 from bobstay.server.doors.rules import Rules
 from bobstay.server.doors.tables import prepare
 from bobstay.server.doors.tickets import Tickets
@@ -31,6 +31,8 @@ Close: TypeAlias = Callable[[Literal["revoked"]], object]
 LOOK_EVERY = 0.4
 """Seconds between two looks whether somebody with an open connection was revoked by another process."""
 SEEN_EVERY = 30.0
+NEVER_REVOKED = frozenset({OWNER.client, ANONYMOUS.client})
+"""They came with nothing that is in the tables."""
 START_LABEL = "start"
 START_CODE_LIFETIME = 3_600.0
 
@@ -56,6 +58,7 @@ class Doors:
         self.entry = Entry(Parts(rules.port, self.clients, self.codes, self.users, self.audit, clock))
         self._watches: dict[str, dict[int, Close]] = {}
         self._watch = 0
+        self._attended: list[tuple[Callable[[], Iterable[str]], Callable[[str], object]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def admit(self, connection: HTTPConnection, scope: Scope | None) -> Principal:
@@ -92,6 +95,10 @@ class Doors:
             watches.pop(mine, None)
             if not watches and self._watches.get(principal.client) is watches:
                 del self._watches[principal.client]
+
+    def attend(self, present: Callable[[], Iterable[str]], end: Callable[[str], object]) -> None:
+        """The same for whoever keeps many connections: `present` names whose they are, `end` closes those of one."""
+        self._attended.append((present, end))
 
     async def revoke(self, id: str, by: str) -> bool:
         """End a client and all it has open. Whether it was alive."""
@@ -154,7 +161,7 @@ class Doors:
 
     async def look_after(self) -> None:
         """Close what belongs to clients that are no more, whoever ended them."""
-        watched = set(self._watches)
+        watched = {*self._watches, *(id for present, _ in self._attended for id in present())} - NEVER_REVOKED
         if not watched:
             return
         named = {id for id in watched if id.startswith(PREFIX)}
@@ -213,6 +220,8 @@ class Doors:
         watches: dict[Any, Close] = self._watches.pop(id, {})
         for close in tuple(watches.values()):
             close("revoked")
+        for _, end in self._attended:
+            end(id)
 
 
 def _from_our_page(visit: Visit) -> bool:

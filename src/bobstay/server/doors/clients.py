@@ -8,7 +8,7 @@ from msgspec import Struct
 from sqlalchemy import Row, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bobstay.server.doors.keys import digest, new_name, new_secret, same
+from bobstay.server.doors.keys import digest, is_name, new_name, new_secret, same
 from bobstay.server.doors.principal import Principal, Scope, scopes_of, scopes_text
 from bobstay.server.doors.tables import CLIENTS
 
@@ -71,7 +71,7 @@ class Clients:
         return client if client is not None and client.kind == kind else None
 
     async def by_id(self, id: str) -> Client | None:
-        return await self._cached("id", id)
+        return await self._cached("id", id) if is_name(id) else None
 
     async def living(self, ids: Iterable[str]) -> set[str]:
         """Those of `ids` that are neither revoked nor expired, as the tables say now."""
@@ -93,7 +93,7 @@ class Clients:
 
     async def revoke(self, id: str) -> bool:
         """Whether it was alive until now."""
-        return bool(await self._revoke(CLIENTS.c.id == id))
+        return is_name(id) and bool(await self._revoke(CLIENTS.c.id == id))
 
     async def revoke_all_of(self, who: str) -> list[str]:
         """The ids of what was revoked."""

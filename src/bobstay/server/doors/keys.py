@@ -23,6 +23,11 @@ def new_name() -> str:
     return secrets.token_hex(8)
 
 
+def is_name(text: str) -> bool:
+    """Whether `text` can be such an id. Others are not looked for: a database may not even take them."""
+    return len(text) == 16 and text.isascii() and text.isalnum()
+
+
 def digest(secret: str) -> str:
     """What is stored of a secret. It is random and long, so a plain hash cannot be turned back."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -77,6 +77,8 @@ class Users:
         return user
 
     async def get(self, name: str) -> User | None:
+        if NAME.fullmatch(name) is None:
+            return None
         until, user = self._cache.get(name, (0.0, None))
         if user is not None and monotonic() < until:
             return user
@@ -95,6 +97,8 @@ class Users:
             return [_user(row) for row in await connection.execute(select(USERS).order_by(USERS.c.name))]
 
     async def remove(self, name: str) -> bool:
+        if NAME.fullmatch(name) is None:
+            return False
         async with self._engine.begin() as connection:
             gone = (await connection.execute(delete(USERS).where(USERS.c.name == name))).rowcount
         self._cache.clear()
