@@ -1,7 +1,5 @@
 """The routes of the first console, word by word (S000-44..48, S000-93; S002-3)."""
 
-import asyncio
-
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -152,4 +150,3 @@ async def test_tasks_have_the_names_of_the_bridge(place: Place, model: ModelServ
     ]
     assert (await place.get("/api/tasks?session_id=none")).status == 404
     assert len((await place.get("/api/tasks")).json["tasks"]) == 2
-    await asyncio.sleep(0)

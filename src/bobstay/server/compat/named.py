@@ -50,6 +50,9 @@ class Named:
         """Of the newest answer in the main talk (S000-32)."""
         self._turn = Usage()
         self._cost = 0.0
+        self._open: set[str] = set()
+        self._held: list[Message] = []
+        """Lists of tasks that a call has just made: its result is told first (S002-1)."""
 
     def messages(self, entry: Entry) -> list[Message]:
         """What a frame is to a client."""
@@ -76,7 +79,7 @@ class Named:
             case ToolDone():
                 return self._answered(event)
             case TasksReplaced(tasks=tasks):
-                return [{"type": "task_update", "session_id": self._id, "todos": [_todo(task) for task in tasks]}]
+                return self._tasks(tasks)
             case InteractionOpened():
                 return [self._asked(event)]
             case InteractionClosed(id=id, outcome=outcome, by=by):
@@ -110,6 +113,7 @@ class Named:
         if not isinstance(event.block, ToolCall):
             return [said]
         call = event.block
+        self._open.add(call.id)
         return [
             said,
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input, "sessionId": self._id},
@@ -141,7 +145,16 @@ class Named:
             seconds = round(event.duration_ms / 1000, 3)
             timeout = {"type": "tool_timeout", "tool_use_id": reply.call_id, "tool_name": event.name}
             told.insert(0, {**timeout, "elapsed_seconds": seconds, "sessionId": self._id})
-        return told
+        self._open.discard(reply.call_id)
+        return [*told, *self._released()]
+
+    def _tasks(self, tasks: tuple[Task, ...]) -> list[Message]:
+        self._held = [{"type": "task_update", "session_id": self._id, "todos": [_todo(task) for task in tasks]}]
+        return [] if self._open else self._released()
+
+    def _released(self) -> list[Message]:
+        held, self._held = self._held, []
+        return held
 
     def _asked(self, event: InteractionOpened) -> Message:
         return {
@@ -171,10 +184,12 @@ class Named:
             "numTurns": event.turns,
             "usage": TokenUsage.of(self._turn),
         }
-        if not verdict.is_error:
-            return [said]
-        said["error"] = failure_text(event)
-        return [said, self._error(failure_text(event))]
+        self._open.clear()
+        told = [*self._released(), said]
+        if verdict.is_error:
+            said["error"] = failure_text(event)
+            told.append(self._error(failure_text(event)))
+        return told
 
     def _status_change(self, entry: Entry) -> Message:
         assert entry.status is not None
