@@ -1,5 +1,6 @@
 """Databases of both kinds, and desks that write sessions into them."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -27,12 +28,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def url(request: pytest.FixtureRequest) -> str:
+def url(request: pytest.FixtureRequest) -> str:
     """The address of a new database; empty means SQLite in the server's folder."""
     if request.param == "sqlite":
         return ""
     made: Cluster = request.getfixturevalue("cluster")
-    return await made.new_database()
+    return asyncio.run(made.new_database())
 
 
 @pytest.fixture
