@@ -6,25 +6,26 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 
 
-def out(**frame):
+def out(**frame: Any) -> None:
     sys.stdout.write(json.dumps(frame) + "\n")
     sys.stdout.flush()
 
 
-def raw(text):
+def raw(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def init():
+def init() -> None:
     out(type="system", subtype="init", session_id=SESSION, model="fake-1", permissionMode="default", cwd=os.getcwd())
 
 
-def say(text, id="msg_1"):
+def say(text: str, id: str = "msg_1") -> None:
     usage = {"input_tokens": 10, "output_tokens": 2}
     message = {
         "id": id,
@@ -36,29 +37,29 @@ def say(text, id="msg_1"):
     out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
 
 
-def call(id, name, input):
+def call(id: str, name: str, input: dict[str, Any]) -> None:
     content = [{"type": "tool_use", "id": id, "name": name, "input": input}]
     message = {"id": f"msg_{id}", "role": "assistant", "model": "fake-1", "content": content}
     out(type="assistant", message=message, session_id=SESSION, parent_tool_use_id=None)
 
 
-def reply(id, text):
+def reply(id: str, text: str) -> None:
     content = [{"type": "tool_result", "tool_use_id": id, "content": text}]
     out(type="user", message={"role": "user", "content": content}, session_id=SESSION, parent_tool_use_id=None)
 
 
-def done(text="done", **more):
+def done(text: str = "done", **more: Any) -> None:
     fields = {"subtype": "success", "is_error": False, "result": text, "num_turns": 1, "session_id": SESSION, **more}
     out(type="result", total_cost_usd=0.5, usage={"input_tokens": 10, "output_tokens": 7}, **fields)
 
 
-def nap(seconds=100.0):
+def nap(seconds: float = 100.0) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(min(1.0, max(deadline - time.monotonic(), 0)))
 
 
-def act(prompt):  # noqa: C901, PLR0912, PLR0915 - a list of deeds
+def act(prompt: str) -> None:  # noqa: C901, PLR0912, PLR0915 - a list of deeds
     word, _, rest = prompt.partition(" ")
     init()
     if word == "echo":
@@ -138,7 +139,7 @@ def act(prompt):  # noqa: C901, PLR0912, PLR0915 - a list of deeds
         done(prompt)
 
 
-def ask(kind):
+def ask(kind: str) -> None:
     if kind == "twice":
         for number in (1, 2):
             call(f"toolu_{number}", "Bash", {"command": "make"})
@@ -175,12 +176,12 @@ def ask(kind):
     done(json.dumps(answers))
 
 
-def request(id, call_id, name, input, **more):
+def request(id: str, call_id: str, name: str, input: dict[str, Any], **more: Any) -> None:
     body = {"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id, **more}
     out(type="control_request", request_id=id, request=body)
 
 
-def answer():
+def answer() -> Any:
     while line := sys.stdin.readline():
         frame = json.loads(line)
         if frame["type"] == "control_response":
@@ -192,7 +193,7 @@ def answer():
 HOOK = [""]
 
 
-def respond(frame):
+def respond(frame: dict[str, Any]) -> None:
     if frame["type"] == "control_request":
         body = frame["request"]
         if body["subtype"] == "initialize" and body["hooks"]:
@@ -206,7 +207,7 @@ def respond(frame):
         act(frame["message"]["content"][0]["text"])
 
 
-def main():
+def main() -> None:
     if "--print" in sys.argv:
         assert sys.argv[-3:-1] == ["--print", "--"], sys.argv
         act(sys.argv[-1])

@@ -122,10 +122,10 @@ async def test_an_interrupt_ends_the_turn_and_the_session_goes_on(
     await case.interrupt()
     (done,) = case.events(RunDone)
     assert done.ending in ("interrupted_tools", "interrupted_streaming")
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
     assert case.worker.alive()
     assert (await case.turn(f"{after} go")).text == "Still here."
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 @pytest.mark.parametrize("command", ENGINES)
@@ -196,7 +196,7 @@ async def test_the_official_command_answers_once_and_ends(real: World, model: Mo
     await case.holds(lambda: not case.worker.alive())
     assert case.events(RunDone)[0].text == "Only once."
     assert "--help me" in str(model.requests[-1].body["messages"])
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real: World, model: ModelServer) -> None:
@@ -206,10 +206,10 @@ async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real:
     case = await up(real, (ORACLE,))
     done = await case.turn(f"{bad} go")
     assert done.ending == "api_error"
-    assert case.view.status == "failed"
+    assert case.status == "failed"
     assert "bad thing" in case.view.error
     assert (await case.turn(f"{good} go")).text == "Fine."
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 async def appears(path: Path) -> None:

@@ -37,7 +37,7 @@ async def test_prompts_are_answered_one_after_the_other_by_one_process(world: Wo
     assert {worker.pid for worker in case.events(WorkerStarted)} == {case.view.workers[0].pid}
     assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
     assert case.view.model == "fake-1"
-    assert case.view.status == "completed"
+    assert case.status == "completed"
     assert not case.view.queued
 
 
@@ -116,7 +116,7 @@ async def test_an_exit_without_a_result_is_a_completed_turn(world: World) -> Non
     done = await case.turn("leave")
     assert done.ending == "completed"
     assert (await ended(case)).code == 0
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 async def test_a_failure_the_engine_told_stays_one_when_it_exits_well(world: World) -> None:
@@ -136,7 +136,7 @@ async def test_a_bad_exit_after_a_good_turn_does_not_change_its_outcome(world: W
     exited = await ended(case)
     assert (exited.code, exited.error) == (6, "afterwards")
     assert len(case.events(RunDone)) == 1
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 async def test_a_last_line_without_its_newline_counts(world: World) -> None:

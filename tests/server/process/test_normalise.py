@@ -25,7 +25,7 @@ from bobstay.server.workers.process_endings import ending_of
 from bobstay.server.workers.process_lines import Lines, TooLong
 from bobstay.sessions.codec import to_json
 
-json_values = st.sampled_from(
+json_values: st.SearchStrategy[Any] = st.sampled_from(
     [
         None,
         True,
@@ -123,7 +123,7 @@ def test_no_frame_breaks_it_and_calls_come_before_their_results(given_frames: li
     assert seen <= answered, "each call has an answer in the end"
 
 
-@given(st.lists(st.text(st.characters(blacklist_characters="\n", blacklist_categories=("Cs",))), max_size=8), st.data())
+@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])), max_size=8), st.data())
 def test_lines_are_the_same_however_they_are_cut(texts: list[str], data: st.DataObject) -> None:
     """S000-8, S000-9"""
     whole = "\n".join(texts).encode()

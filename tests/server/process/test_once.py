@@ -37,7 +37,7 @@ async def test_each_prompt_is_a_process_of_its_own_that_takes_up_the_talk(world:
     assert second[second.index("--resume") + 1] == "11111111-2222-4333-8444-555555555555"
     assert [exited.code for exited in case.events(WorkerExited)] == [0, 0]
     assert sorted({started.epoch for started in case.events(WorkerStarted)}) == [1, 2]
-    assert case.view.status == "completed"
+    assert case.status == "completed"
 
 
 @pytest.mark.parametrize("query", ["--help me", "-p", "--settings={}", "--", "", "  ", "a\nb"])
@@ -58,7 +58,7 @@ async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(world: W
     assert done.ending == "failed"
     assert "arguments" in done.text
     assert case.events(WorkerExited)[-1].why == "not_started"
-    assert case.view.status == "failed"
+    assert case.status == "failed"
 
 
 async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
@@ -68,7 +68,7 @@ async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
     await case.worker.start()
     await case.holds(lambda: bool(case.view.open_calls))
     await case.interrupt()
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
     assert len(case.events(RunDone)) == 1
 
 
@@ -78,7 +78,7 @@ async def test_stderr_of_a_turn_that_went_well_is_told_once(world: World) -> Non
     case.say("late")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
-    assert case.view.status == "completed"
+    assert case.status == "completed"
     assert len(case.events(Noted)) <= 1
 
 

@@ -57,7 +57,7 @@ async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> No
     await case.interrupt()
     done = await case.until(RunDone)
     assert done.ending == "interrupted_tools"
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
     assert case.events(ToolDone)[0].interrupted
     await case.holds(lambda: not case.worker.alive())
     assert case.events(WorkerExited)[-1].signal == "SIGINT" or case.events(WorkerExited)[-1].code
@@ -69,7 +69,7 @@ async def test_stop_during_a_long_command_is_over_in_ten_seconds(world: World) -
     began = time.monotonic()
     await case.interrupt()
     assert time.monotonic() - began < 10
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
 
 
 async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> None:
@@ -80,7 +80,7 @@ async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> N
     (exited,) = case.events(WorkerExited)
     assert (exited.signal, exited.why) == ("SIGKILL", "killed")
     assert len(case.events(RunDone)) == 1
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
 
 
 async def test_force_does_not_wait(world: World) -> None:
@@ -90,7 +90,7 @@ async def test_force_does_not_wait(world: World) -> None:
     await case.interrupt(force=True)
     assert time.monotonic() - began < 2
     assert case.events(WorkerExited)[-1].why == "killed"
-    assert case.view.status == "interrupted"
+    assert case.status == "interrupted"
 
 
 @pytest.mark.parametrize("why", ["stopped", "killed"])
@@ -110,7 +110,7 @@ async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: Wor
     os.kill(case.view.workers[0].pid, signal.SIGKILL)
     await case.until(WorkerExited)
     assert carriers(case.session.id) == []
-    assert case.view.status == "failed"
+    assert case.status == "failed"
 
 
 async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
@@ -121,7 +121,7 @@ async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
         await asyncio.gather(case.interrupt(), case.worker.interrupt(force=True), case.worker.stop())
         assert len(case.events(RunDone)) == 1
         assert len(case.events(WorkerExited)) == 1
-        assert case.view.status in ("interrupted", "failed")
+        assert case.status in ("interrupted", "failed")
 
 
 async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(world: World) -> None:
@@ -133,7 +133,7 @@ async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(w
     await case.worker.stop("stopped")
     (exited,) = case.events(WorkerExited)
     assert exited.why == "asleep"
-    assert case.view.status == "completed"
+    assert case.status == "completed"
     again = world.around(case.session)
     again.say("argv")
     await again.worker.start()

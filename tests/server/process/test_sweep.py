@@ -141,7 +141,7 @@ async def test_the_sweeper_and_its_ancestors_are_spared(nursery: Nursery) -> Non
 
 
 def test_what_started_and_did_not_exit_is_left() -> None:
-    events = [
+    events: list[WorkerStarted | WorkerExited] = [
         WorkerStarted("a", "process", 1, 10, "x"),
         WorkerStarted("b", "terminal", 1, 11, "y"),
         WorkerExited("a", "process", 1),

@@ -53,6 +53,10 @@ class Case:
     def view(self) -> SessionView:
         return self.session.view
 
+    @property
+    def status(self) -> str:
+        return self.view.status
+
     def say(self, text: str, how: Any = "queue") -> str:
         id = new_id()
         self.session.record(InputQueued(id, (Text(text),), how))

@@ -23,6 +23,9 @@ MARKER = "BOBSTAY_SESSION_ID"
 GRACE = 0.5
 """Seconds between asking and killing."""
 LIMIT = 3.0
+ROUNDS = 5
+PAUSE = 0.05
+"""Between two looks: a process that just becomes another program carries nothing for a moment."""
 SHORTEST = 8
 """An id with fewer letters might be part of another's."""
 
@@ -58,8 +61,10 @@ class _Process(Struct, frozen=True):
     pid: int
     parent: int
     started: int
-    environ: bytes | None
-    """None: it cannot be read."""
+    sessions: frozenset[str] = frozenset()
+    """Those it carries in its environment."""
+    tag: str = ""
+    """What it wears, where it carries nothing."""
 
 
 def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Left]:
@@ -84,38 +89,47 @@ def born(pid: int) -> str:
 
 async def sweep(left: Iterable[Left]) -> list[Swept]:
     """End every process of these workers that still runs, with all that came from it."""
+    workers = list(left)
+    if not workers:
+        return []
+    before = table = _table()
+    killed: dict[str, list[int]] = {worker.session_id: [] for worker in workers}
+    for again in range(ROUNDS):
+        doomed = _of_sessions(killed, table)
+        if again and not doomed:
+            break
+        for process, session_id in doomed:
+            killed[session_id].append(process.pid)
+        await _end([process for process, _ in doomed])
+        await asyncio.sleep(PAUSE)
+        table = _table()
     found: list[Swept] = []
-    table = _table()
+    for worker in workers:
+        pids = tuple(killed[worker.session_id])
+        outcome = "killed" if pids else _look(worker, before)
+        found.append(Swept(worker.session_id, worker.started, outcome, pids))
+    return found
+
+
+def _of_sessions(sessions: Iterable[str], table: dict[int, _Process]) -> list[tuple[_Process, str]]:
     kin = _kin(table)
-    for worker in left:
-        doomed = [
-            process for process in table.values() if process.pid not in kin and _is_of(process, worker.session_id)
-        ]
-        await _end(doomed)
-        outcome = "killed" if doomed else _look(worker, table)
-        found.append(Swept(worker.session_id, worker.started, outcome, tuple(process.pid for process in doomed)))
+    others = [process for process in table.values() if process.pid not in kin]
+    tags = {tag_of(f"0:{session_id}")[9:]: session_id for session_id in sessions}
+    known = set(tags.values())
+    found = []
+    for process in others:
+        carried = process.sessions & known
+        session_id = next(iter(carried)) if carried else tags.get(process.tag, "")
+        if session_id:
+            found.append((process, session_id))
     return found
 
 
 def _look(worker: Left, table: dict[int, _Process]) -> Outcome:
-    pid, moment = worker.started.pid, worker.started.born
-    process = table.get(pid)
-    if not pid or process is None:
+    process = table.get(worker.started.pid)
+    if process is None:
         return "gone"
-    if moment != _moment(process.started):
-        return "stranger"
-    return "unknown"
-
-
-def _is_of(process: _Process, session_id: str) -> bool:
-    """Whether a process carries a session in its environment, or carries none and wears the session's tag."""
-    if process.environ is None or len(session_id) < SHORTEST:
-        return False
-    entries = process.environ.split(b"\0")
-    marks = [entry for entry in entries if entry.startswith(MARK.encode() + b"=")]
-    if f"{MARKER}={session_id}".encode() in entries or any(f":{session_id}:".encode() in mark for mark in marks):
-        return True
-    return not marks and tag_worn_by(process.pid)[9:15] == tag_of(f"0:{session_id}")[9:]
+    return "unknown" if worker.started.born == _moment(process.started) else "stranger"
 
 
 def _kin(table: dict[int, _Process]) -> set[int]:
@@ -160,7 +174,25 @@ def _process(pid: int) -> _Process | None:
     fields = _stat(pid)
     if len(fields) < 20 or fields[0] == b"Z":
         return None
-    return _Process(pid, int(fields[1]), int(fields[19]), _read(f"/proc/{pid}/environ"))
+    environ = _read(f"/proc/{pid}/environ")
+    if environ is None:
+        return _Process(pid, int(fields[1]), int(fields[19]))
+    sessions, tag = _carried(environ), ""
+    if not sessions:
+        tag = tag_worn_by(pid)[9:15]
+    return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag)
+
+
+def _carried(environ: bytes) -> frozenset[str]:
+    """The sessions named in an environment: by the marker, and by the marks of calls and of processes within."""
+    found: set[str] = set()
+    for entry in environ.split(b"\0"):
+        name, _, value = entry.decode(errors="replace").partition("=")
+        if name == MARKER:
+            found.add(value)
+        elif name == MARK:
+            found.update(mark.split(":")[1] for mark in value.split("/") if ":" in mark)
+    return frozenset(session for session in found if len(session) >= SHORTEST)
 
 
 def _stat(pid: int) -> list[bytes]:

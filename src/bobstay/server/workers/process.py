@@ -7,31 +7,26 @@ from typing import Any, Literal, TypeAlias
 
 from bobstay.config.keys import secret_values
 from bobstay.kit.secrets import Mask
-from bobstay.model.api_shape import block_json
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import InputQueued, ModeChanged, ModelChanged, Noted
-from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.message import Image
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.sweep import born
 from bobstay.server.workers.base import Kind, WorkerError
 from bobstay.server.workers.bypass import BypassTimer
-from bobstay.server.workers.process_asks import HOOKS, Asks, Post
+from bobstay.server.workers.process_asks import Asks, Post
 from bobstay.server.workers.process_child import EngineProcess
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_past import Past
 from bobstay.server.workers.process_scribe import Ears, Scribe
 from bobstay.server.workers.process_spawn import ProcessParts, Spawner
 from bobstay.server.workers.process_stop import end, how, interrupt, signal_name
+from bobstay.server.workers.process_wire import Wire
 from bobstay.server.workflows import MODES, may_be_in
-from bobstay.sessions.codec import to_json
 from bobstay.sessions.log import LogError
-from bobstay.wire.control import Channel, ControlError
 
 log = logging.getLogger(__name__)
-ANSWER_TIME = 10.0
-"""Seconds an engine may take to answer a request about itself."""
 Why: TypeAlias = Literal["stopped", "asleep", "killed"]
 
 
@@ -59,10 +54,12 @@ class ProcessWorker:
         hiding = Hiding(Mask(parts.environment.secrets | secret_values(overrides or {})))
         ears = Ears(self._control, self._known, self._turn_over, self._storage_failed)
         self._scribe = Scribe(session, hiding, self._past, ears)
-        self._channel = Channel(self._send)
+        self._wire = Wire()
         agent, store = self._scribe.normaliser.agent, self._scribe.store
-        self._asks = Asks(Post(session.id, parts.inbox, hiding.mask, store, self._send, agent, self._waits))
-        self._engine: EngineProcess | None = None
+        post = Post(
+            session.id, parts.inbox, hiding.mask, store, self._wire.send, agent, self._waits, self._storage_failed
+        )
+        self._asks = Asks(post)
         self._engine_session = ""
         self._why: Why | Literal[""] = ""
         """Why it is being ended, if it is."""
@@ -95,13 +92,13 @@ class ProcessWorker:
             return
         if not self._why or why == "killed":
             self._why = why
-        engine = self._engine
+        engine = self._wire.engine
         if engine is None:
             await self._end(0)
             return
         self._scribe.normaliser.interrupting = self._scribe.in_turn
         if why != "killed":
-            say = self._say_interrupt if self._live else None
+            say = self._wire.interrupt if self._live else None
             await end(engine, self._scribe.over, self._parts.patience, say)
         if not engine.ended.done():
             engine.kill()
@@ -137,14 +134,16 @@ class ProcessWorker:
         if not may_be_in(config, mode):
             label = MODES[config.workflow].label
             raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
-        await self._tell("set_permission_mode", mode=mode)
+        if self._live and self.alive():
+            await self._wire.tell("set_permission_mode", mode=mode)
         if self._scribe.normaliser.mode != mode:
             self._scribe.normaliser.mode = mode
             self._session.record(ModeChanged(mode))
         self._bypass.set(mode, config.bypass_until)
 
     async def set_model(self, model: str) -> None:
-        await self._tell("set_model", model=model)
+        if self._live and self.alive():
+            await self._wire.tell("set_model", model=model)
         previous = self._scribe.normaliser.model
         if previous != model:
             self._scribe.normaliser.model = model
@@ -170,13 +169,15 @@ class ProcessWorker:
             self._finish(self._exited(why="not_started", error=str(error)))
         except LogError as error:
             self._storage_failed(error)
+            if self._wire.engine is None:
+                self._finish(self._exited(why="killed", error=str(error)))
 
     async def _turn(self, queued: InputQueued) -> None:
         self._holds_slot = True
         try:
             self._scribe.begin(queued)
             if self._live:
-                self._send_prompt(queued)
+                self._prompt(queued)
             else:
                 await self._spawn(queued)
             await asyncio.wait([self._scribe.over])
@@ -188,7 +189,7 @@ class ProcessWorker:
     def _next(self) -> InputQueued | None:
         """The input whose turn it is; none while the engine itself still has one."""
         queue = self._session.view.queued
-        if not queue or self._why or self._scribe.normaliser.queued:
+        if not queue or self._why or self._scribe.normaliser.queued or (self._live and not self._wire.is_open):
             return None
         return self._input(queue[0].id)
 
@@ -200,29 +201,10 @@ class ProcessWorker:
         for entry in self._session.view.queued:
             if entry.how == "steer" and (queued := self._input(entry.id)) is not None:
                 self._scribe.steer(queued)
-                self._send_prompt(queued)
+                self._prompt(queued)
 
-    def _send_prompt(self, queued: InputQueued) -> None:
-        uuid = queued.id if is_uuid(queued.id) else new_id()
-        self._scribe.normaliser.sent.add(uuid)
-        message = {"role": "user", "content": [block_json(block) for block in queued.blocks]}
-        self._send({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid})
-
-    def _send(self, frame: dict[str, Any]) -> None:
-        """What cannot be sent any more is followed by the end of the process, which tells it all."""
-        if self._engine is not None:
-            self._engine.write(to_json(frame) + b"\n")
-
-    async def _tell(self, subtype: str, **fields: str) -> None:
-        if not self._live or not self.alive():
-            return
-        try:
-            async with asyncio.timeout(ANSWER_TIME):
-                await self._channel.request({"subtype": subtype, **fields})
-        except ControlError as error:
-            raise ApiError("invalid", f"The engine refused: {error}") from error
-        except TimeoutError:
-            raise ApiError("unavailable", "The engine did not answer. Try again, or stop the session.") from None
+    def _prompt(self, queued: InputQueued) -> None:
+        self._scribe.normaliser.sent.add(self._wire.prompt(queued))
 
     # ------------------------------------------------------------ the process
 
@@ -231,15 +213,13 @@ class ProcessWorker:
             self._session.record(Noted("A command that runs once takes no images: they are left out.", "warning"))
         self._past.catch_up(self._session)
         talk = self._past.talk()
-        engine = self._engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
+        engine = self._wire.engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
         self._engine_session = "" if talk.fork else talk.resume
         self._started(engine.pid)
         self._task("watch", self._until_gone(engine))
         await engine.open_input()
         if self._live:
-            hooks = HOOKS if self._parts.questions == "hook" else None
-            body = {"subtype": "initialize", "hooks": hooks}
-            self._send({"type": "control_request", "request_id": new_id(), "request": body})
+            self._wire.greet(hooked=self._parts.questions == "hook")
             self._bypass.set(self._spawner.mode, self._session.view.config.bypass_until)
 
     def _started(self, pid: int) -> None:
@@ -249,15 +229,12 @@ class ProcessWorker:
         self._session.record(started)
 
     async def _end_turn(self) -> None:
-        engine, over = self._engine, self._scribe.over
+        engine, over = self._wire.engine, self._scribe.over
         if engine is not None:
-            by = await interrupt(engine, over, self._parts.patience, self._say_interrupt if self._live else None)
+            by = await interrupt(engine, over, self._parts.patience, self._wire.interrupt if self._live else None)
             if by == "force":
                 self._why = "killed"
             await asyncio.wait([over])
-
-    def _say_interrupt(self) -> None:
-        self._send({"type": "control_request", "request_id": new_id(), "request": {"subtype": "interrupt"}})
 
     async def _until_gone(self, engine: EngineProcess) -> None:
         code = await engine.ended
@@ -279,17 +256,16 @@ class ProcessWorker:
             self._asks.cancel_all("engine_ended")
         except LogError as error:
             log.warning("%s", error)
-        self._channel.close()
-        if self._engine is not None:
-            await self._engine.clear()
-        self._engine = None
+        engine = self._wire.engine
+        self._wire.close()
+        if engine is not None:
+            await engine.clear()
         exited = self._exited(code=code, why=self._why or "exit", error="" if expected or self._why else words)
         if self._live or self._why or not self._session.view.queued:
             self._finish(exited)
             return
         self._session.record(exited)
         self.epoch += 1
-        self._channel = Channel(self._send)
         self._started(0)
 
     def _finish(self, exited: WorkerExited) -> None:
@@ -320,13 +296,13 @@ class ProcessWorker:
             case "control_request":
                 self._asks.take(frame)
             case "control_response":
-                self._channel.answered(frame)
+                self._wire.answered(frame)
             case _:
                 self._asks.withdraw(frame)
 
     def _known(self, engine_session: str) -> None:
         self._engine_session = engine_session
-        self._started(self._engine.pid if self._engine is not None else 0)
+        self._started(self._wire.engine.pid if self._wire.engine is not None else 0)
 
     def _turn_over(self) -> None:
         self._asks.cancel_all("turn_over")
@@ -335,8 +311,8 @@ class ProcessWorker:
         """Nothing may happen that cannot be stored: the engine ends here."""
         log.warning("session %s: %s", self._session.id, error)
         self._why = "killed"
-        if self._engine is not None:
-            self._engine.kill()
+        if self._wire.engine is not None:
+            self._wire.engine.kill()
 
     def _waits(self, waiting: bool) -> None:
         """An engine that waits for a person takes up no place among those that work."""

@@ -14,6 +14,7 @@ from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
 from bobstay.server.inbox import Inbox
 from bobstay.server.workers.process_fields import record, text
+from bobstay.sessions.log import LogError
 from bobstay.wire.control import failure, success
 
 PRE_TOOL = "bobstay_pre_tool"
@@ -41,6 +42,8 @@ class Post(Struct, frozen=True):
     """The name of a sub-agent, and the call that started it, by its id."""
     idle: Callable[[bool], None]
     """Told when the engine begins to wait for people, and when it no longer does."""
+    broken: Callable[[LogError], None]
+    """Told when an answer cannot be stored: then it was not given."""
 
 
 class _Open(Struct):
@@ -85,8 +88,14 @@ class Asks:
         shown = self._post.mask.value(opened)
         entry = self._open[id] = _Open(shown)
         self._post.store(shown, parent, name)
-        work = self._wait(id, opened, shown, by_hook=by_hook)
+        work = self._settle(id, opened, shown, by_hook=by_hook)
         entry.task = asyncio.create_task(work, name=f"asks {self._post.session_id}")
+
+    async def _settle(self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool) -> None:
+        try:
+            await self._wait(id, opened, shown, by_hook=by_hook)
+        except LogError as error:
+            self._post.broken(error)
 
     async def _wait(self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool) -> None:
         self._waits(1)

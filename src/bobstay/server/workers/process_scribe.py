@@ -72,6 +72,8 @@ class Scribe:
         self._ids = past.ids
         self._ears = ears
         self._known = past.engine_session
+        self._heard = False
+        """The engine has said something in this turn."""
         self._lines = Lines()
         self._errors = Ends(KEPT, KEPT)
 
@@ -113,6 +115,7 @@ class Scribe:
         elif frame.get("type") in CONTROL:
             self._ears.control(frame)
         else:
+            self._heard = True
             for said in self.normaliser.feed(frame):
                 self._said(said, frame)
             if self.normaliser.engine_session not in ("", self._known):
@@ -150,6 +153,8 @@ class Scribe:
             self.cut_off("interrupted_tools" if self.normaliser.open_calls else "interrupted_streaming", "")
         elif code:
             self.cut_off("failed", words)
+        elif not self._heard:
+            self.cut_off("failed", "The engine ended before it took up the prompt. Send it again.")
         else:
             self.cut_off("completed", "")
 
@@ -164,7 +169,7 @@ class Scribe:
     def _begun(self) -> None:
         view = self._session.view
         self.in_turn = True
-        self.failed = False
+        self.failed = self._heard = False
         self.over = asyncio.get_running_loop().create_future()
         self.store(TurnStarted(view.turns + 1, view.model, view.permission_mode))
 
