@@ -39,6 +39,10 @@ class Endpoint(Struct, frozen=True):
         return self.address.removesuffix(":443" if self.tls else ":80")
 
 
+_authorities: dict[ssl.DefaultVerifyPaths, ssl.SSLContext] = {}
+"""Whom we trust, by the places it was read from."""
+
+
 class HttpClient:
     def __init__(self, *, proxy: str | None = None, no_proxy: str = "", connect_timeout: float = 30) -> None:
         """`no_proxy` is a comma-separated list of hosts (their sub-domains included) reached directly; `*` is all."""
@@ -180,15 +184,21 @@ class HttpClient:
 
     async def _dial(self, protocol: asyncio.Protocol, host: str, port: int, *, tls: bool) -> asyncio.Transport:
         options: dict[str, Any] = {"ssl": await self._trust(), "server_hostname": host} if tls else {}
-        # Try the next address early, so that a dead IPv6 route costs a quarter of a second and not the whole timeout.
-        options["happy_eyeballs_delay"] = 0.25
-        transport, _ = await asyncio.get_running_loop().create_connection(lambda: protocol, host, port, **options)
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, asyncio.BaseEventLoop):  # others do not know the option
+            # Try the next address early, so that a dead IPv6 route costs a quarter of a second, not the whole timeout.
+            options["happy_eyeballs_delay"] = 0.25
+        transport, _ = await loop.create_connection(lambda: protocol, host, port, **options)
         return transport
 
     async def _trust(self) -> ssl.SSLContext:
         if self._tls is None:
-            # Reading all authorities takes tens of milliseconds, in which the rest of the program may go on.
-            self._tls = await asyncio.to_thread(ssl.create_default_context)
+            # Reading all authorities takes tens of milliseconds, in which the rest of the program may go on. They take
+            # about a megabyte, too: the clients of all sessions of a process share them.
+            whom = ssl.get_default_verify_paths()
+            if whom not in _authorities:
+                _authorities[whom] = await asyncio.to_thread(ssl.create_default_context)
+            self._tls = _authorities[whom]
         return self._tls
 
 
