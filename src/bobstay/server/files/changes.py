@@ -55,9 +55,10 @@ async def changes(
         tree = since or EMPTY_TREES[40 if len(head) != 64 else 64]
         listed = await git.run("diff", "--raw", "--numstat", "-z", *_QUIET, tree, *wanted)
         new = await git.run("ls-files", "-z", "--others", "--exclude-standard", *wanted)
+        conflicts = await git.run("ls-files", "-z", "--unmerged", *wanted)
         if listed.code and not listed.cut:
             raise ApiError("conflict", f"Git cannot compare: {listed.words.strip()[:500]}")
-        files = parse_list(listed.out)
+        files = _with_conflicts(parse_list(listed.out), conflicts.out)
         patch: dict[str, DiffFile] = {}
         if hunks and files:
             patch = await _patch(git, tree, wanted)
@@ -67,6 +68,12 @@ async def changes(
     total = len(files) + len(untracked)
     files = (files + made)[:MOST_FILES]
     return Changes(since, head, tuple(files), total, total > len(files) or listed.cut or new.cut)
+
+
+def _with_conflicts(files: list[DiffFile], listed: bytes) -> list[DiffFile]:
+    """Mark the files of which the index has several versions: a merge left them to be joined."""
+    names = {shown(row.partition(b"\t")[2]) for row in listed.split(b"\0") if row}
+    return [replace(file, status="unmerged") if file.path in names else file for file in files]
 
 
 async def _patch(git: Git, tree: str, wanted: tuple[str | bytes, ...]) -> dict[str, DiffFile]:

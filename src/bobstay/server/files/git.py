@@ -220,8 +220,11 @@ _OWN = frozenset({"local", "worktree"})
 
 def failed(said: Said) -> ApiError:
     """Git's own words as an error of ours."""
-    words = said.words.strip().removeprefix("fatal: ").removeprefix("error: ") or f"it ended with code {said.code}"
-    return ApiError("conflict", f"Git did not do it: {words[:1000]}")
+    lines = [line.strip() for line in said.words.splitlines() if line.strip()]
+    begin = next((number for number, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
+    told = [line.removeprefix("fatal: ").removeprefix("error: ") for line in lines[begin:]]
+    words = " ".join(told)[:1000].rstrip(".") or f"it ended with code {said.code}"
+    return ApiError("conflict", f"Git did not do it: {words}.")
 
 
 def _harmless(listed: str) -> dict[str, str]:

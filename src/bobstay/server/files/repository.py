@@ -24,7 +24,8 @@ def repo_of(directory: str, environment: Mapping[str, str], scratch: str = "") -
         text = "This directory is not in a git repository, so there is nothing to compare with. Run `git init` in it."
         raise ApiError("not_supported", text)
     repository = open_repository(entry)
-    if not os.path.isdir(os.path.join(repository.common, "objects")):
+    head = read_regular(os.path.join(repository.directory, "HEAD"), _LONGEST)
+    if head is None or not os.path.isdir(os.path.join(repository.common, "objects")):
         raise ApiError("not_supported", "The .git found here is not, or no longer, a repository that git could read.")
     if not _belongs(repository):
         text = "The .git found here leads to a repository that does not know of this directory."

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 QUIET_MS = 100
 LONGEST_QUIET_MS = 500
 """Changes that come in such a time are told together."""
+LOOK_UP_MS = 200
+"""How often the watching thread looks whether it is still wanted."""
 ASK_EVERY = 5.0
 MOST_FOLDERS = 4_000
 MOST_FILES = 500
@@ -92,17 +94,16 @@ class GitDiffWorker:
         return self._task is not None and not self._task.done()
 
     async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while True:
+                known = self._watcher is not None and self._watcher.good
                 watched = await self._watch()
-                began = loop.time()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), None if watched else ASK_EVERY)
+                if known or not watched:  # what came before it was watched has to be looked for
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._changed.wait(), None if watched else ASK_EVERY)
                 self._changed.clear()
                 await self._tell()
-                # However busy the directory is, git runs for a part of the time only.
-                await asyncio.sleep(min(max(loop.time() - began, 0.0), 2.0) if not watched else LONGEST_QUIET_MS / 1000)
+                await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
         finally:
             self._unwatch()
 
@@ -192,7 +193,7 @@ class _Watcher:
             debounce=LONGEST_QUIET_MS,
             step=QUIET_MS,
             stop_event=self._stop,
-            rust_timeout=500,
+            rust_timeout=LOOK_UP_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
             recursive=False,

@@ -1,0 +1,129 @@
+"""The watcher of a work tree: tells of changes to those who look, and only then."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import Durable
+from bobstay.server.files.place import bounds_of
+from bobstay.server.stream.hub import Client
+from bobstay.server.workers import git_diff
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.git_diff import GitDiffWorker
+from tests.server.files.shelf import Shelf, git, repository
+
+DEADLINE = 20.0
+
+
+class Window:
+    """Somebody who follows a session."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self.log: list[Durable] = []
+        self.client = Client("ada")
+        self.worker = GitDiffWorker(
+            "diff-1",
+            1,
+            "session-1",
+            self.log.append,
+            shelf.hub,
+            cwd=str(shelf.work),
+            bounds=bounds_of(shelf.console),
+            environment=shelf.environment.children,
+        )
+
+    def follow(self) -> None:
+        self.shelf.hub.follow("session:session-1", self.client)
+
+    async def until(self, wanted: dict[str, str]) -> dict[str, Any]:
+        """Wait for a frame that tells of these files and no others."""
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                for frame in await self.client.take():
+                    told: dict[str, Any] = json.loads(frame)
+                    if {file["path"]: file["status"] for file in told["data"]["files"]} == wanted:
+                        return told
+
+
+@pytest.fixture
+async def window(shelf: Shelf) -> AsyncIterator[Window]:
+    repository(shelf.work, **{".gitignore": "build/\n*.log\n", "file": "one\n"})
+    made = Window(shelf)
+    yield made
+    await made.worker.stop()
+
+
+async def test_changes_are_told_to_those_who_follow(window: Window, shelf: Shelf) -> None:
+    """S004-2: git-diff worker; `diff.changed` with path, status and numbers, not stored."""
+    window.follow()
+    await window.worker.start()
+    (shelf.work / "file").write_text("one\ntwo\n")
+    told = await window.until({"file": "modified"})
+    (shelf.work / "deep" / "down").mkdir(parents=True)
+    (shelf.work / "deep" / "down" / "new").write_text("x\n")
+    await window.until({"file": "modified", "deep/down/new": "untracked"})
+    (shelf.work / "deep" / "down" / "second").write_text("x\n")
+    await window.until({"file": "modified", "deep/down/new": "untracked", "deep/down/second": "untracked"})
+
+    assert (told["type"], told["topic"], told["session_id"]) == ("diff.changed", "session:session-1", "session-1")
+    assert told["data"]["files"] == [{"path": "file", "status": "modified", "added": 1, "removed": 0}]
+    assert "seq" not in told
+    assert window.log == [WorkerStarted("diff-1", "git_diff", 1)]
+
+
+async def test_a_commit_made_elsewhere_is_noticed(window: Window, shelf: Shelf) -> None:
+    window.follow()
+    await window.worker.start()
+    (shelf.work / "file").write_text("two\n")
+    await window.until({"file": "modified"})
+    git(shelf.work, "commit", "--all", "--quiet", "-m", "second")
+
+    await window.until({})
+
+
+async def test_where_nothing_can_be_watched_git_is_asked_now_and_then(
+    window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_diff, "MOST_FOLDERS", 0)
+    monkeypatch.setattr(git_diff, "ASK_EVERY", 0.05)
+    window.follow()
+    await window.worker.start()
+    (shelf.work / "file").write_text("two\n")
+
+    await window.until({"file": "modified"})
+
+
+async def test_it_ends_when_told_and_says_so_once(window: Window) -> None:
+    await window.worker.start()
+    assert window.worker.alive()
+    await window.worker.stop("asleep")
+    await window.worker.stop()
+
+    assert not window.worker.alive()
+    assert window.log[1:] == [WorkerExited("diff-1", "git_diff", 1, why="asleep")]
+
+
+async def test_a_directory_without_a_repository_cannot_be_watched(shelf: Shelf) -> None:
+    made = Window(shelf)
+    with pytest.raises(WorkerError, match="git init"):
+        await made.worker.start()
+
+    assert isinstance(made.log[0], WorkerExited)
+    assert made.log[0].why == "not_started"
+
+
+def test_links_and_ignored_directories_are_not_watched(shelf: Shelf, tmp_path: Path) -> None:
+    """A link to `/` in a project must not make the server watch the whole machine."""
+    (shelf.work / "src").mkdir()
+    (shelf.work / "build" / "inner").mkdir(parents=True)
+    (shelf.work / ".git").mkdir()
+    (shelf.work / "everything").symlink_to("/")
+    found = git_diff._folders(str(shelf.work), frozenset({str(shelf.work / "build")}))
+
+    assert found == [str(shelf.work), str(shelf.work / "src")]
