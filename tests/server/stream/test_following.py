@@ -13,6 +13,9 @@ from bobstay.model.event import InteractionClosed, InteractionOpened, Noted, Ses
 from bobstay.model.ids import new_id
 from bobstay.model.live import TextDelta
 from bobstay.model.message import ToolCall
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.outside import PAGE as OUTSIDE_PAGE
+from bobstay.server.sessions.outside import Outside
 from bobstay.server.stream.follow import LISTED
 from bobstay.server.stream.history import MOST_FOLDS, PAGE
 from tests.server.stream.ground import DEADLINE, Ground, all_of, fill, publish, tab, turn, until
@@ -72,6 +75,23 @@ async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_th
     seen = await asyncio.gather(*clients)
     assert session.seq > 450
     assert all(frames == seen[0] for frames in seen)
+
+
+async def test_a_session_another_process_writes_is_followed_without_a_gap(ground: Ground, tmp_path: Path) -> None:
+    """FM-2, architecture 7 rule 1: what is seen in its log reaches those who follow, those who come meanwhile too."""
+    log = ground.registry.store.create("outside", SessionStarted("/", "1"))
+    outside = Outside(ground.registry, Inbox(), str(tmp_path))
+    await outside.look("outside")
+    count = 3 * OUTSIDE_PAGE + 10
+    for number in range(count - 1):
+        log.append(Noted(f"entry {number}"))
+    clients = [asyncio.create_task(all_of(ground.url, "session:outside", count)) for _ in range(10)]
+    await until(lambda: ground.hub.followed("session:outside"))
+    await outside.look("outside")
+    late = [asyncio.create_task(all_of(ground.url, "session:outside", count)) for _ in range(3)]
+    seen = await asyncio.gather(*clients, *late)
+    assert all(len(frames) == count for frames in seen)
+    log.close()
 
 
 async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_missed(ground: Ground) -> None:

@@ -22,7 +22,7 @@ from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
 
 log = logging.getLogger(__name__)
-PAGE = 2_000
+PAGE = 256
 """Entries read before others get their turn."""
 PATIENCE = 10.0
 WATCHED = (SUFFIX, NOTE_SUFFIX)
@@ -73,9 +73,9 @@ class Outside:
                 self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
                 self._registry.index.put(session_id, envelope, view)
                 self._inbox.heard(session_id, envelope.event)
+            self._registry.learn(as_seen(self._registry, view))  # before anybody else's turn: who follows goes by it
             if len(entries) < PAGE:
-                break
-        self._registry.learn(as_seen(self._registry, view))
+                return
 
     def _entries(self, session_id: str, after: int) -> list[Envelope]:
         return list(self._registry.reader(session_id).read(after, PAGE))
