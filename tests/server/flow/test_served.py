@@ -1,0 +1,215 @@
+"""The whole console over its own doors: launch, watch, approve, ask, stop, go on, with our engine and the official one."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.served import DEADLINE, Served
+from tests.wire.program import ORACLE
+
+TOUCH = Call("Bash", {"command": "touch made.txt", "description": "Create a file"}, "toolu_1")
+ENGINES = ["native", pytest.param("claude", marks=pytest.mark.skipif(not os.path.exists(ORACLE), reason="no claude"))]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder: Path = tmp_path_factory.mktemp("served")
+    variables = {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "sk-ant-dummy",
+        "BOBSTAY_MODEL": "sonnet",
+        "DISABLE_TELEMETRY": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    server = Served(folder, variables, "--engine", f"claude={ORACLE}").start()
+    subprocess.run(["git", "init", "-q", server.work], check=True)
+    commit = [
+        "git",
+        "-C",
+        server.work,
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "-qm",
+        "x",
+        "--allow-empty",
+    ]
+    subprocess.run(commit, check=True)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def socket(served: Served) -> Iterator[ClientConnection]:
+    url = f"ws://127.0.0.1:{served.port}/api/v1/ws"
+    headers = {"Cookie": served.cookie}
+    origin: Any = f"http://127.0.0.1:{served.port}"
+    with connect(url, additional_headers=headers, origin=origin, compression=None) as made:
+        made.send(json.dumps({"type": "hello", "protocol": 1}))
+        yield made
+
+
+def frames(socket: ClientConnection, last: str) -> list[dict[str, Any]]:
+    """All frames up to the first of a type."""
+    found: list[dict[str, Any]] = []
+    while True:
+        for frame in json.loads(socket.recv(DEADLINE)):
+            found.append(frame)
+            if frame["type"] == last:
+                return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_approval_is_seen_given_and_carried_out(
+    served: Served, model: ModelServer, socket: ClientConnection, engine: str
+) -> None:
+    """S000-91: from a message to a call that runs, with every step on the stream."""
+    made = served.work / "made.txt"
+    made.unlink(missing_ok=True)
+    prompt = model.play(f"approve-{engine}", Step(blocks=[TOUCH]), Step(blocks=[Say("Made.")]))
+    id = served.launch(f"{prompt} go", engine=engine)
+    socket.send(json.dumps({"type": "subscribe", "topic": f"session:{id}", "after": 0}))
+    seen = frames(socket, "interaction.opened")
+    assert not made.exists()
+    item = next(item for item in served.inbox() if item["session_id"] == id)
+    assert item["opened"]["call"]["input"]["command"] == "touch made.txt"
+    served.decide(item)
+    seen += frames(socket, "turn.completed")
+    assert made.exists()
+    types = [frame["type"] for frame in seen]
+    for wanted in (
+        "session.created",
+        "worker.started",
+        "message.user",
+        "tool.call",
+        "tool.result",
+        "message.assistant",
+    ):
+        assert wanted in types, (wanted, types)
+    seqs = [frame["seq"] for frame in seen if "seq" in frame]
+    assert seqs == list(range(1, len(seqs) + 1)), "no hole, nothing twice"
+    assert served.until(id, "completed")["cost"] >= 0
+    served.raw("POST", f"/sessions/{id}/interrupt")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_question_is_answered(served: Served, model: ModelServer, engine: str) -> None:
+    """S004-21..24."""
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
+    asked = {"questions": [{"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}]}
+    prompt = model.play(
+        f"question-{engine}", Step(blocks=[Call("AskUserQuestion", asked, "toolu_q")]), Step(blocks=[Say("Fine.")])
+    )
+    id = served.launch(f"{prompt} go", engine=engine)
+    served.until(id, "waiting_input")
+    item = next(item for item in served.inbox() if item["session_id"] == id)
+    assert item["summary"]["kind"] == "question"
+    served.decide(item, "answer", answers={"Which colour?": "Blue"})
+    served.until(id, "completed")
+    sent = json.dumps([request.body["messages"] for request in model.requests[-1:]])
+    assert "Blue" in sent
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_turn_is_stopped_and_gone_on_with(served: Served, model: ModelServer, engine: str) -> None:
+    """S000-25, S000-90: the context is kept."""
+    gate = Gate()
+    prompt = model.play(f"stop-{engine}", Step(blocks=[Say("Long words.")], gate=gate))
+    id = served.launch(f"{prompt} remember the word lighthouse", engine=engine)
+    gate.wait_reached()
+    served.post(f"/sessions/{id}/interrupt")
+    served.until(id, "interrupted")
+    gate.open()
+    more = model.play(f"more-{engine}", Step(blocks=[Say("Going on.")]))
+    served.post(f"/sessions/{id}/messages", {"content": more})
+    served.until(id, "completed")
+    assert "lighthouse" in json.dumps(model.requests[-1].body["messages"])
+
+
+def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, model: ModelServer) -> None:
+    """FM-36 over HTTP."""
+    id = served.launch(model.play("twice", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
+    served.until(id, "waiting_input")
+    item = next(item for item in served.inbox() if item["session_id"] == id)
+    served.decide(item, "deny", reason="not today")
+    body = {"decision": "allow", "input_sha256": item["summary"]["input_sha256"]}
+    status, said, _ = served.raw("POST", f"/interactions/{item['summary']['id']}/decision", body)
+    assert (status, said["error"]["code"]) == (409, "already_answered")
+    assert said["error"]["details"]["outcome"]["outcome"] == "denied"
+    served.until(id, "completed")
+    assert "not today" in json.dumps(model.requests[-1].body["messages"])
+
+
+def test_allowing_for_the_project_is_remembered(served: Served, model: ModelServer) -> None:
+    first = served.launch(model.play("always", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
+    served.until(first, "waiting_input")
+    item = next(item for item in served.inbox() if item["session_id"] == first)
+    served.decide(item, scope="project")
+    served.until(first, "completed")
+    rules = served.get(f"/permission-rules?cwd={served.work}")["rules"]
+    assert any("touch" in rule["rule"] for rule in rules), rules
+    for rule in rules:
+        if "touch" in rule["rule"]:
+            change = {"cwd": str(served.work), "rule": rule["rule"], "behavior": "allow", "scope": "local"}
+            served.ask("DELETE", "/permission-rules", change)
+
+
+def test_a_session_gets_a_work_tree_of_its_own(served: Served, model: ModelServer) -> None:
+    write = Call("Write", {"file_path": "new.txt", "content": "x\n"}, "toolu_w")
+    prompt = model.play("tree", Step(blocks=[write]), Step(blocks=[Say("ok")]))
+    id = served.launch(prompt, worktree=True, branch="feat/new", permission_mode="acceptEdits")
+    view = served.until(id, "completed")
+    assert view["cwd"] != str(served.work)
+    assert (Path(view["cwd"]) / "new.txt").exists()
+    assert not (served.work / "new.txt").exists()
+    assert view["config"]["branch"] == "feat/new"
+    diff = served.get(f"/sessions/{id}/diff")
+    assert [file["path"] for file in diff["files"]] == ["new.txt"]
+
+
+def test_a_plan_is_handed_to_the_next_mode(served: Served, model: ModelServer) -> None:
+    first = served.launch(model.play("plan", Step(blocks=[Say("# The plan\n1. Do it.")])), workflow="plan")
+    served.until(first, "completed")
+    (artifact,) = served.get(f"/sessions/{first}/artifacts")["artifacts"]
+    assert (artifact["kind"], artifact["title"]) == ("plan", "The plan")
+    reference = [{"session_id": first, "id": artifact["id"]}]
+    second = served.launch(model.play("carry", Step(blocks=[Say("done")])), workflow="implement", artifacts=reference)
+    served.until(second, "completed")
+    assert "1. Do it." in json.dumps(model.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        ("GET", "/sessions/unknown", None, 404, "not_found"),
+        ("POST", "/sessions", {"cwd": "/nowhere/at/all", "prompt": "x"}, 403, "forbidden"),
+        ("POST", "/sessions", {"cwd": 7}, 422, "invalid"),
+        ("POST", "/sessions", {"cwd": "/", "prompt": "x", "engine": "none"}, 403, "forbidden"),
+        ("GET", "/sessions?limit=many", None, 422, "invalid"),
+        ("GET", "/nothing", None, 404, "not_found"),
+        ("PUT", "/sessions", {}, 405, "method_not_allowed"),
+        ("POST", "/interactions/unknown/decision", {"decision": "allow", "input_sha256": ""}, 404, "not_found"),
+    ],
+)
+def test_bad_requests_are_told_what_to_do(
+    served: Served, method: str, path: str, body: Any, status: int, code: str
+) -> None:
+    got, said, _ = served.raw(method, path, body)
+    assert (got, said["error"]["code"]) == (status, code), said
+    assert said["error"]["message"]
