@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 from bobstay.model.around import SessionConfig, WorkerExited
 from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
+from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.sweep import left_running, sweep
+from bobstay.server.slots import Slots
+from bobstay.server.workers.base import WorkerError
 from tests.server.process.world import QUICK, Case, World
 
 
@@ -142,8 +147,6 @@ async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(w
 
 
 async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -> None:
-    from bobstay.server.slots import Slots
-
     slots = Slots(1)
     first = await up(world, "hold", slots=slots, patience=QUICK)
     second = world.case(slots=slots, patience=QUICK)
@@ -172,3 +175,77 @@ async def test_configurations_of_mcp_servers_are_private_and_removed(world: Worl
     assert file.read_text() == '{"mcpServers": {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}}'
     await case.worker.stop()
     assert not file.exists()
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from tests.server.process.world import World
+
+async def main():
+    case = World(Path(sys.argv[1])).case()
+    await case.worker.start()
+    case.say("family")
+    await case.holds(lambda: len(case.view.open_calls) > 0)
+    print(case.session.id, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    """FM-28: what is still there when the next one starts is swept."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVER, str(tmp_path), stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3]
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(20):
+        session_id = (await process.stdout.readline()).decode().strip()
+        while len(carriers(session_id)) < 3:
+            await asyncio.sleep(0.02)
+        process.kill()
+        await process.wait()
+        while carriers(session_id):
+            await asyncio.sleep(0.05)
+    entries = list(LogReader(str(tmp_path / "sessions" / f"{session_id}.jsonl")).read())
+    (left,) = left_running(session_id, entries)
+    assert left.started.pid
+    assert left.started.born
+    (swept,) = await sweep([left])
+    assert swept.outcome in ("gone", "stranger")
+
+
+async def test_an_engine_whose_words_cannot_be_stored_is_ended(world: World) -> None:
+    """Nothing happens that is not in the log."""
+    case = await up(world, "hold", patience=QUICK)
+    pid = case.view.workers[0].pid
+    case.session.log.close()
+    case.worker.nudge()
+    await case.worker.interrupt()
+    async with asyncio.timeout(10):
+        while case.worker.alive():
+            await asyncio.sleep(0.02)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_prompt_nobody_took_up_is_not_called_done(world: World) -> None:
+    """An engine that leaves just when it is spoken to: the words are not lost in silence."""
+    case = world.case(("/bin/sh", "-c", "read -r first; read -r prompt; exit 0"))
+    await case.worker.start()
+    done = await case.turn("hello")
+    assert done.ending == "failed"
+    assert "Send it again" in done.text
+
+
+async def test_a_worker_is_started_once(world: World) -> None:
+    """S003-12"""
+    case = world.case()
+    await case.worker.start()
+    with pytest.raises(WorkerError):
+        await case.worker.start()
+    await case.worker.stop()
+    await case.worker.stop()
+    with pytest.raises(WorkerError):
+        await case.worker.start()
+    assert len(case.events(WorkerExited)) == 1

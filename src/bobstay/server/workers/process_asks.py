@@ -22,7 +22,7 @@ HOOKS: dict[str, Any] = {
     "PreToolUse": [{"matcher": "AskUserQuestion|ExitPlanMode", "hookCallbackIds": [PRE_TOOL], "timeout": 86_400}]
 }
 """For engines that would answer their own questions: they ask us first (S004-21)."""
-_PLAN = re.compile("ExitPlanMode")
+_PLAN = re.compile(r"^ExitPlanMode$")
 DECLINED = "The user declined this. Do not try it in another way; ask what to do instead."
 
 Kind: TypeAlias = Literal["permission", "question", "plan"]
@@ -189,4 +189,4 @@ def _of_hook(call: dict[str, Any]) -> InteractionOpened:
 def _kind(call: ToolCall, *, personal: bool) -> Kind:
     if isinstance(call.input.get("questions"), list):
         return "question"
-    return "plan" if _PLAN.fullmatch(call.name) or (personal and "plan" in call.input) else "permission"
+    return "plan" if _PLAN.match(call.name) or (personal and "plan" in call.input) else "permission"

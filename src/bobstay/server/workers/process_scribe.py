@@ -162,9 +162,12 @@ class Scribe:
         """The process is gone. A turn that runs is over, with nothing left open; one that is over stays as it was."""
         if not self.in_turn:
             return
-        for said in self.normaliser.settle():
-            self._said(said)
-        self._finish(RunDone(ending, words))
+        try:
+            for said in self.normaliser.settle():
+                self._said(said)
+            self._finish(RunDone(ending, words))
+        finally:
+            self._released()
 
     def _begun(self) -> None:
         view = self._session.view
@@ -182,19 +185,23 @@ class Scribe:
 
     def _finish(self, done: RunDone) -> None:
         """The one place where a turn ends (FM-11)."""
-        self._ears.turn_over()
-        if (words := self.errors()) and words not in done.text:
-            self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
+        try:
+            self._ears.turn_over()
+            if (words := self.errors()) and words not in done.text:
+                self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
+            self.store(done)
+            self._leave(done)
+        finally:
+            self._released()
+
+    def _released(self) -> None:
+        """Nobody waits for this turn any longer, even if its end could not be stored."""
         self._errors = Ends(KEPT, KEPT)
         self.in_turn = False
         self.normaliser.interrupting = False
         self._hiding.over()
-        try:
-            self.store(done)
-            self._leave(done)
-        finally:
-            if not self.over.done():
-                self.over.set_result(None)
+        if not self.over.done():
+            self.over.set_result(None)
 
     def _leave(self, done: RunDone) -> None:
         """What the workflow's mode leaves for the next one."""
