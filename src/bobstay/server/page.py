@@ -4,7 +4,7 @@ import os
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
@@ -18,8 +18,6 @@ class Pages(StaticFiles):
     """A path that is no file is a place inside the page: the page finds it itself."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if path.split("/", maxsplit=1)[0] in ("api", "ws"):
-            raise HTTPException(404)
         try:
             return await super().get_response(path, scope)
         except HTTPException as error:
@@ -35,4 +33,13 @@ def page_route() -> Mount:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         await files(scope, receive, send)
 
-    return Mount("/", app=Shell(serve), name="page")
+    return _Elsewhere("/", app=Shell(serve), name="page")
+
+
+class _Elsewhere(Mount):
+    """All that is no part of the API. What is, and is not there, must not be answered with a page."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["path"].startswith(("/api/", "/ws/")):
+            return Match.NONE, {}
+        return super().matches(scope)

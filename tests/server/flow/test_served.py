@@ -1,4 +1,4 @@
-"""The whole console over its own doors: launch, watch, approve, ask, stop, go on, with our engine and the official one."""
+"""The whole console over its own doors: launch, watch, approve, ask, stop, go on, with our engine and another."""
 
 import json
 import os
@@ -37,20 +37,8 @@ def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     }
     server = Served(folder, variables, "--engine", f"claude={ORACLE}").start()
     subprocess.run(["git", "init", "-q", server.work], check=True)
-    commit = [
-        "git",
-        "-C",
-        server.work,
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b",
-        "commit",
-        "-qm",
-        "x",
-        "--allow-empty",
-    ]
-    subprocess.run(commit, check=True)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *identity, "commit", "-qm", "x", "--allow-empty"], cwd=server.work, check=True)
     yield server
     server.stop()
 
@@ -93,14 +81,14 @@ def test_an_approval_is_seen_given_and_carried_out(
     seen += frames(socket, "turn.completed")
     assert made.exists()
     types = [frame["type"] for frame in seen]
-    for wanted in (
+    for wanted in [
         "session.created",
         "worker.started",
         "message.user",
         "tool.call",
         "tool.result",
         "message.assistant",
-    ):
+    ]:
         assert wanted in types, (wanted, types)
     seqs = [frame["seq"] for frame in seen if "seq" in frame]
     assert seqs == list(range(1, len(seqs) + 1)), "no hole, nothing twice"
@@ -156,17 +144,17 @@ def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, mod
     assert "not today" in json.dumps(model.requests[-1].body["messages"])
 
 
-def test_allowing_for_the_project_is_remembered(served: Served, model: ModelServer) -> None:
+def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> None:
     first = served.launch(model.play("always", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
     served.until(first, "waiting_input")
     item = next(item for item in served.inbox() if item["session_id"] == first)
-    served.decide(item, scope="project")
+    served.decide(item, scope="user")
     served.until(first, "completed")
     rules = served.get(f"/permission-rules?cwd={served.work}")["rules"]
     assert any("touch" in rule["rule"] for rule in rules), rules
     for rule in rules:
         if "touch" in rule["rule"]:
-            change = {"cwd": str(served.work), "rule": rule["rule"], "behavior": "allow", "scope": "local"}
+            change = {"cwd": str(served.work), "rule": rule["rule"], "behavior": "allow", "scope": "user"}
             served.ask("DELETE", "/permission-rules", change)
 
 
