@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup run test check bench fault fuzz schemas lock clean
+.PHONY: help setup run demo test check bench fault server-fault fuzz schemas lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -8,7 +8,10 @@ help:  ## show this
 setup:  ## everything into .venv; the command is .venv/bin/bobstay
 	@bash scripts/setup.sh
 
-run: setup  ## play the offline demo in a scratch project, with real tools
+run: setup  ## start the console; it prints the address to open (PORT=3002 make run for another port)
+	@.venv/bin/bobstay serve $(ARGS)
+
+demo: setup  ## play the offline demo in a scratch project, with real tools
 	@bash scripts/demo.sh
 
 test: setup  ## all checks and all tests, with the time of each suite
@@ -22,6 +25,9 @@ bench: setup  ## the numbers of the README, beside the peers that are found
 
 fault: setup  ## kill -9 at 200 points of a run, and other mishaps (BOBSTAY_FAULT_SEED repeats one)
 	@bash scripts/fault.sh
+
+server-fault: setup  ## kill -9 the server a hundred times, in every status of a session
+	@BOBSTAY_FAULT_ROUNDS=20 .venv/bin/python -m pytest -q tests/server/fault -o timeout=3000
 
 fuzz: setup  ## look for holes in the permission policy: 50,000 allowed commands run in a sandbox
 	@bash scripts/packages.sh

@@ -24,5 +24,6 @@ suite flow run_pytest tests/flow tests/wire tests/contract
 suite sdk run_pytest tests/sdk
 suite fault run_pytest tests/fault
 suite security run_pytest tests/security
+suite server run_pytest tests/server
 printf '%s\n' "" "suites:" "${report[@]}"
 exit $status
