@@ -17,7 +17,9 @@ from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.outside import PAGE as OUTSIDE_PAGE
 from bobstay.server.sessions.outside import Outside
 from bobstay.server.stream.follow import LISTED
+from bobstay.server.stream.frames import head_of
 from bobstay.server.stream.history import MOST_FOLDS, PAGE
+from bobstay.server.stream.hub import Client
 from tests.server.stream.ground import DEADLINE, Ground, all_of, fill, publish, tab, turn, until
 
 
@@ -82,16 +84,22 @@ async def test_a_session_another_process_writes_is_followed_without_a_gap(ground
     log = ground.registry.store.create("outside", SessionStarted("/", "1"))
     outside = Outside(ground.registry, Inbox(), str(tmp_path))
     await outside.look("outside")
-    count = 3 * OUTSIDE_PAGE + 10
+    count = 20 * OUTSIDE_PAGE
     for number in range(count - 1):
         log.append(Noted(f"entry {number}"))
-    clients = [asyncio.create_task(all_of(ground.url, "session:outside", count)) for _ in range(10)]
-    await until(lambda: ground.hub.followed("session:outside"))
-    await outside.look("outside")
-    late = [asyncio.create_task(all_of(ground.url, "session:outside", count)) for _ in range(3)]
-    seen = await asyncio.gather(*clients, *late)
-    assert all(len(frames) == count for frames in seen)
     log.close()
+    early, late = Client(most_frames=10**6, most_bytes=10**9), Client(most_frames=10**6, most_bytes=10**9)
+    await ground.streams.follow(early, "session:outside")
+    looking = asyncio.create_task(outside.look("outside"))
+    await until(lambda: early.waiting > 100_000)
+    await ground.streams.follow(late, "session:outside")
+    await looking
+    for client in (early, late):
+        frames: list[bytes] = []
+        while client.waiting:
+            frames += await client.take()
+        seqs = [seq for frame in frames if (seq := head_of(frame).seq)]
+        assert seqs == list(range(1, count + 1))
 
 
 async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_missed(ground: Ground) -> None:
