@@ -1,4 +1,4 @@
-"""A whole console behind its doors on a real port: real parts, a scripted model, clients that say what they are told."""
+"""A whole console behind its doors on a real port: real parts, a scripted model, and clients of few words."""
 
 import asyncio
 import json

@@ -1,9 +1,126 @@
 """Health, metrics, settings, projects and workers over HTTP."""
 
+import re
+
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
+
+LINE = re.compile(r'bobstay_\w+(\{\w+="[^"\n]*"\})? -?[\d.e+]+')
+
+
+async def numbers(place: Place) -> dict[str, float]:
+    reply = await place.get("/metrics")
+    assert reply.status == 200
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = [line for line in reply.text.splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
 async def test_health_tells_nobody_more_than_that(place: Place) -> None:
     for path in ("/health", "/api/v1/health"):
         reply = await place.get(path, headers={})
         assert (reply.status, reply.json) == (200, {"status": "ok"})
+
+
+async def test_metrics_count_sessions_slots_questions_and_events(place: Place, model: ModelServer) -> None:
+    gate = Gate()
+    running = await place.launch(model.play("g", Step(blocks=[Say("x")], gate=gate)))
+    await gate.reached()
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch x"}, "c")]), Step(blocks=[Say("ok")]))
+    asking = await place.launch(prompt)
+    await place.until_status(asking, "waiting_input")
+    before = await numbers(place)
+    assert before['bobstay_sessions{status="running"}'] == 1
+    assert before['bobstay_sessions{status="waiting_input"}'] == 1
+    assert before['bobstay_sessions{status="failed"}'] == 0
+    assert before["bobstay_interactions_open"] == 1
+    assert before["bobstay_slots_running"] >= 1
+    assert before["bobstay_slots_waiting"] == 0
+    assert before["bobstay_clients_connected"] == 0
+    assert before["bobstay_resident_memory_bytes"] > 10_000_000
+    assert before["bobstay_database_up"] == 1
+    gate.open()
+    await place.until_status(running, "completed")
+    after = await numbers(place)
+    assert after["bobstay_events_appended_total"] > before["bobstay_events_appended_total"] > 5
+    assert after['bobstay_session_transitions_total{status="completed"}'] == 1
+    assert after["bobstay_uptime_seconds"] > 0
+
+
+async def test_metrics_are_for_those_who_may_read(place: Place) -> None:
+    approver = await place.token("approve")
+    assert (await place.get("/metrics", headers={})).status == 401
+    assert (await place.get("/metrics", headers=approver)).status == 403
+
+
+async def test_a_page_is_told_all_it_must_keep_to(place: Place) -> None:
+    """FM-4: both ends take their times from here. S000-34, S000-36, S000-37."""
+    said = (await place.get("/api/v1/config")).json
+    assert said["timing"]["silence"] > 2 * said["timing"]["heartbeat"]
+    assert said["thresholds"] == {
+        "warning": {"at": 0.6, "text": "Approaching context limit (60%)"},
+        "critical": {"at": 0.9, "text": "Context nearly full (90%). Consider starting a new session."},
+    }
+    assert [mode["label"] for mode in said["workflows"]] == ["Chat", "Research", "Plan", "Review Plan", "Implement"]
+    assert all(mode["description"] for mode in said["workflows"])
+    assert "bypassPermissions" in [mode["name"] for mode in said["permission_modes"]]
+    assert {"opus", "sonnet", "haiku"} <= {model["alias"] for model in said["models"]}
+    assert said["engines"] == ["native", "claude"]
+    assert said["limits"]["running"] == 8
+    assert said["default_max_turns"] == 100
+
+
+async def test_projects_and_recent_directories_are_those_of_sessions(place: Place, model: ModelServer) -> None:
+    other = place.work / "other"
+    other.mkdir()
+    first = await place.launch()
+    await place.launch()
+    await place.launch("", cwd=str(other))
+    prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch x"}, "c")]), Step(blocks=[Say("ok")]))
+    await place.until_status(await place.launch(prompt), "waiting_input")
+    assert (await place.ask("PATCH", f"/api/v1/sessions/{first}", {"archived": True})).status == 200
+    projects = {project["path"]: project for project in (await place.get("/api/v1/projects")).json["projects"]}
+    here = projects[str(place.work)]
+    counts = {name: here[name] for name in ("name", "sessions", "running", "waiting", "archived")}
+    assert counts == {"name": "work", "sessions": 3, "running": 1, "waiting": 1, "archived": 1}
+    assert projects[str(other)]["sessions"] == 1
+    recent = (await place.get("/api/v1/recent-dirs")).json["directories"]
+    assert [directory["path"] for directory in recent] == [str(place.work), str(other)]
+
+
+async def test_a_worker_is_seen_stopped_and_started_anew(place: Place, model: ModelServer) -> None:
+    """S003-25, S004-41: the same id, the next epoch; what it talked about is kept."""
+    id = await place.launch(model.play("one", Step(blocks=[Say("First.")])))
+    await place.until_status(id, "completed")
+    (state,) = (await place.get(f"/api/v1/sessions/{id}/workers")).json["workers"]
+    worker = state["worker"]["id"]
+    assert (state["alive"], state["desired"], state["worker"]["kind"]) == (True, "running", "native")
+    stopped = await place.post(f"/api/v1/sessions/{id}/workers/{worker}/stop")
+    assert (stopped.status, stopped.json["alive"]) == (200, False)
+    again = (await place.post(f"/api/v1/sessions/{id}/workers/{worker}/restart")).json
+    assert (again["alive"], again["worker"]["id"], again["worker"]["epoch"]) == (True, worker, 2)
+    body = {"content": model.play("two", Step(blocks=[Say("Second.")]))}
+    assert (await place.post(f"/api/v1/sessions/{id}/messages", body)).status == 202
+    await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+    assert "First." in str(model.requests[-1].body["messages"])
+
+
+async def test_stopping_a_worker_interrupts_its_turn(place: Place, model: ModelServer) -> None:
+    gate = Gate()
+    id = await place.launch(model.play("g", Step(blocks=[Say("x")], gate=gate)))
+    await gate.reached()
+    worker = place.view(id).workers[0].id
+    assert (await place.post(f"/api/v1/sessions/{id}/workers/{worker}/stop")).status == 200
+    assert place.view(id).status == "interrupted"
+    gate.open()
+
+
+async def test_unknown_workers_are_not_found(place: Place) -> None:
+    id = await place.launch()
+    assert (await place.get("/api/v1/sessions/none/workers")).status == 404
+    reply = await place.post(f"/api/v1/sessions/{id}/workers/none/restart")
+    assert (reply.status, reply.json["error"]["code"]) == (404, "not_found")
+    reader = await place.token("read")
+    assert (await place.post(f"/api/v1/sessions/{id}/workers/none/stop", headers=reader)).status == 403

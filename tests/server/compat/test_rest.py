@@ -55,9 +55,13 @@ async def test_what_is_not_said_has_the_defaults_of_the_seed(place: Place, model
 
 async def test_going_on_makes_a_child_and_the_list_shows_leaves(place: Place, model: ModelServer) -> None:
     """S000-45, S000-48, S000-27..29."""
-    first = (await place.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("1")])), "maxTurns": 5})).json
+    first = (
+        await place.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("1")])), "maxTurns": 5})
+    ).json
     await place.until_status(first["id"], "completed")
-    reply = await place.post(f"/api/sessions/{first['id']}/continue", {"query": model.play("two", Step(blocks=[Say("2")]))})
+    reply = await place.post(
+        f"/api/sessions/{first['id']}/continue", {"query": model.play("two", Step(blocks=[Say("2")]))}
+    )
     child = reply.json
     assert reply.status == 200
     assert (child["parentSessionId"], child["id"] != first["id"]) == (first["id"], True)
@@ -127,7 +131,7 @@ async def test_the_doors_are_the_same(place: Place) -> None:
 
 
 async def test_tasks_have_the_names_of_the_bridge(place: Place, model: ModelServer) -> None:
-    """S002-3..6: ids with the whole session id and the index; content, activeForm and order under their columns' names."""
+    """S002-3..6: ids with the whole session id and the index; content, activeForm and order by its columns."""
     todos = [
         {"content": "Look", "status": "completed", "activeForm": "Looking"},
         {"content": "Leap", "status": "pending", "activeForm": "Leaping"},

@@ -35,14 +35,18 @@ async def test_a_worker_speaks_in_structured_messages(place: Place, model: Model
     kinds = [message["type"] for message in messages]
     assert kinds.index("system") < kinds.index("stream_event") < kinds.index("assistant") < kinds.index("result")
     assert heard.index({"type": "activity", "state": "active"}) < next(
-        place for place, said in enumerate(heard) if said["type"] == "sdk-message" and said["message"]["type"] == "system"
+        place
+        for place, said in enumerate(heard)
+        if said["type"] == "sdk-message" and said["message"]["type"] == "system"
     )
     assert is_result(heard[-2])
     assert all(message["uuid"] for message in messages), "S004-27"
     assert len({message["uuid"] for message in messages}) == len(messages)
     blocks = [message["message"]["content"][0] for message in messages if message["type"] == "assistant"]
     assert [block["type"] for block in blocks] == ["text", "tool_use", "text"]
-    deltas = [message["event"]["delta"] for message in messages if message.get("event", {}).get("delta", {}).get("text")]
+    deltas = [
+        message["event"]["delta"] for message in messages if message.get("event", {}).get("delta", {}).get("text")
+    ]
     assert "".join(delta["text"] for delta in deltas) == "I look.Done."
     result = messages[-1]
     assert (result["subtype"], result["result"], result["session_id"]) == ("success", "Done.", id)
@@ -144,7 +148,9 @@ async def test_an_agent_is_started_spoken_to_and_killed(place: Place, model: Mod
         assert await page.until(of_type("status")) == [{"type": "status", "running": False, "sessionId": None}]
         await page.say({"type": "user_input", "text": "too early"})
         assert "start_process" in (await page.until(of_type("error")))[-1]["message"]
-        await page.say({"type": "start_process", "workingDir": str(place.work), "systemPrompt": "Be brief.", "model": "sonnet"})
+        await page.say(
+            {"type": "start_process", "workingDir": str(place.work), "systemPrompt": "Be brief.", "model": "sonnet"}
+        )
         begun = (await page.until(of_type("status")))[-1]
         id = begun["sessionId"]
         assert begun["running"] is True

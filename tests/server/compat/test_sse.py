@@ -1,4 +1,4 @@
-"""The stream of the first console, and the event names of the second, byte by byte (S000-35, 36, 49..53; S002-14, 15)."""
+"""The stream of the first console, and the event names of the second, literally (S000-35, 36, 49..53; S002-14, 15)."""
 
 import asyncio
 import json

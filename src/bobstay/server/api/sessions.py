@@ -313,7 +313,7 @@ def _wanted(view: SessionView, query: ListQuery) -> bool:
 
 
 _ID = "/sessions/{id}"
-_STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start")
+_STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_supported")
 
 ENDPOINTS = (
     Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _STATE, MOST_SENT),

@@ -51,7 +51,18 @@ class Agents:
         await console.runner.wake(session_id)
 
 
-HOSTS: dict[Kind, Host] = {"native": Agents(), "process": Agents()}
+class Crew:
+    """Terminals and watchers: they can be closed; another one is opened by its own endpoint."""
+
+    async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
+        if worker.state in ("starting", "running"):
+            await console.crew.stop(worker.id)
+
+    async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
+        raise ApiError("not_supported", "Close it and open another one: a terminal cannot be started anew.")
+
+
+HOSTS: dict[Kind, Host] = {"native": Agents(), "process": Agents(), "terminal": Crew(), "git_diff": Crew()}
 
 
 async def listing(call: Call) -> Workers:

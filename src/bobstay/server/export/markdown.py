@@ -26,6 +26,7 @@ from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.codec import to_json
 
 _TICKS = re.compile("`{3,}")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _MARKS = {"completed": "x", "in_progress": "-", "pending": " "}
 
@@ -68,7 +69,7 @@ def paragraphs(envelope: Envelope) -> Iterator[str]:
         case TasksReplaced(tasks=tasks):
             yield "".join(f"- [{_MARKS[task.status]}] {_plain(task.content)}\n" for task in tasks) + "\n"
         case ArtifactMade(kind=kind, title=title, text=text):
-            yield f"## {kind.capitalize()}: {_plain(title)}\n\n{text}\n\n"
+            yield f"## {kind.capitalize()}: {_plain(title)}\n\n{closed(text)}\n\n"
         case Noted(text=text, level=level):
             yield f"> {level}: {_plain(text)}\n\n"
         case ModeChanged(mode=mode):
@@ -88,6 +89,20 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
+def closed(text: str) -> str:
+    """Markdown of somebody else's, with an end to a block of code that was left open: what follows is ours again."""
+    fence = ""
+    for line in text.splitlines():
+        found = _FENCE.match(line)
+        if found is None:
+            continue
+        if not fence:
+            fence = found[1]
+        elif found[1].startswith(fence) and not found[2].strip():
+            fence = ""
+    return f"{text}\n{fence}" if fence else text
+
+
 def _said(blocks: tuple[Block, ...]) -> str:
     return "\n\n".join(_block(block) for block in blocks)
 
@@ -95,7 +110,7 @@ def _said(blocks: tuple[Block, ...]) -> str:
 def _block(block: Block) -> str:
     match block:
         case Text(text=text):
-            return text
+            return closed(text)
         case Thinking(text=text, redacted=redacted):
             words = "(hidden by the vendor)" if redacted else text
             return "\n".join(f"> {line}" for line in f"*Thinking:* {words}".splitlines())

@@ -1,0 +1,156 @@
+"""The OpenAPI document: whole, valid, up to date, and only for those who may read."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from msgspec import Struct
+
+from bobstay.model.event import Noted
+from bobstay.server.api.dispatch import json as answer
+from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
+from bobstay.server.api.openapi import current, document, stream_schema
+from bobstay.server.api.schemas import fields_of
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.errors import CODES, STATUS
+from tests.modelserver.script import Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+
+ROOT = Path(__file__).resolve().parents[3]
+METHODS = {(endpoint.method, re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)) for endpoint in ENDPOINTS}
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method.upper(), path, operation)
+        for path, methods in current()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "made"), [("openapi.json", current), ("stream.schema.json", stream_schema)])
+def test_the_file_that_is_checked_in_is_up_to_date(name: str, made: Any) -> None:
+    assert (ROOT / "docs" / name).read_text() == json.dumps(made(), indent=1) + "\n", "run scripts/make_openapi.py"
+
+
+def test_types_for_the_browser_are_made_from_it() -> None:
+    """Every operation is in the TypeScript that is checked in."""
+    text = (ROOT / "web" / "src" / "gen" / "api.ts").read_text()
+    assert [operation["operationId"] for *_, operation in operations() if operation["operationId"] not in text] == []
+
+
+def test_every_endpoint_is_described() -> None:
+    found = {(method, path) for method, path, _ in operations()}
+    assert found == METHODS
+    assert all(operation["summary"].endswith(".") for *_, operation in operations())
+
+
+def test_names_of_operations_are_unique() -> None:
+    names = [operation["operationId"] for *_, operation in operations()]
+    assert len(names) == len(set(names))
+
+
+def test_all_pointers_lead_somewhere() -> None:
+    said = current()
+    for pointer in set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(said))):
+        place: Any = said
+        for step in pointer.split("/"):
+            assert step in place, pointer
+            place = place[step]
+
+
+def test_all_schemas_are_schemas() -> None:
+    for schema in current()["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_every_answer_has_its_codes_under_their_status() -> None:
+    for name, response in current()["components"]["responses"].items():
+        status = int(name[6:9])
+        codes = response["content"]["application/json"]["schema"]["allOf"][1]
+        listed = codes["properties"]["error"]["properties"]["code"]["enum"]
+        assert listed
+        assert {STATUS[code] for code in listed} == {status}
+        assert set(listed) <= set(CODES)
+
+
+def test_whoever_must_be_known_is_told_so() -> None:
+    for endpoint in ENDPOINTS:
+        path = re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)
+        operation = current()["paths"][path][endpoint.method.lower()]
+        named = [scopes for way in operation["security"] for scopes in way.values()]
+        assert named == ([] if endpoint.scope is None else [[endpoint.scope]] * 2)
+
+
+class Asked(Struct, frozen=True):
+    needed: int
+    limit: int = 10
+    """How many."""
+
+
+class Said(Struct, frozen=True):
+    text: str
+    more: str = ""
+
+
+async def do(call: Call) -> Said:
+    """Do something."""
+    return Said("x")
+
+
+def test_queries_bodies_and_answers_become_schemas() -> None:
+    made = document((Endpoint("POST", "/things/{id}", do, "operate", Said, Asked, Said, 201, ("conflict",)),))
+    operation = made["paths"]["/things/{id}"]["post"]
+    assert [(one["name"], one["in"], one["required"]) for one in operation["parameters"]] == [
+        ("id", "path", True),
+        ("needed", "query", True),
+        ("limit", "query", False),
+    ]
+    assert operation["parameters"][2]["description"] == "How many."
+    assert operation["responses"]["201"]["content"]["application/json"]["schema"]["$ref"].endswith("/Said")
+    assert {"409", "404", "413", "415", "422", "401", "403"} <= set(operation["responses"])
+    assert made["components"]["schemas"]["Said"]["required"] == ["text"], "it is read too: a default may be left out"
+
+
+def test_in_what_only_we_write_every_field_is_there() -> None:
+    made = document((Endpoint("GET", "/things", do, returns=Said),))
+    assert made["components"]["schemas"]["Said"]["required"] == ["text", "more"]
+    assert [name for name, _, required in fields_of(Asked) if required] == ["needed"]
+
+
+async def test_it_is_served_to_those_who_may_read(place: Place) -> None:
+    reader = await place.token("read")
+    for path in ("/openapi.json", "/api/v1/openapi.json"):
+        assert (await place.get(path, headers={})).status == 401
+        reply = await place.get(path, headers=reader)
+        assert (reply.status, reply.json["openapi"]) == (200, "3.1.0")
+
+
+async def test_a_wrong_method_is_told_the_right_ones(place: Place) -> None:
+    reply = await place.ask("PUT", "/api/v1/sessions/x")
+    assert (reply.status, reply.json["error"]["code"]) == (405, "method_not_allowed")
+    assert reply.headers["allow"] == "DELETE, GET, HEAD, PATCH"
+
+
+async def test_what_is_said_on_a_stream_is_as_its_schema_says(place: Place, model: ModelServer) -> None:
+    """Frames of a whole session, against the schema that browsers' types are made from."""
+    id = await place.launch(model.play("one", Step(blocks=[Say("hello")])))
+    await place.until_status(id, "completed")
+    said = stream_schema()
+    validator = Draft202012Validator({**said["components"]["schemas"]["StreamFrame"], "components": said["components"]})
+    from bobstay.server.stream.frames import durable
+
+    frames = [json.loads(durable(id, envelope)) for envelope in place.console.registry.reader(id).read()]
+    assert len(frames) > 5
+    for frame in frames:
+        assert not list(validator.iter_errors(frame)), frame
+    assert list(validator.iter_errors({**frames[0], "type": "dance"})), "the schema refuses something"
+    assert answer(Noted("x")).body
+
+
+def test_what_has_no_prefix_is_the_same() -> None:
+    assert [endpoint.path for endpoint in AT_ROOT] == ["/health", "/metrics", "/openapi.json"]
