@@ -82,9 +82,11 @@ class Served:
         assert status < 300, (method, path, status, said)
         return said
 
-    def raw(self, method: str, path: str, body: Any = None) -> tuple[int, Any, dict[str, str]]:
+    def raw(
+        self, method: str, path: str, body: Any = None, more: dict[str, str] | None = None
+    ) -> tuple[int, Any, dict[str, str]]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
-        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Cookie": self.cookie}
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Cookie": self.cookie, **(more or {})}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:

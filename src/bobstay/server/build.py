@@ -73,6 +73,7 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     runner = Runner(registry, _maker(config, environment, inbox, slots), idle_seconds=config.idle_seconds)
     outside = Outside(registry, inbox, environment.paths.contacts)
     console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
+    console.audit = database.audit
     console.meter = Meter(registry)
     crew.console = console
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from bobstay.server.doors.audit import Audit, NoAudit
+
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
     from bobstay.server.crew import Crew
@@ -56,5 +58,7 @@ class Console(Struct):
     crew: Crew
     slots: Slots | None = None
     """How many sessions work, and how many wait for a place."""
+    audit: Audit = field(default_factory=NoAudit)
+    """Where it is written down who did what."""
     meter: Meter | None = None
     """Counts what happens, for the metrics."""

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bobstay.server.api.once import once
 from bobstay.server.api.table import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, ProblemBody
@@ -54,6 +55,14 @@ async def answered(endpoint: Endpoint, request: Request) -> Response:
         _query(endpoint, request),
         await _body(endpoint, request),
     )
+    answer = await once(endpoint, call, lambda: _run(endpoint, call))
+    if endpoint.method != "GET":
+        detail = {"path": request.url.path, "status": answer.status_code}
+        console.audit.record(principal.name, endpoint.run.__name__, detail)
+    return answer
+
+
+async def _run(endpoint: Endpoint, call: Call) -> Response:
     said = await endpoint.run(call)
     if isinstance(said, Response):
         return said

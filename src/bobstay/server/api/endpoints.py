@@ -2,6 +2,7 @@
 
 from bobstay.server.api import (
     artifacts,
+    audit,
     auth,
     blobs,
     crew,
@@ -13,7 +14,10 @@ from bobstay.server.api import (
     openapi,
     projects,
     rules,
+    search,
     sessions,
+    tasks,
+    usage,
     workers,
     worktrees,
 )
@@ -33,6 +37,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *artifacts.ENDPOINTS,
     *crew.ENDPOINTS,
     *rules.ENDPOINTS,
+    *usage.ENDPOINTS,
+    *tasks.ENDPOINTS,
+    *search.ENDPOINTS,
+    *audit.ENDPOINTS,
     *sse.ENDPOINTS,
     *projects.ENDPOINTS,
     *health.ENDPOINTS,

@@ -1,0 +1,44 @@
+"""Requests that may be sent twice: with an `Idempotency-Key`, the second gets the answer of the first."""
+
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+
+import msgspec
+from starlette.responses import Response
+
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.errors import ApiError
+from bobstay.server.index import notebook
+
+HEADER = "idempotency-key"
+LONGEST = 200
+
+
+async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Response]]) -> Response:
+    """Run the request, or repeat what the same one was answered within a day.
+
+    Raises:
+        ApiError: conflict, if the key was used for something else or the first is under way.
+    """
+    key = call.request.headers.get(HEADER, "")
+    if not key or endpoint.method == "GET" or endpoint.scope is None:
+        return await run()
+    if len(key) > LONGEST:
+        raise ApiError("invalid", f"An Idempotency-Key has at most {LONGEST} characters.")
+    who, database = call.principal.name, call.console.database
+    earlier = await notebook.begin(database, who, key, _fingerprint(call))
+    if earlier is not None:
+        return Response(earlier.body, earlier.status, {"idempotent-replayed": "true"}, "application/json")
+    try:
+        answer = await run()
+    except BaseException:
+        # What failed had no effect, or tells itself that it had one: it may be tried again.
+        await notebook.abandon(database, who, key)
+        raise
+    await notebook.finish(database, who, key, answer.status_code, bytes(answer.body).decode())
+    return answer
+
+
+def _fingerprint(call: Call) -> str:
+    said = msgspec.json.encode([call.request.method, call.request.url.path, call.body], order="sorted")
+    return sha256(said).hexdigest()
