@@ -8,11 +8,11 @@ from typing import Any
 
 def run(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
-    _log(options.log_level)
     from bobstay.config.environment import Environment
     from bobstay.server.serve import Certificate, ServeError, serve
 
     environment = Environment.read()
+    _log(options.log_level, os.path.join(environment.paths.bobstay, "server"))
     try:
         return serve(
             _config(options, environment.paths.bobstay),
@@ -87,9 +87,18 @@ def _has_browser() -> bool:
     return sys.stdout.isatty() and (sys.platform == "darwin" or bool(os.environ.get("DISPLAY")))
 
 
-def _log(level: str) -> None:
+def _log(level: str, folder: str) -> None:
+    """To the terminal what was asked for; to a file that never grows large what one wants to know afterwards."""
     import logging
+    from logging.handlers import RotatingFileHandler
 
-    logging.basicConfig(
-        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    terminal = logging.StreamHandler()
+    terminal.setLevel(level.upper())
+    os.makedirs(folder, 0o700, exist_ok=True)
+    os.chmod(folder, 0o700)
+    file = RotatingFileHandler(os.path.join(folder, "server.log"), maxBytes=10_000_000, backupCount=5, delay=True)
+    file.setLevel(min(logging.INFO, terminal.level))
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=min(logging.INFO, terminal.level), handlers=[terminal, file], format=form)
+    for noisy in ("alembic", "watchfiles", "uvicorn"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

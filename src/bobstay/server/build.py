@@ -5,10 +5,12 @@ import logging
 import os
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from bobstay.config.environment import Environment
+from bobstay.config.keys import secret_values
 from bobstay.model.event import Envelope
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.app import make_app
@@ -37,6 +39,7 @@ from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.terminal_socket import terminal_route
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import websocket_route
+from bobstay.server.variables import Variables
 from bobstay.server.workers.base import AgentWorker
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
@@ -67,13 +70,17 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     database = await Database.open(config.database, config.state, store)
     hub, inbox, crew = Hub(), Inbox(), Crew()
     registry = Registry(store, hub, database)
-    slots = Slots(config.most_running)
+    slots, variables = Slots(config.most_running), Variables()
+    await variables.load(database)
     doors = Doors(database.engine, rules or Rules.of(config), database.audit)
     doors.attend(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
-    runner = Runner(registry, _maker(config, environment, inbox, slots), idle_seconds=config.idle_seconds)
+    runner = Runner(
+        registry, _maker(config, NativeParts(environment, inbox, slots), variables), idle_seconds=config.idle_seconds
+    )
     outside = Outside(registry, inbox, environment.paths.contacts)
     console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
     console.audit = database.audit
+    console.variables = variables
     console.meter = Meter(registry)
     crew.console = console
 
@@ -127,19 +134,27 @@ class _Life:
             log.info("%d sessions had been cut off", len(taken_up))
 
 
-def _maker(config: Config, environment: Environment, inbox: Inbox, slots: Slots) -> Maker:
-    native = NativeParts(environment, inbox, slots)
+def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
     temporary = os.path.join(config.state, "temporary")
     os.makedirs(temporary, 0o700, exist_ok=True)
-    process = ProcessParts(environment, inbox, slots, temporary)
+    process = ProcessParts(native.environment, native.inbox, native.slots, temporary)
 
     def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
         engine = session.view.config.engine
+        own = variables.of(session.id)
         if engine == "native":
-            return NativeWorker(id, epoch, session, native)
-        return ProcessWorker(id, epoch, session, config.engines[engine], process)
+            return NativeWorker(id, epoch, session, _with_own(native, own) if own else native)
+        return ProcessWorker(id, epoch, session, config.engines[engine], process, own)
 
     return make
+
+
+def _with_own(parts: NativeParts, own: dict[str, str]) -> NativeParts:
+    """The same with variables of a session's own, which its commands get and nobody is shown."""
+    environment = parts.environment
+    secrets = {**environment.secrets, **secret_values(own)}
+    environment = replace(environment, children={**environment.children, **own}, secrets=secrets)
+    return replace(parts, environment=environment)
 
 
 def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:

@@ -30,6 +30,8 @@ class Words(Struct, frozen=True):
     by: str = ""
     client_id: str = ""
     """The sender's own id for it: said twice, it is heard once."""
+    variables: dict[str, str] = {}
+    """Of a session that begins: what its processes find in their environment."""
 
 
 class Tree(Struct, frozen=True):
@@ -56,6 +58,8 @@ async def launch(
     where = working_directory(console, cwd)
     check_engine(console, config.engine)
     session_id = new_id()
+    if words.variables and console.variables is not None:
+        await console.variables.give(console.database, session_id, words.variables)
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path

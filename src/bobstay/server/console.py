@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bobstay.server.sessions.registry import Registry
     from bobstay.server.slots import Slots
     from bobstay.server.stream.hub import Hub
+    from bobstay.server.variables import Variables
 
 
 class Config(Struct, frozen=True):
@@ -60,5 +61,7 @@ class Console(Struct):
     """How many sessions work, and how many wait for a place."""
     audit: Audit = field(default_factory=NoAudit)
     """Where it is written down who did what."""
+    variables: Variables | None = None
+    """What single sessions are run with beside the common environment."""
     meter: Meter | None = None
     """Counts what happens, for the metrics."""

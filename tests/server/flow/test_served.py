@@ -184,12 +184,26 @@ def test_a_request_sent_twice_with_its_key_is_done_once(served: Served, model: M
     assert (other[0], other[1]["error"]["code"]) == (409, "conflict")
 
 
+def test_variables_of_a_session_reach_its_commands_and_nobody_else(served: Served, model: ModelServer) -> None:
+    show = Call("Bash", {"command": "test $API_TOKEN = s3cret-token-value-12345 && echo there"}, "toolu_e")
+    prompt = model.play("env", Step(blocks=[show]), Step(blocks=[Say("ok")]))
+    body = {"cwd": str(served.work), "prompt": prompt, "env": {"API_TOKEN": "s3cret-token-value-12345"}}
+    id = served.post("/sessions", {**body, "allowed_tools": ["Bash"]})["id"]
+    served.until(id, "completed")
+    assert "there" in json.dumps(model.requests[-1].body["messages"])
+    assert "s3cret" not in json.dumps(served.get(f"/sessions/{id}/snapshot")["session"])
+    status, said, _ = served.raw("POST", "/sessions", {**body, "env": {"LD_PRELOAD": "/x.so"}})
+    assert (status, said["error"]["code"]) == (403, "forbidden")
+
+
 def test_who_did_what_is_written_down(served: Served, model: ModelServer) -> None:
     id = served.launch(model.play("book", Step(blocks=[Say("ok")])))
     served.until(id, "completed")
     served.ask("PATCH", f"/sessions/{id}", {"title": "for the book"})
     entries = served.get("/audit?limit=50")["entries"]
-    assert any(entry["what"].startswith("change") and id in json.dumps(entry) and entry["who"] == "owner" for entry in entries)
+    assert any(
+        entry["what"].startswith("change") and id in json.dumps(entry) and entry["who"] == "owner" for entry in entries
+    )
 
 
 @pytest.mark.parametrize(

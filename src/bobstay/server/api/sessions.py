@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.event import Envelope
 from bobstay.model.message import Block, Image, Text
-from bobstay.server import artifacts, commands
+from bobstay.server import artifacts, commands, variables
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Delivery, Tree, Words
 from bobstay.server.errors import ApiError
@@ -59,6 +59,10 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     base: str = ""
     artifacts: Annotated[tuple[ArtifactReference, ...], Meta(max_length=20)] = ()
     """What earlier sessions left, to be handed over with the prompt."""
+    env: dict[str, str] = {}
+    """Variables for its processes; kept apart from the log, and never shown."""
+    mcp_config: dict[str, Any] = {}
+    """MCP servers for an external engine."""
     client_id: str = ""
 
 
@@ -160,11 +164,13 @@ async def create(call: Call) -> SessionView:
         allowed_tools=new.allowed_tools,
         disallowed_tools=new.disallowed_tools,
         inputs=new.inputs,
+        mcp_config=new.mcp_config,
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
     handed = artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
     blocks = blocks_of(new.prompt, new.images)
-    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id)
+    variables.check(new.env)
+    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env)
     tree = Tree(new.branch, new.base) if new.worktree else None
     return await commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree)
 
