@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,20 +20,15 @@ from bobstay.server.workers.base import WorkerError
 from tests.server.process.world import QUICK, Case, World
 
 
-def carriers(session_id: str) -> list[int]:
-    """Processes that carry a session in their environment, or sleep for it without one."""
-    found = []
+def inhabitants(cwd: Path) -> list[int]:
+    """Processes that work in a directory: whatever they did to their environment, their session or their parents."""
+    found: list[int] = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
-            try:
-                environ = (path / "environ").read_bytes()
-                words = (path / "cmdline").read_bytes()
+            with suppress(OSError):
                 state = (path / "stat").read_bytes().rpartition(b")")[2].split()[0]
-            except OSError:
-                continue
-            marked = f"BOBSTAY_SESSION_ID={session_id}".encode() in environ
-            if state != b"Z" and (marked or (words == b"sleep\x00987\x00" and not environ)):
-                found.append(int(path.name))
+                if state != b"Z" and (path / "cwd").readlink() == cwd:
+                    found.append(int(path.name))
     return found
 
 
@@ -52,7 +48,7 @@ async def children_up(case: Case) -> None:
 
     await case.holds(are)
     async with asyncio.timeout(10):
-        while len(carriers(case.session.id)) < 4:
+        while len(inhabitants(case.world.cwd)) < 4:
             await asyncio.sleep(0.02)
 
 
@@ -104,7 +100,7 @@ async def test_grandchildren_do_not_outlive_a_stop(world: World, why: str) -> No
     case = await up(world, "family", patience=QUICK)
     await children_up(case)
     await case.worker.stop(why)  # type: ignore[arg-type] # one of the three
-    assert carriers(case.session.id) == []
+    assert inhabitants(case.world.cwd) == []
     assert case.events(WorkerExited)[-1].why == why
 
 
@@ -114,7 +110,7 @@ async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: Wor
     await children_up(case)
     os.kill(case.view.workers[0].pid, signal.SIGKILL)
     await case.until(WorkerExited)
-    assert carriers(case.session.id) == []
+    assert inhabitants(case.world.cwd) == []
     assert case.status == "failed"
 
 
@@ -200,14 +196,19 @@ async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
         sys.executable, "-c", SERVER, str(tmp_path), stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3]
     )
     assert process.stdout is not None
-    async with asyncio.timeout(20):
-        session_id = (await process.stdout.readline()).decode().strip()
-        while len(carriers(session_id)) < 3:
-            await asyncio.sleep(0.02)
-        process.kill()
-        await process.wait()
-        while carriers(session_id):
-            await asyncio.sleep(0.05)
+    cwd = tmp_path / "work"
+    try:
+        async with asyncio.timeout(20):
+            session_id = (await process.stdout.readline()).decode().strip()
+            while len(inhabitants(cwd)) < 4:
+                await asyncio.sleep(0.02)
+            process.kill()
+            await process.wait()
+            while inhabitants(cwd):
+                await asyncio.sleep(0.05)
+    finally:
+        for pid in inhabitants(cwd):
+            os.kill(pid, signal.SIGKILL)
     entries = list(LogReader(str(tmp_path / "sessions" / f"{session_id}.jsonl")).read())
     (left,) = left_running(session_id, entries)
     assert left.started.pid
