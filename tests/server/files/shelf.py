@@ -15,7 +15,7 @@ from bobstay.config.environment import Environment
 from bobstay.model.around import SessionConfig
 from bobstay.server.api import blobs, diff, files, worktrees
 from bobstay.server.api.dispatch import route
-from bobstay.server.console import Config
+from bobstay.server.console import Config, Console
 from bobstay.server.doors.principal import OWNER, Principal
 from bobstay.server.ports import NoIndex
 from bobstay.server.sessions.open import OpenSession
@@ -45,14 +45,6 @@ class _Doors:
         return OWNER
 
 
-class _Console(Struct):
-    config: Config
-    environment: Environment
-    registry: Registry
-    hub: Hub
-    doors: _Doors
-
-
 class Shelf:
     """`work` is the directory of its sessions; `outside` lies beside the allowed root."""
 
@@ -69,7 +61,9 @@ class Shelf:
         self.hub = Hub()
         self.registry = Registry(Store(self.environment.paths.sessions), self.hub, NoIndex())
         config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
-        self.console: Any = _Console(config, self.environment, self.registry, self.hub, _Doors())
+        given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
+        given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
+        self.console = Console(**given | {"doors": _Doors()})
         endpoints = (*files.ENDPOINTS, *diff.ENDPOINTS, *worktrees.ENDPOINTS, *blobs.ENDPOINTS)
         self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
         self.app.state.console = self.console
