@@ -43,6 +43,7 @@ class Stage:
             "ANTHROPIC_API_KEY": "dummy",
             "BOBSTAY_MODEL": "sonnet",
             "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "IS_SANDBOX": "1",
         }
         environment = Environment.read(variables)
         self.hub = Hub()

@@ -17,7 +17,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import BUSY
-from bobstay.server.workers.base import AgentWorker, WorkerError
+from bobstay.server.workers.base import AgentWorker, Patient, WorkerError
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,14 @@ class Runner:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        await asyncio.gather(*(self.rest(session_id, "stopped") for session_id in tuple(self.posts)))
+        await asyncio.gather(*(self._close_one(session_id) for session_id in tuple(self.posts)))
+
+    async def _close_one(self, session_id: str) -> None:
+        worker = self.posts[session_id].worker
+        if isinstance(worker, Patient) and await worker.leave():
+            del self.posts[session_id]
+            return
+        await self.rest(session_id, "stopped")
 
     async def wake(self, session_id: str) -> AgentWorker:
         """The agent of a session, up and told that there is something to do.

@@ -121,3 +121,17 @@ async def test_what_ended_stays_as_it_ended(model: ModelServer, stage: Make) -> 
     assert second.registry.view(done.id).status == "completed"
     after = second.registry.view(bad.id)
     assert (after.status, after.error) == ("failed", before.error)
+
+
+async def test_a_server_that_is_stopped_in_good_order_keeps_open_approvals_too(model: ModelServer, stage: Make) -> None:
+    """S004-25: stopping a server is no answer."""
+    first = await stage()
+    view = await first.launch(asking(model))
+    waiting = await first.until_status(view.id, "waiting_input")
+    await first.close()
+    second = await stage()
+    again = await second.until_status(view.id, "waiting_input")
+    assert again.interactions == waiting.interactions
+    await second.answer(again, Answer(True))
+    await second.until_status(view.id, "completed")
+    assert (second.work / "ran").read_text() == "x\n"

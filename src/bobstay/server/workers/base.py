@@ -1,6 +1,6 @@
 """What lives in a session, seen from outside: all kinds of workers have this face."""
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from bobstay.server.errors import ApiError
 
@@ -54,6 +54,15 @@ class AgentWorker(Worker, Protocol):
     async def set_mode(self, mode: str) -> None: ...
 
     async def set_model(self, model: str) -> None: ...
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """A worker whose open questions outlive the server."""
+
+    async def leave(self) -> bool:
+        """End without a word if somebody is asked; whether it did."""
+        ...
 
 
 def refuse(what: str) -> Any:

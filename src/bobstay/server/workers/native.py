@@ -86,6 +86,21 @@ class NativeWorker:
         await asyncio.wait([task])
         await self._end(WorkerExited(self.id, "native", self.epoch, why=why))
 
+    async def leave(self) -> bool:
+        """End without a word if the session waits for a person: the next server asks the same question again."""
+        task = self._task
+        if task is None or not self._open.view.interactions:
+            return False
+        self._task = None
+        self._bypass.cancel()
+        self._open.shut()  # from here on nothing more is written: the log stays as if the power had gone
+        task.cancel()
+        await asyncio.wait([task])
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            await inner.close()
+        return True
+
     def alive(self) -> bool:
         return self._task is not None and not self._task.done()
 

@@ -1,0 +1,106 @@
+"""What a session is set to is what it does, at once and after a restart (FM-14, FM-20, FM-31, FM-39)."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+from msgspec.structs import replace
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
+from bobstay.server import commands
+from bobstay.server.errors import ApiError
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.stage import Stage
+
+Make = Callable[..., Awaitable[Stage]]
+
+
+def touch(model: ModelServer, name: str, file: str) -> str:
+    return model.play(name, Step(blocks=[Call("Bash", {"command": f"touch {file}"}, name)]), Step(blocks=[Say("ok")]))
+
+
+async def test_the_end_of_a_turn_without_a_question_is_no_waiting(model: ModelServer, stage: Make) -> None:
+    """FM-14."""
+    here = await stage()
+    view = await here.launch(model.play("end", Step(blocks=[Say("Shall I go on?")])))
+    done = await here.until_status(view.id, "completed")
+    assert (done.activity, done.interactions) == ("idle", ())
+
+
+async def test_a_mode_that_was_set_holds_now_and_after_a_restart(model: ModelServer, stage: Make) -> None:
+    """FM-20: what is shown is what is applied, for whoever looks."""
+    first = await stage()
+    view = await first.launch(model.play("one", Step(blocks=[Say("hi")])))
+    await first.until_status(view.id, "completed")
+    config = replace(first.registry.view(view.id).config, permission_mode="acceptEdits")
+    await commands.configure(first.console, view.id, config, by="ada")
+    assert first.registry.view(view.id).permission_mode == "acceptEdits"
+    await first.say(view.id, touch(model, "two", "second"))
+    await first.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+    assert (first.work / "second").exists()
+    await first.close()
+    second = await stage()
+    assert second.registry.view(view.id).permission_mode == "acceptEdits"
+    await second.say(view.id, touch(model, "three", "third"))
+    await second.until(view.id, lambda view: view.turns == 3 and view.status == "completed")
+    assert (second.work / "third").exists()
+    assert not [event for event in second.events(view.id) if isinstance(event, InteractionOpened)]
+
+
+async def test_bypassing_ends_in_the_middle_of_a_turn(model: ModelServer, stage: Make) -> None:
+    """FM-39: the next call asks."""
+    here = await stage()
+    gate = Gate()
+    prompt = model.play(
+        "bypass",
+        Step(blocks=[Call("Bash", {"command": "touch free"}, "a")]),
+        Step(blocks=[Call("Bash", {"command": "touch asked"}, "b")], gate=gate),
+        Step(blocks=[Say("ok")]),
+    )
+    view = await here.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 3)
+    await gate.reached()
+    assert (here.work / "free").exists()
+    await here.until(view.id, lambda _: any(isinstance(event, ModeChanged) for event in here.events(view.id)))
+    gate.open()
+    waiting = await here.until_status(view.id, "waiting_input")
+    assert waiting.permission_mode == "default"
+    assert not (here.work / "asked").exists()
+    await here.answer(waiting, Answer(False, "no"))
+    await here.until_status(view.id, "completed")
+
+
+async def test_bypassing_without_an_end_is_no_bypassing(model: ModelServer, stage: Make) -> None:
+    """S003-5."""
+    here = await stage()
+    view = await here.launch(touch(model, "never", "x"), permission_mode="bypassPermissions")
+    waiting = await here.until_status(view.id, "waiting_input")
+    await here.answer(waiting, Answer(False, "no"))
+    await here.until_status(view.id, "completed")
+
+
+async def test_a_workflow_refuses_modes_that_would_lift_it(model: ModelServer, stage: Make) -> None:
+    here = await stage()
+    view = await here.launch(model.play("look", Step(blocks=[Say("a note")])), workflow="research")
+    await here.until_status(view.id, "completed")
+    config = replace(here.registry.view(view.id).config, permission_mode="acceptEdits")
+    with pytest.raises(ApiError, match="research"):
+        await commands.configure(here.console, view.id, config)
+
+
+async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer, stage: Make) -> None:
+    """FM-31, by force too."""
+    here = await stage()
+    prompt = model.play(
+        "hold", Step(blocks=[Call("Bash", {"command": "trap '' INT TERM; sleep 100"}, "c")]), Step(blocks=[Say("x")])
+    )
+    view = await here.launch(prompt, allowed_tools=("Bash",))
+    await here.until(view.id, lambda view: bool(view.open_calls))
+    began = time.monotonic()
+    await commands.interrupt(here.console, view.id, by="ada", force=True)
+    await here.until_status(view.id, "interrupted")
+    assert time.monotonic() - began < 10
+    assert [event for event in here.events(view.id) if isinstance(event, ToolDone)] or not here.registry.view(
+        view.id
+    ).open_calls
