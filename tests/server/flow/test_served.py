@@ -151,6 +151,18 @@ def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> 
             served.ask("DELETE", "/permission-rules", change)
 
 
+def test_a_directory_is_trusted_and_its_rules_count_then(served: Served) -> None:
+    place = f"cwd={served.work}"
+    assert not served.get(f"/trust?{place}")["trusted"]
+    assert served.post("/trust", {"cwd": str(served.work)})["trusted"]
+    change = {"cwd": str(served.work), "rule": "Bash(make:*)", "behavior": "allow", "scope": "local"}
+    listed = served.post("/permission-rules", change)
+    assert listed["trusted"], "what a person adds here does not end the trust"
+    assert "Bash(make:*)" in [rule["rule"] for rule in listed["rules"]]
+    assert served.ask("DELETE", "/permission-rules", change)["rules"] == []
+    assert not served.ask("DELETE", "/trust", {"cwd": str(served.work)})["trusted"]
+
+
 def test_a_session_gets_a_work_tree_of_its_own(served: Served, model: ModelServer) -> None:
     write = Call("Write", {"file_path": "new.txt", "content": "x\n"}, "toolu_w")
     prompt = model.play("tree", Step(blocks=[write]), Step(blocks=[Say("ok")]))

@@ -4,7 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bobstay.config.paths import local_settings, project_settings
 from bobstay.config.sources import BrokenSettings, RuleText, load
+from bobstay.config.trust import own_change
+from bobstay.config.trust_store import TrustUnusable
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.suggest import broad
 from bobstay.permissions.updates import UpdateFailed, defect, write
@@ -71,11 +74,14 @@ async def _changed(call: Call, kind: str) -> RuleList:
     update = {"type": kind, "rules": [entry], "behavior": change.behavior, "destination": DESTINATIONS[change.scope]}
     if why := defect(update):
         raise ApiError("invalid", why)
+    paths = call.console.environment.paths
     try:
-        write((update,), call.console.environment.paths.destinations(cwd))
-    except UpdateFailed as error:
+        # What a person changes by this very request does not make the directory a changed one.
+        with own_change(cwd, paths, (*local_settings(cwd), *project_settings(cwd))):
+            write((update,), paths.destinations(cwd))
+    except (UpdateFailed, TrustUnusable) as error:
         raise ApiError("storage", str(error)) from error
-    call.console.database.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
+    call.console.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
     call.query = RuleQuery(cwd)
     return await list_rules(call)
 
