@@ -14,6 +14,7 @@ from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import Envelope
 from bobstay.model.ids import new_id
 from bobstay.server.sessions.sweep import MARKER, Left, born, left_running, sweep
+from tests.server.process.world import World
 
 SESSION = "0f0f0f0f-aaaa-4bbb-8ccc-"
 
@@ -138,6 +139,18 @@ async def test_the_sweeper_and_its_ancestors_are_spared(nursery: Nursery) -> Non
     )
     out, errors = await process.communicate()
     assert out.decode().splitlines() == ["()", "still here"], errors.decode()
+
+
+async def test_a_session_taken_up_again_before_the_sweep_is_spared(world: World) -> None:
+    case = world.case()
+    await case.worker.start()
+    case.say("family")
+    await case.holds(lambda: bool(case.view.open_calls))
+    pid = case.view.workers[0].pid
+    (swept,) = await sweep([Left(case.session.id, WorkerStarted("agent-1", "process", 1, 0, "x"))])
+    assert swept.pids == ()
+    assert lives(pid)
+    assert case.worker.alive()
 
 
 def test_what_started_and_did_not_exit_is_left() -> None:

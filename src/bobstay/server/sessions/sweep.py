@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from bobstay.kit.family import MARK, send
 from bobstay.kit.tag import tag_of, tag_worn_by
+from bobstay.kit.watchdog import mark_of_this_process
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import Envelope
 
@@ -177,14 +178,19 @@ def _process(pid: int) -> _Process | None:
     environ = _read(f"/proc/{pid}/environ")
     if environ is None:
         return _Process(pid, int(fields[1]), int(fields[19]))
-    sessions, tag = _carried(environ), ""
-    if not sessions:
-        tag = tag_worn_by(pid)[9:15]
-    return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag)
+    sessions, tag = _carried(environ), tag_worn_by(pid)
+    if f"{MARK}=".encode() in environ or tag.startswith(tag_of(mark_of_this_process())):
+        tag = ""
+    return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag[9:15])
 
 
 def _carried(environ: bytes) -> frozenset[str]:
-    """The sessions named in an environment: by the marker, and by the marks of calls and of processes within."""
+    """The sessions named in an environment: by the marker, and by the marks of calls and of processes within.
+
+    None, if this very server started it: a session may have been taken up again before the sweep.
+    """
+    if f"{mark_of_this_process()}:".encode() in environ:
+        return frozenset()
     found: set[str] = set()
     for entry in environ.split(b"\0"):
         name, _, value = entry.decode(errors="replace").partition("=")
