@@ -12,7 +12,15 @@ import asyncpg
 PACKAGE = "postgresql (Debian: apt-get install postgresql-15)"
 NOBODY = 65534
 USER = "tester"
-SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB", "autovacuum=off")
+SETTINGS = (
+    "wal_writer_delay=10s",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "shared_buffers=32MB",
+    "autovacuum=off",
+)
+"""Nothing is flushed: a crash loses what was committed in the last seconds, which tests rely on."""
 START_SECONDS = 30.0
 
 

@@ -29,6 +29,7 @@ class AuditBook:
         self._wake = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
+        self._closed = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -58,17 +59,18 @@ class AuditBook:
         except TimeoutError:
             for row in self._waiting:
                 log.warning("not in the audit trail, for the database is away: %s", as_json(row))
-        if self._task is not None:
+        self._closed = True
+        while self._task is not None and not self._task.done():
             self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+            await asyncio.wait([self._task], timeout=1.0)
+        self._task = None
 
     async def _run(self) -> None:
         pause = FIRST_PAUSE
-        while True:
+        while not self._closed:
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting:
+            while self._waiting and not self._closed:
                 rows = list(self._waiting)[:500]
                 try:
                     with translated():

@@ -19,7 +19,7 @@ from bobstay.server.index.logfile import place_after
 from bobstay.server.index.migrate import migrate
 from bobstay.server.index.problems import DatabaseProblem, translated
 from bobstay.server.index.project import VERSION
-from bobstay.server.index.rereading import Source
+from bobstay.server.index.rereading import Source, reach
 from bobstay.server.index.session_row import read_view
 from bobstay.server.index.tables import sessions, settings
 from bobstay.server.index.writer import Writer
@@ -175,7 +175,7 @@ class Database:
         """Write what waits, then let go. If the database does not answer, the rest is read from the logs next time."""
         await self.writer.close(patience)
         try:
-            await self.audit.close()
+            await self.audit.close(min(patience, 3.0))
             await self._note_sizes()
         except DatabaseProblem as found:
             log.warning("the index was left as it was: %s", found)
@@ -188,9 +188,8 @@ class Database:
     # ------------------------------------------------------------ inside
 
     async def _load(self) -> None:
+        indexed = await reach(self.engines)
         async with self.reading() as connection:
-            rows = await connection.execute(select(sessions.c.id, sessions.c.seq))
-            indexed = {row.id: row.seq for row in rows}
             version = await connection.scalar(select(settings.c.value).where(settings.c.name == "index.version"))
         self._stale = bool(indexed) and version != str(VERSION)
         if not indexed and version != str(VERSION):

@@ -19,6 +19,7 @@ Kind: TypeAlias = Literal[
     "read_only",
     "full",
     "corrupt",
+    "incomplete",
     "unreachable",
     "no_access",
     "disk",
@@ -34,6 +35,7 @@ WHAT: dict[Kind, str] = {
     "read_only": "The database can be read but not written",
     "full": "There is no room left for the database",
     "corrupt": "The database file is damaged",
+    "incomplete": "Tables are missing in the database",
     "unreachable": "The database does not answer",
     "no_access": "The database may not be opened",
     "disk": "The disk failed under the database",
@@ -48,6 +50,7 @@ REMEDY: dict[Kind, str] = {
     "read_only": "Make the file and its folder writable for you. Nothing is lost: the logs are kept beside it.",
     "full": "Free some space. What is missing is then taken in from the logs.",
     "corrupt": "Run `bobstay reindex --set-aside`: it keeps the damaged file and makes a new one from the logs.",
+    "incomplete": "Start the server again: it makes them. All that comes from sessions is then taken in from the logs.",
     "unreachable": "Start it, or look at its address. What is missing is then taken in from the logs.",
     "no_access": "Look at the user, password and name in its address, and at who may open it.",
     "disk": "Look at the disk. If the file is damaged, run `bobstay reindex --set-aside`.",
@@ -81,6 +84,7 @@ _POSTGRES: dict[str, Kind] = {
     "55006": "locked",
     "40P01": "locked",
     "40001": "locked",
+    "42P01": "incomplete",
     "58030": "disk",
     "XX001": "corrupt",
     "XX002": "corrupt",
@@ -154,6 +158,8 @@ def _sqlite_kind(error: sqlite3.Error) -> Kind:
     code = getattr(error, "sqlite_errorcode", None)
     if not isinstance(code, int):
         return "corrupt" if type(error) is sqlite3.DatabaseError else "refused"
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such table"):
+        return "incomplete"
     return _SQLITE.get(code & 0xFF, "refused")
 
 

@@ -30,6 +30,18 @@ class Reading(Struct):
     """The rows there are must go first."""
 
 
+async def reach(engines: Engines) -> dict[str, int]:
+    """How far each session is in the tables.
+
+    Raises:
+        DatabaseProblem: they cannot be asked.
+    """
+    with translated():
+        async with engines.read.connect() as connection:
+            rows = await connection.execute(select(sessions.c.id, sessions.c.seq))
+            return {row.id: row.seq for row in rows}
+
+
 async def begin(engines: Engines, session_id: str, source: Source) -> Reading:
     """Raises:
     DatabaseProblem: how far the tables are cannot be asked.

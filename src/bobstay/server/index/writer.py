@@ -17,7 +17,7 @@ from bobstay.server.index.changes import Changes, Entry
 from bobstay.server.index.connect import Engines
 from bobstay.server.index.logfile import Piece
 from bobstay.server.index.problems import DatabaseProblem, problem_of, translated
-from bobstay.server.index.rereading import Reading, Source, begin
+from bobstay.server.index.rereading import Reading, Source, begin, reach
 from bobstay.server.index.weight import weight
 from bobstay.server.sessions.view import SessionView
 
@@ -55,6 +55,7 @@ class Writer:
         self._waiters: list[tuple[str, int, asyncio.Future[None]]] = []
         self._busy = False
         self._closing = False
+        self._given_up = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self, indexed: dict[str, int]) -> None:
@@ -146,9 +147,10 @@ class Writer:
         self._wake.set()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=patience)
-            if not self._task.done():
+            self._given_up = True
+            while not self._task.done():  # a library may swallow the first cancellation while it cleans up
                 self._task.cancel()
-                await asyncio.wait([self._task])
+                await asyncio.wait([self._task], timeout=1.0)
             self._task = None
         for session_id in tuple(self._readings):
             self._end_reading(session_id)
@@ -160,7 +162,7 @@ class Writer:
             await self._wake.wait()
             self._wake.clear()
             self._busy = True
-            while self._queue or self._behind:
+            while (self._queue or self._behind) and not self._given_up:
                 if self._queue:
                     await self._stubbornly(self._take())
                 if self._behind and not self._closing:
@@ -173,12 +175,16 @@ class Writer:
                 return
 
     def _take(self) -> list[Entry]:
+        """The next batch. What will be read from a log, or was, is left out: nothing must be counted twice."""
         batch: list[Entry] = []
         heavy = 0
         while self._queue and len(batch) < BATCH and heavy < BATCH_WEIGHT:
             entry = self._queue.popleft()
             heavy += weight(entry.envelope.event)
-            batch.append(entry)
+            if entry.session_id in self._behind:
+                self.fall_behind(entry.session_id, entry.envelope.seq)
+            elif entry.envelope.seq > self.indexed.get(entry.session_id, 0):
+                batch.append(entry)
         self._weight = max(0, self._weight - heavy) if self._queue else 0
         return batch
 
@@ -193,7 +199,7 @@ class Writer:
     async def _stubbornly(self, batch: list[Entry], **about: object) -> None:
         """Write a batch, however long the database takes to come back."""
         pause = FIRST_PAUSE
-        while True:
+        while batch and not self._given_up:
             found = await self._try(batch, **about)
             if found is None:
                 return
@@ -205,6 +211,21 @@ class Writer:
             self.problem = found
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+            if found.kind == "unreachable" and await self._forgotten():
+                batch = [entry for entry in batch if entry.session_id not in self._behind]
+
+    async def _forgotten(self) -> bool:
+        """Whether the database, now that it is back, lost something it had taken: after a crash that may be."""
+        try:
+            reached = await reach(self._engines)
+        except DatabaseProblem:
+            return False
+        lost = {id: seq for id, seq in self.indexed.items() if reached.get(id, 0) < seq}
+        for session_id, seq in lost.items():
+            self.indexed[session_id] = reached.get(session_id, 0)
+            self._end_reading(session_id)
+            self.fall_behind(session_id, max(seq, self._latest.get(session_id, 0)))
+        return bool(lost)
 
     async def _try(self, batch: list[Entry], **about: object) -> DatabaseProblem | None:
         heavy = sum(weight(entry.envelope.event) for entry in batch) > IN_THREAD
