@@ -13,6 +13,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.keys import secret_values
 from bobstay.model.event import Envelope
 from bobstay.server.api.endpoints import ENDPOINTS
+from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.app import make_app
 from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
@@ -130,8 +131,17 @@ class _Life:
     async def _recover(self) -> None:
         await sweep_up(self._console)
         taken_up = await recover(self._console)
+        await self._prune()
         if taken_up:
             log.info("%d sessions had been cut off", len(taken_up))
+
+    async def _prune(self) -> None:
+        """Clean work trees of sessions that are no more go; those with changes stay."""
+        console = self._console
+        known = {view.config.worktree for view in console.registry.views.values() if view.config.worktree}
+        gone, kept = await worktrees_of(console).prune(known)
+        if gone or kept:
+            log.info("work trees of no session: %d removed, %d kept for their changes", len(gone), len(kept))
 
 
 def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
