@@ -1,4 +1,4 @@
-"""Calls every endpoint with what its description allows and forbids: `python -m tests.server.api.campaign --calls 5000`.
+"""Calls every endpoint with what its description allows and forbids. By hand: `python -m tests.server.api.campaign`.
 
 Nothing may answer with a status or a body the description does not know, and nothing may break.
 """

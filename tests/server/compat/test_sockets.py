@@ -207,6 +207,24 @@ async def test_all_sockets_of_an_agent_hear_the_same_and_no_others(place: Place,
             await asyncio.sleep(0.01)
 
 
+async def test_pages_that_wait_for_the_same_agent_are_told_when_it_begins(place: Place, model: ModelServer) -> None:
+    """S003-23: whichever of them began it."""
+    async with (
+        socket(place, "/ws/agent?agentId=new") as first,
+        socket(place, "/ws/agent?agentId=new") as second,
+        socket(place, "/ws/agent?agentId=other") as third,
+    ):
+        for page in (first, second, third):
+            await page.until(of_type("status", running=False))
+        await first.say({"type": "start_process", "workingDir": str(place.work)})
+        begun = [(await page.until(of_type("status", running=True)))[-1] for page in (first, second)]
+        assert begun[0] == begun[1]
+        await second.say({"type": "user_input", "text": model.play("x", Step(blocks=[Say("heard")]))})
+        await first.until(lambda said: said["type"] == "claude_message" and said["data"]["type"] == "result")
+        await third.say("{")
+        assert [said["type"] for said in await third.until(of_type("error"))] == ["error"]
+
+
 async def test_a_place_outside_the_roots_is_refused(place: Place) -> None:
     """S003-21 D."""
     async with socket(place, "/ws/agent?agentId=x") as page:
@@ -253,11 +271,18 @@ async def test_revoking_a_token_closes_its_socket(place: Place) -> None:
         "token", "bob", ("read",), label="x", by="test", lifetime=None
     )
     headers = {"Authorization": f"Bearer {secret}"}
-    async with socket(place, f"/ws/session/{id}/worker/agent", headers) as page:
+    async with (
+        socket(place, f"/ws/session/{id}/worker/agent", headers) as page,
+        socket(place, "/ws/app", headers) as lists,
+        socket(place, "/ws/agent?agentId=nothing-yet", headers) as early,
+    ):
         await page.until(IDLE)
+        await lists.until(of_type("sessions-sync"))
+        await early.until(of_type("status"))
         await place.console.doors.revoke(client.id, "ada")
-        with pytest.raises(ConnectionClosed) as closed:
-            async with asyncio.timeout(2):
-                await page.connection.recv()
-    assert closed.value.rcvd is not None
-    assert closed.value.rcvd.code == 4001
+        for one in (page, lists, early):
+            with pytest.raises(ConnectionClosed) as closed:
+                async with asyncio.timeout(2):
+                    await one.connection.recv()
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 4001

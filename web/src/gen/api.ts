@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who did what, newest first. */
+        get: operations["audit_get_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/clients": {
         parameters: {
             query?: never;
@@ -356,6 +373,23 @@ export interface paths {
         };
         /** The directories sessions were begun in last, as a choice for the next one. */
         get: operations["projects_recent_dirs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search what was said and done in all sessions, or in one. */
+        get: operations["search_search_all"];
         put?: never;
         post?: never;
         delete?: never;
@@ -725,6 +759,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tasks of a session: the agent's, then those of people. */
+        get: operations["tasks_list_session_tasks"];
+        put?: never;
+        /** Add a task of one's own to a session. */
+        post: operations["tasks_add_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/terminals": {
         parameters: {
             query?: never;
@@ -879,6 +931,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List tasks, of one session or of all. */
+        get: operations["tasks_list_tasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a task of a person. */
+        delete: operations["tasks_remove_task"];
+        options?: never;
+        head?: never;
+        /** Change a task of a person. */
+        patch: operations["tasks_change_task"];
+        trace?: never;
+    };
     "/terminals/{worker_id}": {
         parameters: {
             query?: never;
@@ -891,6 +978,42 @@ export interface paths {
         post?: never;
         /** Close a terminal and end all that runs in it. */
         delete: operations["crew_close_terminal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a directory's settings, hooks and git configuration are obeyed, and which those are. */
+        get: operations["trust_show_trust"];
+        put?: never;
+        /** Trust a directory as it is now; when an executable part of it changes, that ends. */
+        post: operations["trust_give_trust"];
+        /** Take trust in a directory back. */
+        delete: operations["trust_take_trust"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sum up tokens and costs, with how much came from caches. */
+        get: operations["usage_get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -954,6 +1077,22 @@ export interface components {
         /** Artifacts */
         Artifacts: {
             artifacts: components["schemas"]["ArtifactMade"][];
+        };
+        /** AuditEntry */
+        AuditEntry: {
+            id: number;
+            at: number;
+            who: string;
+            what: string;
+            session_id: string;
+            detail: Record<string, never>;
+        };
+        /** AuditPage */
+        AuditPage: {
+            /** @description Newest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description Cursor of the next, older page; none if this was the last. */
+            before: number | null;
         };
         /**
          * BlockDone
@@ -1171,6 +1310,21 @@ export interface components {
             /** @description The last entry there is. */
             seq: number;
         };
+        /**
+         * Excerpt
+         * @description A piece of a text around what was found. `marks` are (start, end) in `text`: no markup, so nothing to escape.
+         */
+        Excerpt: {
+            text: string;
+            marks: [
+                number,
+                number
+            ][];
+            /** @default false */
+            cut_before: boolean;
+            /** @default false */
+            cut_after: boolean;
+        };
         /** Exchange */
         Exchange: {
             code: string;
@@ -1222,6 +1376,18 @@ export interface components {
             /** @default  */
             client_id: string;
         };
+        /** Found */
+        Found: {
+            /** @description Newest first. */
+            hits: components["schemas"]["Hit"][];
+            /** @description What was looked for, as it was understood; nothing is found where there are none. */
+            words: string[];
+            /**
+             * @description Of the next page; none if this was the last.
+             * @default null
+             */
+            cursor: string | null;
+        };
         /** Healthy */
         Healthy: {
             /**
@@ -1229,6 +1395,24 @@ export interface components {
              * @enum {unknown}
              */
             status: "ok";
+        };
+        /** Hit */
+        Hit: {
+            session_id: string;
+            session_title: string;
+            /** @description The entry in the session's log. */
+            seq: number;
+            /** @description `title`, `text`, `thinking`, `call`, `result` or `artifact`. */
+            kind: string;
+            /** @description The message and its part, the call or the artifact. */
+            ref: string;
+            at: number;
+            excerpt: components["schemas"]["Excerpt"];
+            /**
+             * @description The session's log is in the archive.
+             * @default false
+             */
+            stored: boolean;
         };
         /** HookRan */
         HookRan: {
@@ -1582,8 +1766,31 @@ export interface components {
              * @default []
              */
             artifacts: components["schemas"]["ArtifactReference"][];
+            /**
+             * @description Variables for its processes; kept apart from the log, and never shown.
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /**
+             * @description MCP servers for an external engine.
+             * @default {}
+             */
+            mcp_config: Record<string, never>;
             /** @default  */
             client_id: string;
+        };
+        /** NewTask */
+        NewTask: {
+            title: string;
+            /**
+             * @default pending
+             * @enum {unknown}
+             */
+            status: "completed" | "in_progress" | "pending";
+            /** @default  */
+            description: string;
         };
         /** NewTerminal */
         NewTerminal: {
@@ -2064,6 +2271,42 @@ export interface components {
             parts: Record<string, never>[];
             seq: number;
         };
+        /** Spending */
+        Spending: {
+            /** @enum {unknown} */
+            group: "day" | "model" | "project" | "session";
+            /** @description Days newest first, all others by cost. */
+            groups: components["schemas"]["Spent"][];
+            total: components["schemas"]["Spent"];
+        };
+        /** Spent */
+        Spent: {
+            key: string;
+            /** @description Of models. */
+            calls: number;
+            input: number;
+            output: number;
+            cache_read: number;
+            cache_write: number;
+            /** @description In US dollars. */
+            cost: number;
+            /** @description Which part of what was sent to models came from their cache, 0 to 1. */
+            cache_hit_rate: number;
+            sessions: number;
+            /** @default  */
+            title: string;
+            /**
+             * @description Of a session: tokens before its model now, of how many, and how near that is to the end.
+             * @default null
+             */
+            context: number | null;
+            /** @default null */
+            context_limit: number | null;
+            /** @default null */
+            fullness: number | null;
+            /** @default null */
+            level: ("critical" | "ok" | "warning") | null;
+        };
         /**
          * Standing
          * @description A status, why, and what the fold must remember to go on from it.
@@ -2124,6 +2367,41 @@ export interface components {
             status: "completed" | "in_progress" | "pending";
             /** @default  */
             active_form: string;
+        };
+        /**
+         * TaskChange
+         * @description A field that is missing or null stays as it was.
+         */
+        TaskChange: {
+            /** @default null */
+            title: string | null;
+            /** @default null */
+            status: ("completed" | "in_progress" | "pending") | null;
+            /** @default null */
+            description: string | null;
+            /** @default null */
+            sort_order: number | null;
+        };
+        /** TaskRow */
+        TaskRow: {
+            id: string;
+            session_id: string;
+            /**
+             * @description `sdk`: the agent's own list; `user`: a person's.
+             * @enum {unknown}
+             */
+            source: "sdk" | "user";
+            title: string;
+            /** @enum {unknown} */
+            status: "completed" | "in_progress" | "pending";
+            description: string;
+            sort_order: number;
+            updated_at: number;
+            by: string;
+        };
+        /** Tasks */
+        Tasks: {
+            tasks: components["schemas"]["TaskRow"][];
         };
         /** TasksReplaced */
         TasksReplaced: {
@@ -2333,6 +2611,25 @@ export interface components {
             to: "completed" | "discarded" | "draft" | "failed" | "interrupted" | "interrupting" | "running" | "starting" | "waiting_input";
             /** @default  */
             error: string;
+        };
+        /** TrustBody */
+        TrustBody: {
+            cwd: string;
+        };
+        /** TrustView */
+        TrustView: {
+            cwd: string;
+            trusted: boolean;
+            /**
+             * @description What is not as it was when the directory was trusted.
+             * @default []
+             */
+            changed: string[];
+            /**
+             * @description What would be executed or obeyed in it.
+             * @default []
+             */
+            parts: string[];
         };
         /**
          * TurnStarted
@@ -2613,6 +2910,20 @@ export interface components {
                 };
             };
         };
+        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, conflict, wrong_state. */
+        Failed409_busy_elsewhere_conflict_wrong_state: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ProblemBody"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "busy_elsewhere" | "conflict" | "wrong_state";
+                    };
+                };
+            };
+        };
         /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, wrong_state. */
         Failed409_busy_elsewhere_wrong_state: {
             headers: {
@@ -2887,6 +3198,40 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    audit_get_audit: {
+        parameters: {
+            query?: {
+                before?: number | null;
+                limit?: number;
+                who?: string;
+                what?: string;
+                session_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     auth_clients: {
         parameters: {
             query?: never;
@@ -3129,6 +3474,7 @@ export interface operations {
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_invalid"];
+            429: components["responses"]["Failed429_too_many"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];
@@ -3621,6 +3967,41 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    search_search_all: {
+        parameters: {
+            query?: {
+                /** @description Words that must all occur; words in double quotes must stand together. The end of a word may be left out. */
+                q?: string;
+                session_id?: string;
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     sessions_listing: {
         parameters: {
             query?: {
@@ -3683,7 +4064,8 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -4473,6 +4855,74 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    tasks_list_session_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tasks"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    tasks_add_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTask"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskRow"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            429: components["responses"]["Failed429_too_many"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     crew_open_terminal: {
         parameters: {
             query?: never;
@@ -4817,6 +5267,104 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    tasks_list_tasks: {
+        parameters: {
+            query?: {
+                session_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tasks"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    tasks_remove_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    tasks_change_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskChange"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskRow"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     crew_close_terminal: {
         parameters: {
             query?: never;
@@ -4840,6 +5388,139 @@ export interface operations {
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
             421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trust_show_trust: {
+        parameters: {
+            query: {
+                cwd: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_wrong_state"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trust_give_trust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustBody"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_wrong_state"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trust_take_trust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustBody"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_wrong_state"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    usage_get_usage: {
+        parameters: {
+            query?: {
+                group?: "day" | "model" | "project" | "session";
+                from?: string | null;
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Spending"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

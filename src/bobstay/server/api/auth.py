@@ -283,7 +283,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/auth/login", login, None, Login, None, Me, 200, ("bad_code", "too_many"), SMALL),
     Endpoint("POST", "/auth/logout", logout, None, returns=SignedOut),
     Endpoint("GET", "/auth/me", me, None, returns=Me),
-    Endpoint("POST", "/auth/password", change_password, None, NewPassword, None, Me, 200, ("bad_code",), SMALL),
+    Endpoint(
+        "POST", "/auth/password", change_password, None, NewPassword, None, Me, 200, ("bad_code", "too_many"), SMALL
+    ),
     Endpoint("POST", "/auth/tickets", ticket, None, TicketRequest, None, Ticket, 201, ("too_many",), SMALL),
     Endpoint("POST", "/auth/codes", code, "admin", NewCode, None, OneTimeCode, 201, body_limit=SMALL),
     Endpoint("GET", "/auth/clients", clients, None, returns=ClientList),

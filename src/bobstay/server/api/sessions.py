@@ -319,10 +319,11 @@ def _wanted(view: SessionView, query: ListQuery) -> bool:
 
 
 _ID = "/sessions/{id}"
+_BEGIN: Any = ("not_found", "wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_supported", "conflict")
 _STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_supported")
 
 ENDPOINTS = (
-    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _STATE, MOST_SENT),
+    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _BEGIN, MOST_SENT),
     Endpoint("GET", "/sessions", listing, query=ListQuery, returns=SessionList),
     Endpoint("GET", _ID, show, returns=SessionView),
     Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),

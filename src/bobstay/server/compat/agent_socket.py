@@ -10,7 +10,7 @@ from bobstay.model.message import Text
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, session_feed
+from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
 from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
 from bobstay.server.compat.spoken import Spoken, exited
 from bobstay.server.console import Console
@@ -19,6 +19,8 @@ from bobstay.server.errors import ApiError
 from bobstay.server.stream.follow import Streams
 
 PATH = "/ws/agent"
+MOST_NAMES = 1_000
+"""Names of pages' own that are remembered; the oldest is forgotten, its session is not."""
 
 
 class UserInput(Struct, frozen=True, tag="user_input"):
@@ -44,61 +46,37 @@ _decoder: "msgspec.json.Decoder[UserInput | StartProcess | KillProcess]" = msgsp
 class Agent:
     """Translates for one agent. Calls and results come twice: as blocks, and flat, as that console read them."""
 
-    def __init__(self, session_id: str, console: Console) -> None:
-        self._id = session_id
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._spoken = Spoken(session_id, console.registry)
+        self._spoken: Spoken | None = None
+        self.session_id = ""
+        """Empty until there is a session."""
+
+    def attach(self, session_id: str) -> None:
+        self.session_id = session_id
+        self._spoken = Spoken(session_id, self._console.registry)
 
     def messages(self, entry: Entry) -> list[Message]:
         told: list[Message] = []
-        for said in self._spoken.messages(entry):
+        spoken = self._spoken
+        for said in spoken.messages(entry) if spoken is not None else ():
             told += ({"type": "claude_message", "data": data} for data in _both_ways(said))
         ended = exited(entry)
-        if ended is not None and self._spoken.live:
+        if ended is not None and spoken is not None and spoken.live:
             if ended.error:
                 told.append({"type": "error", "message": ended.error})
-            session = engine_session(self._console, self._id)
+            session = engine_session(self._console, self.session_id)
             told.append({"type": "process_exit", "code": ended.code, "sessionId": session})
         if entry.type == "error":
             told.append({"type": "error", "message": entry.words.get("message", "")})
         return told
 
-
-class _Listening:
-    def __init__(self, console: Console, principal: Principal, session_id: str, feed: Feed) -> None:
-        self._console = console
-        self._principal = principal
-        self._session_id = session_id
-        self._feed = feed
-
-    async def heard(self, said: str | bytes) -> None:
-        async with told_of(self._problem):
-            needs(self._principal, "operate")
-            await self._take(decoded(said, _decoder))
-
-    async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
-        console, id = self._console, self._session_id
-        match said:
-            case UserInput(text=text):
-                if not text.strip():
-                    raise ApiError("invalid", "The message is empty.")
-                await commands.message(console, id, Words((Text(text),), self._principal.name))
-            case StartProcess():
-                # S003-12: one that runs is not started twice.
-                await console.runner.wake(id)
-                self._feed.say(status(console, id))
-            case KillProcess():
-                if console.runner.worker(id) is None:
-                    raise ApiError("wrong_state", "The process is not running.")
-                await console.runner.rest(id, "stopped")
-
-    def _problem(self, error: ApiError) -> None:
-        self._feed.say(problem_of(error))
-
-
-def status(console: Console, session_id: str) -> Message:
-    running = console.runner.worker(session_id) is not None
-    return {"type": "status", "running": running, "sessionId": engine_session(console, session_id)}
+    def status(self) -> Message:
+        """S003-20: what a page is told first."""
+        if not self.session_id:
+            return {"type": "status", "running": False, "sessionId": None}
+        running = self._console.runner.worker(self.session_id) is not None
+        return {"type": "status", "running": running, "sessionId": engine_session(self._console, self.session_id)}
 
 
 def engine_session(console: Console, session_id: str) -> str:
@@ -108,71 +86,102 @@ def engine_session(console: Console, session_id: str) -> str:
     return next((worker.engine_session for worker in reversed(workers) if worker.engine_session), session_id)
 
 
-class Agents:
-    """Which session an agent's name means: a session's id, or a name a client began one under."""
+class Page:
+    """One connection, and what it says."""
 
-    def __init__(self, console: Console, streams: Streams) -> None:
-        self._console = console
-        self._streams = streams
-        self._named: dict[str, str] = {}
+    def __init__(self, agents: "Agents", name: str, principal: Principal, agent: Agent, feed: Feed) -> None:
+        self._agents = agents
+        self._console = agents.console
+        self._name = name
+        self._principal = principal
+        self._agent = agent
+        self._feed = feed
 
-    def route(self) -> WebSocketRoute:
-        return WebSocketRoute(PATH, self._serve, name="compat_agent")
+    async def attach(self, session_id: str, after: str = "") -> None:
+        self._agent.attach(session_id)
+        self._feed.say(self._agent.status())
+        await follow_session(self._agents.streams, self._feed, session_id, after)
 
-    async def _serve(self, websocket: WebSocket) -> None:
-        console = self._console
-        name = websocket.query_params.get("agentId", "")
-        principal = await admitted(console, websocket, lambda: None)
-        if principal is None:
-            return
-        session_id = self._session(name)
-        if not session_id:
-            await websocket.send_json({"type": "status", "running": False, "sessionId": None})
-            session_id = await self._begun(websocket, principal, name)
-            if not session_id:
-                return
-        after = websocket.query_params.get("after", "")
-        translator = Agent(session_id, console)
-        async with session_feed(console, self._streams, principal, session_id, translator, after) as feed:
-            feed.say(status(console, session_id))
-            await talk(websocket, feed, _Listening(console, principal, session_id, feed).heard, _shown)
+    async def heard(self, said: str | bytes) -> None:
+        async with told_of(lambda error: self._feed.say(problem_of(error))):
+            needs(self._principal, "operate")
+            await self._take(decoded(said, _decoder))
 
-    def _session(self, name: str) -> str:
-        id = self._named.get(name, name)
-        return id if id in self._console.registry.views else ""
+    async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
+        console, id = self._console, self._agent.session_id
+        match said:
+            case StartProcess() if not id:
+                await self._agents.begun(self._name, await self._begin(said), self)
+            case StartProcess():
+                # S003-12: one that runs is not started twice.
+                await console.runner.wake(id)
+                self._feed.say(self._agent.status())
+            case UserInput() | KillProcess() if not id:
+                raise ApiError("wrong_state", "The process is not running. Begin with start_process.")
+            case UserInput(text=text):
+                if not text.strip():
+                    raise ApiError("invalid", "The message is empty.")
+                await commands.message(console, id, Words((Text(text),), self._principal.name))
+            case KillProcess():
+                if console.runner.worker(id) is None:
+                    raise ApiError("wrong_state", "The process is not running.")
+                await console.runner.rest(id, "stopped")
 
-    async def _begun(self, websocket: WebSocket, principal: Principal, name: str) -> str:
-        """Wait until the client has a session begun; empty if it leaves before."""
-        session_id = ""
-        while not session_id:
-            message = await websocket.receive()
-            if message["type"] == "websocket.disconnect":
-                return ""
-            problems: list[ApiError] = []
-            async with told_of(problems.append):
-                needs(principal, "operate")
-                session_id = await self._begin(
-                    decoded(message.get("text") or message.get("bytes") or b"", _decoder), principal
-                )
-            for problem in problems:
-                await websocket.send_json(
-                    {"type": "error", "message": problem.problem.message, "code": problem.problem.code}
-                )
-        if name:
-            self._named[name] = session_id
-        return session_id
-
-    async def _begin(self, said: UserInput | StartProcess | KillProcess, principal: Principal) -> str:
-        if not isinstance(said, StartProcess):
-            raise ApiError("wrong_state", "The process is not running. Begin with start_process.")
+    async def _begin(self, said: StartProcess) -> str:
+        """S003-21 D: like any other session, where sessions may work and nowhere else."""
         if said.session_id:
             id = self._console.registry.view(said.session_id).id
         else:
             config = SessionConfig(model=said.model or "", append_system_prompt=said.system_prompt or "")
-            words = Words((), principal.name)
+            words = Words((), self._principal.name)
             id = (await commands.launch(self._console, said.working_dir or "", config, words)).id
         await self._console.runner.wake(id)
         return id
+
+
+class Agents:
+    """Which session an agent's name means: a session's id, or a name a page began one under."""
+
+    def __init__(self, console: Console, streams: Streams) -> None:
+        self.console = console
+        self.streams = streams
+        self._named: dict[str, str] = {}
+        self._waiting: dict[str, set[Page]] = {}
+        """Pages of names that mean no session yet."""
+
+    def route(self) -> WebSocketRoute:
+        return WebSocketRoute(PATH, self._serve, name="compat_agent")
+
+    async def begun(self, name: str, session_id: str, page: Page) -> None:
+        """From now on the name means this session, to all who came under it (S003-23)."""
+        if name:
+            self._named[name] = session_id
+            while len(self._named) > MOST_NAMES:
+                del self._named[next(iter(self._named))]
+        for one in {page, *(self._waiting.pop(name, ()) if name else ())}:
+            await one.attach(session_id)
+
+    async def _serve(self, websocket: WebSocket) -> None:
+        name = websocket.query_params.get("agentId", "")
+        principal = await admitted(self.console, websocket, lambda: None)
+        if principal is None:
+            return
+        agent = Agent(self.console)
+        async with feed_of(self.streams, principal, agent) as feed:
+            page = Page(self, name, principal, agent, feed)
+            id = self._named.get(name, name)
+            if id in self.console.registry.views:
+                await page.attach(id, websocket.query_params.get("after", ""))
+            else:
+                feed.say(agent.status())
+                self._waiting.setdefault(name, set()).add(page)
+            try:
+                await talk(websocket, feed, page.heard, _shown)
+            finally:
+                others = self._waiting.get(name, set())
+                others.discard(page)
+                if not others:
+                    self._waiting.pop(name, None)
 
 
 def _shown(message: Message) -> list[Message]:

@@ -5,7 +5,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import topic_feed
+from bobstay.server.compat.feed import feed_of
 from bobstay.server.compat.shapes import session_of
 from bobstay.server.compat.sockets import admitted, plain, talk
 from bobstay.server.console import Console
@@ -67,7 +67,8 @@ def app_route(console: Console, streams: Streams) -> WebSocketRoute:
         principal = await admitted(console, websocket, lambda: None)
         if principal is None:
             return
-        async with topic_feed(console, streams, principal, APP, App(console)) as feed:
+        async with feed_of(streams, principal, App(console)) as feed:
+            feed.follow(APP)
 
             async def heard(_: str | bytes) -> None:
                 text = "Nothing is taken here: the socket of a worker is at /ws/session/{sid}/worker/{wid}."

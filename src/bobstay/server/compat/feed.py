@@ -1,12 +1,11 @@
 """One client of a compatibility route: a place in the hub, a cursor, and who puts our frames into its words."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 from bobstay.model.ids import is_uuid
 from bobstay.server.compat.entry import Entry, Message, read
-from bobstay.server.console import Console
 from bobstay.server.doors.principal import Principal
 from bobstay.server.stream.follow import SESSION, Streams, Subscriptions
 from bobstay.server.stream.frames import live
@@ -28,15 +27,18 @@ class Translator(Protocol):
 
 
 class Feed:
-    """Frames are read from the beginning of the log, so that sums are right; only what is new to the client is told."""
+    """Frames are read from the beginning of a log, so that sums are right; only what is new to the client is told."""
 
-    def __init__(self, client: Client, translator: Translator, after: int, before: list[Message]) -> None:
+    def __init__(self, client: Client, subscriptions: Subscriptions, translator: Translator) -> None:
         self.client = client
-        self.seq = 0
-        """How far the client is."""
+        self._subscriptions = subscriptions
         self._translator = translator
+        self._after = 0
+
+    def follow(self, topic: str, after: int = 0) -> None:
+        """Tell the client of a topic, of what came after the entry `after`."""
         self._after = after
-        self._waiting = before
+        self._subscriptions.add(topic)
 
     def say(self, message: Message) -> None:
         """Tell the client something that is not in the log: an answer to what it said."""
@@ -44,9 +46,6 @@ class Feed:
 
     async def take(self) -> list[tuple[int, Message]]:
         """What is next, each with the `seq` it stands for (0: none); nothing if the client has to go."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            return [(0, message) for message in waiting]
         while frames := await self.client.take():
             told = [pair for frame in frames for pair in self._told(frame)]
             if told:
@@ -62,62 +61,43 @@ class Feed:
         messages = self._translator.messages(entry)
         if entry.type == "stream.synchronized":
             messages = [*messages, SYNCHRONIZED]
-        if entry.seq:
-            self.seq = entry.seq
-            if entry.seq <= self._after:
-                return []
+        if 0 < entry.seq <= self._after:
+            return []
         return [(entry.seq, message) for message in messages]
 
 
 @asynccontextmanager
-async def session_feed(
-    console: Console, streams: Streams, principal: Principal, session_id: str, translator: Translator, after: str
-) -> AsyncGenerator[Feed, None]:
+async def feed_of(streams: Streams, principal: Principal, translator: Translator) -> AsyncGenerator[Feed, None]:
+    """A place for a client that follows nothing yet. It is closed when what it came with is revoked."""
+    client = Client(principal.name, principal=principal)
+    subscriptions = Subscriptions(streams, client)
+    streams.hub.join(client)
+    beating = Beating(client, streams.timing.heartbeat)
+    try:
+        yield Feed(client, subscriptions, translator)
+    finally:
+        beating.cancel()
+        subscriptions.close()
+        client.close("gone")
+
+
+async def follow_session(streams: Streams, feed: Feed, session_id: str, after: str) -> None:
     """Follow a session from the cursor `after` on: a `seq`, the id of an entry, `now`, or nothing for all of it.
 
     A cursor that means nothing here is answered with `reset`, and everything (S004-29).
     """
-    start, before = await _start(console, streams, session_id, after)
-    async with _connected(console, streams, principal) as (client, subscriptions):
-        subscriptions.add(SESSION + session_id, 0)
-        yield Feed(client, translator, start, before)
+    start = await _start(streams, session_id, after)
+    if start is None:
+        feed.say({"type": "reset", "reason": "unknown_cursor"})
+    feed.follow(SESSION + session_id, start or 0)
 
 
-@asynccontextmanager
-async def topic_feed(
-    console: Console, streams: Streams, principal: Principal, topic: str, translator: Translator
-) -> AsyncGenerator[Feed, None]:
-    """Follow a topic that has no history."""
-    async with _connected(console, streams, principal) as (client, subscriptions):
-        subscriptions.add(topic)
-        yield Feed(client, translator, 0, [])
-
-
-@asynccontextmanager
-async def _connected(
-    console: Console, streams: Streams, principal: Principal
-) -> AsyncGenerator[tuple[Client, Subscriptions], None]:
-    client = Client(principal.name, principal=principal)
-    subscriptions = Subscriptions(streams, client)
-    close: Callable[[object], None] = lambda _: client.close("revoked")  # noqa: E731 - a name for its type
-    with console.doors.watching(principal, close):
-        streams.hub.join(client)
-        beating = Beating(client, streams.timing.heartbeat)
-        try:
-            yield client, subscriptions
-        finally:
-            beating.cancel()
-            subscriptions.close()
-            client.close("gone")
-
-
-async def _start(console: Console, streams: Streams, session_id: str, after: str) -> tuple[int, list[Message]]:
-    head = console.registry.view(session_id).seq
+async def _start(streams: Streams, session_id: str, after: str) -> int | None:
+    head = streams.registry.view(session_id).seq
     if not after:
-        return 0, []
+        return 0
     if after == "now":
-        return head, []
+        return head
     if after.isascii() and after.isdigit() and len(after) < 20 and int(after) <= head:
-        return int(after), []
-    found = await streams.history.find(session_id, after) if is_uuid(after) else None
-    return (found, []) if found is not None else (0, [{"type": "reset", "reason": "unknown_cursor"}])
+        return int(after)
+    return await streams.history.find(session_id, after) if is_uuid(after) else None

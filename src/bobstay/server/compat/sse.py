@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.compat.entry import Message
-from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, session_feed
+from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
 from bobstay.server.compat.named import Named
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import Principal
@@ -90,9 +90,8 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         translator = Named(self._session_id, self._console.registry)
-        async with session_feed(
-            self._console, self._streams, self._principal, self._session_id, translator, self._after
-        ) as feed:
+        async with feed_of(self._streams, self._principal, translator) as feed:
+            await follow_session(self._streams, feed, self._session_id, self._after)
             gone = asyncio.create_task(_gone(receive))
             ended = asyncio.create_task(feed.client.ended.wait())
             writing = asyncio.create_task(self._write(feed, send))

@@ -9,7 +9,7 @@ from bobstay.model.message import Text
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, session_feed
+from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
 from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
 from bobstay.server.compat.spoken import Spoken, exited
 from bobstay.server.console import Console
@@ -112,7 +112,8 @@ def worker_route(console: Console, streams: Streams) -> WebSocketRoute:
             return
         translator = Worker(session_id, worker_id, console)
         after = websocket.query_params.get("after", "")
-        async with session_feed(console, streams, principal, session_id, translator, after) as feed:
+        async with feed_of(streams, principal, translator) as feed:
+            await follow_session(streams, feed, session_id, after)
             await talk(websocket, feed, _Listening(console, principal, session_id, feed).heard, _shown)
 
     return WebSocketRoute(PATH, serve, name="compat_worker")
