@@ -6,7 +6,6 @@ another core. Numbers of the server are per core, as it has but one.
 
 import argparse
 import asyncio
-import base64
 import functools
 import json
 import os
@@ -18,11 +17,11 @@ import tempfile
 import time
 from typing import Any
 
-import msgspec
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
 
+from benchmarks.server_watcher import Watcher
 from bobstay.model.around import SessionConfig
 from bobstay.model.event import BlockDone
 from bobstay.model.message import Text
@@ -55,7 +54,7 @@ async def serve(core: int) -> None:
         return OWNER
 
     app = Starlette(routes=[websocket_route(streams, admit)])
-    options = {**server_options(streams.timing), "log_level": "error", "lifespan": "off"}
+    options: dict[str, Any] = {**server_options(streams.timing), "log_level": "error", "lifespan": "off"}
     server = StreamServer(uvicorn.Config(app, **options), hub)
     listening = listening_socket("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -109,110 +108,6 @@ def memory() -> int:
 
 
 # ---------------------------------------------------------------- the clients' side
-
-
-class Item(msgspec.Struct):
-    type: str
-    seq: int = 0
-    data: msgspec.Raw = msgspec.Raw()
-
-
-class Words(msgspec.Struct):
-    text: str
-
-
-class Block(msgspec.Struct):
-    block: Words
-
-
-_items = msgspec.json.Decoder(list[Item])
-_block = msgspec.json.Decoder(Block)
-
-
-class Watcher(asyncio.Protocol):
-    """A WebSocket client that does no more than it must, so that it is not what is measured."""
-
-    def __init__(self, topic: str, *, stalls: bool = False, sample: bool = False) -> None:
-        self.topic = topic
-        self.stalls = stalls
-        self.sample = sample
-        self.seq = 0
-        self.gaps = 0
-        self.frames = 0
-        self.messages = 0
-        self.lost = False
-        self.latencies: list[float] = []
-        self.synchronized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._buffer = b""
-        self._open = False
-        self._transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        self._transport = transport
-        key = base64.b64encode(os.urandom(16)).decode()
-        lines = ("GET /api/v1/ws HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: Upgrade")
-        more = (f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", "", "")
-        transport.write("\r\n".join((*lines, *more)).encode())
-
-    def say(self, frame: dict[str, Any]) -> None:
-        assert self._transport is not None
-        said = json.dumps(frame).encode()
-        self._transport.write(bytes([0x81, 0x80 | len(said)]) + bytes(4) + said)
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        if not self._open:
-            head, found, rest = self._buffer.partition(b"\r\n\r\n")
-            if not found:
-                return
-            assert b" 101 " in head.partition(b"\r\n")[0], head
-            self._open, self._buffer = True, rest
-            self.say({"type": "subscribe", "topic": self.topic, "after": self.seq})
-        self._parse()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.lost = True
-        if not self.synchronized.done():
-            self.synchronized.set_exception(exc or ConnectionError("closed"))
-
-    def _parse(self) -> None:
-        buffer, place = self._buffer, 0
-        while len(buffer) - place >= 2:
-            size, start = buffer[place + 1], place + 2
-            if size == 126:
-                size, start = int.from_bytes(buffer[start : start + 2], "big"), start + 2
-            elif size == 127:
-                size, start = int.from_bytes(buffer[start : start + 8], "big"), start + 8
-            if len(buffer) < start + size:
-                break
-            kind = buffer[place] & 15
-            if kind == 1:
-                self._take(buffer[start : start + size])
-            elif kind == 9 and self._transport is not None:
-                self._transport.write(bytes([0x8A, 0x80 | size]) + bytes(4) + buffer[start : start + size])
-            place = start + size
-        self._buffer = buffer[place:]
-
-    def _take(self, message: bytes) -> None:
-        now = time.monotonic_ns()
-        self.messages += 1
-        for item in _items.decode(message):
-            if item.seq:
-                self.frames += 1
-                self.gaps += item.seq != self.seq + 1
-                self.seq = item.seq
-                if self.sample and item.type == "part.done":
-                    said = _block.decode(item.data).block.text
-                    self.latencies.append((now - int(said.partition(" ")[0])) / 1e6)
-            elif item.type == "stream.synchronized":
-                if not self.synchronized.done():
-                    self.synchronized.set_result(None)
-                if self.stalls and self._transport is not None:
-                    self._transport.pause_reading()
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
 
 
 def _same(watcher: Watcher) -> Watcher:
