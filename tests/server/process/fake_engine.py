@@ -59,7 +59,7 @@ def nap(seconds: float = 100.0) -> None:
         time.sleep(min(1.0, max(deadline - time.monotonic(), 0)))
 
 
-def act(prompt: str) -> None:  # noqa: C901, PLR0912, PLR0915 - a list of deeds
+def act(prompt: str) -> None:
     word, _, rest = prompt.partition(" ")
     init()
     if word == "echo":
@@ -77,47 +77,10 @@ def act(prompt: str) -> None:  # noqa: C901, PLR0912, PLR0915 - a list of deeds
         raw("{" + "y" * int(rest) + "}\n")
         say("after")
         done("after")
-    elif word == "crash":
-        call("toolu_1", "Bash", {"command": "sleep 100"})
-        sys.stderr.write("the roof fell in\n")
-        sys.exit(3)
-    elif word == "crash_silently":
-        sys.exit(4)
-    elif word == "signalled":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif word == "leave":
-        say("that is all")
-        sys.exit(0)
-    elif word == "fail":
-        done("it went wrong", is_error=True)
-        sys.exit(0)
-    elif word == "flood":
-        for _ in range(2_000):
-            sys.stderr.write("e" * 1_000 + "\n")
-        sys.exit(5)
-    elif word == "late":
-        say("good")
-        done("good")
-        sys.stderr.write("afterwards\n")
-        sys.exit(6)
-    elif word == "unfinished":
-        raw(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "no newline"}))
-        sys.exit(0)
-    elif word == "family":
-        call("toolu_1", "Bash", {"command": "sleep"})
-        subprocess.Popen(["setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        subprocess.Popen(["env", "-i", "setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        subprocess.Popen(["sleep", "987"])
-        say("children are up", "msg_2")
-        nap()
-    elif word == "stubborn":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        say("never")
-        nap()
-    elif word == "hold":
-        call("toolu_1", "Bash", {"command": "sleep 100"})
-        nap()
+    elif word in ENDS:
+        ENDS[word]()
+    elif word in STAYS:
+        STAYS[word]()
     elif word == "early":
         reply("toolu_9", "the result came first")
         call("toolu_9", "Glob", {"pattern": "*"})
@@ -137,6 +100,73 @@ def act(prompt: str) -> None:  # noqa: C901, PLR0912, PLR0915 - a list of deeds
         ask(rest)
     else:
         done(prompt)
+
+
+def crash() -> None:
+    call("toolu_1", "Bash", {"command": "sleep 100"})
+    sys.stderr.write("the roof fell in\n")
+    sys.exit(3)
+
+
+def crash_silently() -> None:
+    sys.exit(4)
+
+
+def signalled() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave() -> None:
+    say("that is all")
+    sys.exit(0)
+
+
+def fail() -> None:
+    done("it went wrong", is_error=True)
+    sys.exit(0)
+
+
+def flood() -> None:
+    for _ in range(2_000):
+        sys.stderr.write("e" * 1_000 + "\n")
+    sys.exit(5)
+
+
+def late() -> None:
+    say("good")
+    done("good")
+    sys.stderr.write("afterwards\n")
+    sys.exit(6)
+
+
+def unfinished() -> None:
+    raw(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "no newline"}))
+    sys.exit(0)
+
+
+def family() -> None:
+    call("toolu_1", "Bash", {"command": "sleep"})
+    subprocess.Popen(["setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.Popen(["env", "-i", "setsid", "sleep", "987"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.Popen(["sleep", "987"])
+    say("children are up", "msg_2")
+    nap()
+
+
+def stubborn() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    say("never")
+    nap()
+
+
+def hold() -> None:
+    call("toolu_1", "Bash", {"command": "sleep 100"})
+    nap()
+
+
+ENDS = {name.__name__: name for name in (crash, crash_silently, signalled, leave, fail, flood, late, unfinished)}
+STAYS = {name.__name__: name for name in (family, stubborn, hold)}
 
 
 def ask(kind: str) -> None:
