@@ -148,14 +148,10 @@ class State(Struct, frozen=True):
                 return replace(self, turn=turn, steps=0, usage=Usage(), model=model, mode=mode, running=True)
             case RunDone():
                 return replace(self, running=False, asked=(), granted={})
-            case InteractionOpened():
-                return replace(self, asked=(*self.asked, event))
-            case InteractionClosed():
-                return self._answered(event)
-            case InputQueued():
-                return replace(self, queued=_with(self.queued, event))
-            case InputDropped(id=id_):
-                return replace(self, queued=tuple(entry for entry in self.queued if entry.id != id_))
+            case InteractionOpened() | InteractionClosed():
+                return self._consulted(event)
+            case InputQueued() | InputDropped():
+                return replace(self, queued=_lined_up(self.queued, event))
             case TasksReplaced(tasks=tasks):
                 return replace(self, tasks=tasks)
             case ModeChanged(mode=mode):
@@ -209,7 +205,10 @@ class State(Struct, frozen=True):
             abandoned=self.never_started,
         )
 
-    def _answered(self, closed: InteractionClosed) -> "State":
+    def _consulted(self, event: InteractionOpened | InteractionClosed) -> "State":
+        if isinstance(event, InteractionOpened):
+            return replace(self, asked=(*self.asked, event))
+        closed = event
         opened = next((entry for entry in self.asked if entry.id == closed.id), None)
         if opened is None:
             return self
@@ -250,8 +249,10 @@ class State(Struct, frozen=True):
         return replace(self, closed=closed, said=said)
 
 
-def _with(queued: tuple[InputQueued, ...], event: InputQueued) -> tuple[InputQueued, ...]:
+def _lined_up(queued: tuple[InputQueued, ...], event: InputQueued | InputDropped) -> tuple[InputQueued, ...]:
     """A message queued again under its id takes its own place: it was edited."""
+    if isinstance(event, InputDropped):
+        return tuple(entry for entry in queued if entry.id != event.id)
     if all(entry.id != event.id for entry in queued):
         return (*queued, event)
     return tuple(event if entry.id == event.id else entry for entry in queued)
