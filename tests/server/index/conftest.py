@@ -33,7 +33,7 @@ def url(request: pytest.FixtureRequest) -> str:
     if request.param == "sqlite":
         return ""
     made: Cluster = request.getfixturevalue("cluster")
-    return asyncio.run(made.new_database())
+    return asyncio.run(made.empty_database())
 
 
 @pytest.fixture

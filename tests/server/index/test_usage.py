@@ -1,0 +1,83 @@
+"""What was spent, by day, model, project and session."""
+
+from bobstay.model.around import Configured, SessionConfig
+from bobstay.model.event import Advised, MessageDone, SessionStarted
+from bobstay.model.message import Usage
+from bobstay.server.index.project import day
+from bobstay.server.index.spending import level, spending
+from tests.server.index.desk import Desk
+
+YESTERDAY, TODAY = 1_700_000_000.0, 1_700_086_400.0
+
+
+def done(id: str, model: str = "sonnet", usage: Usage = Usage(10, 20, 30, 40), cost: float = 0.5) -> MessageDone:  # noqa: B008
+    return MessageDone(id, model, "end_turn", usage, cost)
+
+
+async def test_usage_is_summed_up_by_what_is_asked(desk: Desk) -> None:
+    desk.write(done("m1"), at=YESTERDAY)
+    desk.write(done("m2", "haiku", cost=0.25), at=TODAY)
+    desk.write(Configured(SessionConfig(project="/other")), session="two")
+    desk.write(done("m3", usage=Usage(100, 0, 300, 0), cost=2.0), session="two", at=TODAY)
+    desk.write(Advised("c", "allow", model="haiku", usage=Usage(1, 1), cost=0.125), session="two", at=TODAY)
+    await desk.settled()
+    by_day = await spending(desk.database, "day")
+    assert [(group.key, group.calls, group.cost) for group in by_day.groups] == [
+        (day(TODAY), 3, 2.375),
+        (day(YESTERDAY), 1, 0.5),
+    ]
+    assert (by_day.total.calls, by_day.total.cost, by_day.total.sessions) == (4, 2.875, 2)
+    by_model = {group.key: group for group in (await spending(desk.database, "model")).groups}
+    assert (by_model["sonnet"].input, by_model["sonnet"].output, by_model["haiku"].calls) == (110, 20, 2)
+    by_project = {group.key: group for group in (await spending(desk.database, "project")).groups}
+    assert (by_project["/work"].cost, by_project["/other"].cost) == (0.75, 2.125)
+    assert by_project["/other"].cache_hit_rate == 300 / 401
+    assert by_project["/work"].cache_hit_rate == 60 / 160
+    only = await spending(desk.database, "model", day(YESTERDAY), day(YESTERDAY))
+    assert [group.key for group in only.groups] == ["sonnet"]
+    assert (await spending(desk.database, "model", "2030-01-01")).total.calls == 0
+
+
+async def test_a_model_call_told_of_twice_is_paid_once(desk: Desk) -> None:
+    """An external engine repeats a message with the count so far; the last one counts."""
+    desk.write(done("m1", cost=0.5), done("m1", cost=0.75))
+    await desk.settled()
+    assert (await spending(desk.database, "day")).total.cost == 0.75
+
+
+async def test_a_fork_does_not_pay_again_for_what_it_was_copied_from(desk: Desk) -> None:
+    desk.write(done("m1", cost=1.0))
+    await desk.settled()
+    log = desk.store.fork("one", "child", None, SessionStarted("/work", "1"))
+    log.append(done("m2", cost=0.5))
+    log.close()
+    await desk.database.catch_up(desk.store)
+    total = await spending(desk.database, "session")
+    assert {group.key: group.cost for group in total.groups} == {"one": 1.0, "child": 0.5}
+    await desk.database.forget("one")
+    assert (await spending(desk.database, "session")).total.cost == 1.5
+
+
+async def test_sessions_say_how_full_their_context_is(desk: Desk) -> None:
+    """S000-31, S000-32, S000-33, S000-34."""
+    desk.write(done("m1", usage=Usage(50_000, 5_800, 40_000, 5_000)))
+    desk.write(done("m2", usage=Usage(1, 1)), parent_call="c1")
+    desk.write(done("m3", usage=Usage(151_200)), session="two")
+    desk.write(done("m4", usage=Usage(100_799)), session="three")
+    await desk.settled()
+    groups = {group.key: group for group in (await spending(desk.database, "session")).groups}
+    assert (groups["one"].context, groups["one"].context_limit, groups["one"].level) == (100_800, 168_000, "warning")
+    assert (groups["two"].fullness, groups["two"].level) == (0.9, "critical")
+    assert groups["three"].level == "ok"
+
+
+def test_the_thresholds_are_included() -> None:
+    """S000-34."""
+    assert [level(full) for full in (0.0, 0.599, 0.6, 0.899, 0.9, 1.5)] == [
+        "ok",
+        "ok",
+        "warning",
+        "warning",
+        "critical",
+        "critical",
+    ]
