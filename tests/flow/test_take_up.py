@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from bobstay.engine.ports import Answer
-from bobstay.model.event import Event, InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
+from bobstay.model.event import Event, InteractionClosed, InteractionOpened, MessageDone, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
 from tests.flow.world import Person, World
 from tests.modelserver.script import Call, Say, Step
@@ -13,8 +13,8 @@ from tests.modelserver.server import ModelServer
 Make = Callable[..., World]
 
 
-async def crash_at(world: World, prompt: str, kind: type[Event], count: int = 1) -> None:
-    """Play a prompt and drop everything after the `count`-th event of a kind, as a killed process does."""
+async def crash_at(world: World, prompt: str, kind: type[Event] | tuple[type[Event], ...], count: int = 1) -> None:
+    """Play a prompt and drop everything after the `count`-th event of these kinds, as a killed process does."""
     turn = world.driver.turn((Text(prompt),))
     async for event in turn:
         count -= isinstance(event, kind)
@@ -75,14 +75,15 @@ async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world
         "crash",
         Step(
             blocks=[
-                Call("Bash", {"command": "echo x >> first"}, "a"),
+                Call("Bash", {"command": "echo x >> first; sleep 60"}, "a"),
                 Call("Bash", {"command": "echo x >> second"}, "b"),
             ]
         ),
         Step(blocks=[Say("ok")]),
     )
     first = world(person=Person(yes))
-    await crash_at(first, prompt, ToolStarted)
+    # A call runs while the model still speaks: the second one must have been said, too.
+    await crash_at(first, prompt, (ToolStarted, MessageDone), 2)
     second = world(person=Person(yes))
     events = await taken_up(second)
     lost = [event for event in events if isinstance(event, ToolDone) and event.interrupted]

@@ -42,6 +42,7 @@ from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import websocket_route
 from bobstay.server.variables import Variables
 from bobstay.server.workers.base import AgentWorker
+from bobstay.server.workers.command_line import clear_mcp_configs
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
 from bobstay.server.workers.process_spawn import ProcessParts
@@ -147,7 +148,15 @@ class _Life:
 def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
     temporary = os.path.join(config.state, "temporary")
     os.makedirs(temporary, 0o700, exist_ok=True)
-    process = ProcessParts(native.environment, native.inbox, native.slots, temporary)
+    clear_mcp_configs(temporary)
+    process = ProcessParts(
+        native.environment,
+        native.inbox,
+        native.slots,
+        temporary,
+        pass_keys=config.pass_keys,
+        questions=config.questions,
+    )
 
     def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
         engine = session.view.config.engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
@@ -40,6 +40,10 @@ class Config(Struct, frozen=True):
     heartbeat: float = 15.0
     engines: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"claude": ("claude",)})
     """External commands by the name of their engine. Only whoever starts the server names them."""
+    pass_keys: bool = True
+    """Whether external engines get the keys of model providers, or use a log-in of their own."""
+    questions: Literal["permission", "hook"] = "permission"
+    """How questions of external engines come: as requests for permission, or by a hook before the tool."""
     public_urls: tuple[str, ...] = ()
     """Origins under which a reverse proxy shows this server."""
     user_header: str = ""

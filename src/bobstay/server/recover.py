@@ -70,6 +70,17 @@ async def sweep_up(console: Console) -> None:
     for swept in await sweep(left):
         if swept.outcome in ("killed", "unknown"):
             log.warning("session %s: worker %s of an earlier server: %s", *_told(swept))
+        if console.registry.view(swept.session_id).status not in BUSY:
+            _note_exit(console, swept)
+
+
+def _note_exit(console: Console, swept: Swept) -> None:
+    """A worker that idled is gone too; of those at work `recover` tells."""
+    try:
+        console.registry.open(swept.session_id).record(swept.exited)
+        console.registry.shut(swept.session_id)
+    except LogError as error:
+        log.warning("session %s: %s", swept.session_id, error)
 
 
 def _told(swept: Swept) -> tuple[str, str, str]:

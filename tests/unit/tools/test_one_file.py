@@ -14,6 +14,9 @@ KNOWN_ELSEWHERE = {
     "cli/permissions.py": "so does the command around it",
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
+    "server/compat/": "names that pages of other consoles switch on",
+    "server/workers/": "external engines call their tools so",
+    "server/workflows.py": "a workflow that only looks takes the ways of changing files away, by rules",
     "sessions/conformance.py": "sample data",
 }
 """Where tools' names must be known, and why."""

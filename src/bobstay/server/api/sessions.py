@@ -178,7 +178,10 @@ async def create(call: Call) -> SessionView:
 async def listing(call: Call) -> SessionList:
     """The sessions, those that changed last first."""
     query: ListQuery = call.query
-    views = [view for view in call.console.registry.views.values() if _wanted(view, query)]
+    known = call.console.registry.views.values()
+    engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
+    # What an external engine of ours keeps of a talk is no session beside the one it runs in.
+    views = [view for view in known if _wanted(view, query) and (view.id not in engines or view.workers)]
     if query.leaves:
         parents = {view.parent for view in views}
         views = [view for view in views if view.id not in parents]

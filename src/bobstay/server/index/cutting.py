@@ -59,6 +59,18 @@ def finite(number: float) -> float:
     return float(number) if math.isfinite(number) else 0.0
 
 
+def exact(text: str) -> float:
+    """A moment as `float.hex` wrote it, for cursors: to the last bit, or two pages would overlap.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number = float.fromhex(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
 def as_json(value: Any) -> str:
     """`value` as JSON text; null where it has no such form."""
     try:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from sqlalchemy import and_, or_, select
 
 from bobstay.server.errors import ApiError
+from bobstay.server.index.cutting import exact
 from bobstay.server.index.database import Database
 from bobstay.server.index.fulltext import matches
 from bobstay.server.index.session_row import read_view
@@ -132,6 +133,6 @@ def _interaction(row: Any) -> InteractionRow:
 def _read_cursor(cursor: str) -> tuple[float, str]:
     moment, _, id = cursor.replace("\0", "").partition("_")
     try:
-        return float.fromhex(moment), id
+        return exact(moment), id
     except (ValueError, OverflowError):
         raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.") from None

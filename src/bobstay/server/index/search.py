@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, Table, and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bobstay.server.errors import ApiError
-from bobstay.server.index.cutting import leaves
+from bobstay.server.index.cutting import exact, leaves
 from bobstay.server.index.database import Database
 from bobstay.server.index.fulltext import matches
 from bobstay.server.index.tables import artifacts, documents, parts, sessions, tool_calls
@@ -85,7 +85,7 @@ async def search(database: Database, query: str, session_id: str = "", cursor: s
 def _read_cursor(cursor: str) -> tuple[float, int]:
     moment, _, id = cursor.partition("_")
     try:
-        return float.fromhex(moment), min(int(id[:18]), 2**62)
+        return exact(moment), min(int(id[:18]), 2**62)
     except (ValueError, OverflowError):
         raise ApiError("invalid", "This cursor was not given by a search. Begin without one.") from None
 

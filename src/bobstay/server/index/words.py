@@ -114,5 +114,5 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _without_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return "".join([character for character in decomposed if not unicodedata.combining(character)])
