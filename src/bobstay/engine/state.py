@@ -122,7 +122,7 @@ class State(Struct, frozen=True):
         """The last piece of text the model said."""
         return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
 
-    def apply(self, event: Event) -> "State":  # noqa: PLR0911, PLR0912, C901 - one arm a kind
+    def apply(self, event: Event) -> "State":  # noqa: PLR0911, C901 - one arm a kind
         """The only way state changes."""
         match event:
             case BlockDone(message_id=message_id, block=block):
