@@ -96,6 +96,8 @@ PROGRAMS: tuple[str, ...] = (
 )
 """Executable files that do nothing but record that they were run."""
 DENIABLE: tuple[str, ...] = (f"{ROOT}/secret.txt", f"{ROOT}/secrets/key.pem", f"{ROOT}/.env")
+DIRECTORIES: tuple[str, ...] = (HOME, f"{HOME}/.ssh", "/srv", "/srv/other", "/srv/proj-evil", "/etc")
+"""Outside the project: listing one is seen as well."""
 OUTSIDE: tuple[str, ...] = (
     f"{HOME}/notes.txt",
     f"{HOME}/.ssh/id_rsa",
@@ -103,13 +105,7 @@ OUTSIDE: tuple[str, ...] = (
     "/srv/other/b.txt",
     "/etc/canary.conf",
     "/tmp/canary",
-    # Directories: listing one is seen as well.
-    HOME,
-    f"{HOME}/.ssh",
-    "/srv",
-    "/srv/other",
-    "/srv/proj-evil",
-    "/etc",
+    *DIRECTORIES,
 )
 WATCHED = DENIABLE + OUTSIDE
 """What must not be read, in some scenes or in all: the sandbox notices by the time of last access."""

@@ -38,8 +38,10 @@ DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
 def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     """Whether a simple command, run in `start`, provably only looks, and only inside the working directories."""
     name, arguments = words[0].value, words[1:]
+    if not _lists_inside(arguments, start, world):
+        return False
     if name in TALKERS:
-        return _lists_inside(arguments, start, world) and (name != "printf" or _is_tame_printf(arguments))
+        return name != "printf" or _is_tame_printf(arguments)
     if start is None or (any(one.glob for one in arguments) and name in GLOBLESS):
         return False
     if name in ("test", "["):
@@ -53,7 +55,9 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
 
 
 def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
-    """Whether all directories the shell itself looks into for globs are working directories."""
+    """Whether all directories the shell itself looks into for globs are working directories, whoever gets the names."""
+    if any(one.loose for one in arguments):
+        return False
     globs = [one for one in arguments if one.glob]
     return all(start is not None and not one.dynamic and _glob_holds(one.value, start, world) for one in globs)
 

@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 from bobstay.permissions.paths import World, locate
-from bobstay.permissions.shell.expand import Variables, readings, seen
+from bobstay.permissions.shell.expand import Variables, is_loose, readings, seen
 from bobstay.permissions.shell.syntax import (
     Chain,
     Command,
@@ -155,7 +155,7 @@ class Walk:
             case Compound():
                 self._words(command.words, place, variables)
                 if command.kind == "for":
-                    self.globs += [(word, place) for word in command.words if word.glob]
+                    self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
                 return self._compound(command, place, variables)
 
     def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
@@ -242,6 +242,11 @@ class Walk:
         self.moved = True
         if self._looping:
             self.trouble = self.trouble or "a loop changes its directory"
+
+
+def _may_list(word: Word, variables: Variables) -> bool:
+    """Whether the shell may look into directories for it, now or when the variable of the loop is used."""
+    return word.glob or any(is_loose(part, variables) for part in word.parts)
 
 
 def _has_options(command: Simple) -> bool:
