@@ -165,11 +165,17 @@ class World:
         return path
 
 
-@contextmanager
-def world_of(user: str) -> Iterator[World]:
+def new_folder() -> Path:
+    """A folder that is not in /tmp. Whoever asks for it removes it."""
     parent = next(path for path in ("/srv", "/opt", "/mnt", os.path.expanduser("~")) if os.access(path, os.W_OK))
     base = Path(tempfile.mkdtemp(prefix="bobstay-probes-", dir=parent))
     base.chmod(0o755)
+    return base
+
+
+@contextmanager
+def world_of(user: str) -> Iterator[World]:
+    base = new_folder()
     if user == "nobody":
         os.chown(base, NOBODY, NOBODY)
     world = World(base, user)

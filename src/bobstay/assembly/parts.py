@@ -27,8 +27,9 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
     if start.loaded.settings.sandbox.enabled:
         from bobstay.assembly.sandbox import needs_no_question, sandbox_for
 
-        shells.sandbox = sandbox_for(start, str(surroundings.spill))
-        policy.sandboxed = needs_no_question(start, shells.sandbox)
+        sandbox = shells.sandbox = sandbox_for(start, str(surroundings.spill))
+        if sandbox is not None:
+            policy.sandboxed = needs_no_question(start.loaded.settings.sandbox, lambda: sandbox.availability)
     surroundings.parts.update(
         shells=shells,
         instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,

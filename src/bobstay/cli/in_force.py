@@ -1,7 +1,7 @@
 """The permission rules that hold in a folder, each with the file and line it stands in."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,6 +14,9 @@ from bobstay.permissions.mode import ALIASES
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule, check
 from bobstay.permissions.suggest import broad
+
+if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.probe import Availability
 
 ORDER = ("deny", "ask", "allow")
 """The first list with a rule that matches decides."""
@@ -68,8 +71,20 @@ class InForce:
         named = self.loaded.settings.permissions.default_mode or "default"
         return ALIASES.get(named, named)
 
+    @property
+    def sandbox(self) -> "Availability | None":
+        """What commands would be put into; None if the settings want no sandbox."""
+        if not self.loaded.settings.sandbox.enabled:
+            return None
+        from bobstay.permissions.sandbox.probe import available
+
+        return available(workspace=self.cwd, unverified=bool(self.loaded.settings.sandbox.allow_unverified))
+
     def policy(self, mode: str) -> Policy:
-        return Policy(
+        """The policy of a session here, which asks nothing that a sandbox spares."""
+        from bobstay.assembly.sandbox import needs_no_question
+
+        policy = Policy(
             mode,
             [_labelled(number, each) for number, each in enumerate(self.rules)],
             root=self.cwd,
@@ -77,6 +92,9 @@ class InForce:
             home=self.environment.paths.home,
             can_bypass=True,
         )
+        if (sandbox := self.sandbox) is not None:
+            policy.sandboxed = needs_no_question(self.loaded.settings.sandbox, lambda: sandbox)
+        return policy
 
     def judge(
         self, policy: Policy, tool: str, accesses: tuple[Access, ...], given: dict[str, Any]

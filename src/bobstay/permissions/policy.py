@@ -90,7 +90,14 @@ class Policy:
             return decision
         if not all(map(self.sandboxed, commands)):
             return decision
-        return Decision(Verdict.ALLOW, "The command runs in the sandbox.", "default", "sandbox")
+        from bobstay.permissions.boxed import outside  # only sessions with a sandbox pay for it
+
+        for command in commands:
+            if path := outside(command, self._cwd, self._world):
+                why = f"{decision.why} That it runs in the sandbox spares no question, because it names {path}."
+                return msgspec.structs.replace(decision, why=why)
+        why = f"{decision.why} The question is spared: the command runs in the sandbox (sandbox.autoAllow)."
+        return Decision(Verdict.ALLOW, why, "default", "sandbox")
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
