@@ -27,6 +27,8 @@ class Spec(Struct, frozen=True):
     """`files`, `data`, or `pattern` if the first is one."""
     patterned: str = ""
     """Letters that bring the pattern, so that all operands are files."""
+    long_flags: str = ""
+    """Of a command with a pattern, long options without a value: any other may bring the pattern, or take a word."""
     most: int = 1_000_000
     """Operands beyond which it does something else."""
 
@@ -50,6 +52,9 @@ GREP = Spec(
     long_leaves="dereference-recursive",
     long_data="regexp= max-count= after-context= before-context= context= include= exclude= "
     "exclude-dir= label= color colour binary-files= devices= directories= group-separator=",
+    long_flags="basic-regexp byte-offset count extended-regexp files-with-matches files-without-match fixed-strings "
+    "ignore-case initial-tab invert-match line-buffered line-number line-regexp no-filename no-ignore-case "
+    "no-messages null null-data only-matching perl-regexp quiet recursive silent text with-filename word-regexp",
     operands="pattern",
     patterned="ef",
 )
@@ -129,6 +134,12 @@ SPECS: dict[str, Spec] = {
         long_data="regexp= glob= iglob= max-count= type= type-not= type-add= type-clear= after-context= "
         "before-context= context= sort= sortr= color= colors= context-separator= encoding= "
         "engine= max-columns= max-depth= max-filesize= replace= threads=",
+        long_flags="binary byte-offset case-sensitive column count count-matches crlf debug files-with-matches "
+        "files-without-match fixed-strings glob-case-insensitive heading hidden ignore-case include-zero invert-match "
+        "json line-buffered line-number line-regexp max-columns-preview mmap multiline multiline-dotall no-column "
+        "no-config no-filename no-heading no-hidden no-ignore no-ignore-dot no-ignore-global no-ignore-parent "
+        "no-ignore-vcs no-line-number no-messages no-mmap no-pre null null-data one-file-system only-matching pcre2 "
+        "passthru pretty quiet smart-case stats text trim unrestricted vimgrep with-filename word-regexp",
         operands="pattern",
         patterned="ef",
     ),
@@ -192,9 +203,10 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
         found.refused = found.refused or f"--{name}"
     if any(hazard.startswith(name) for hazard in spec.long_leaves.split()):
         found.leaves = found.leaves or f"--{name}"
-    if name in ("regexp", "file", "files") and spec.patterned:
-        found.patterned = True
     known = spec.long_data.split()
+    brings = name == "regexp" or (f"{name}=" not in known and name not in known and name not in spec.long_flags.split())
+    if brings and spec.patterned:
+        found.patterned = True
     if f"{name}=" in known:
         if not equals:
             next(rest, None)

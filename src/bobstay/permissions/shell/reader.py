@@ -122,7 +122,10 @@ class _Reader:
         self._suspects.update(dict.fromkeys(suspects(values)))
         spellings = {" ".join(word.text for word in words), " ".join(word.source for word in words)}
         self._suspects.update(dict.fromkeys((one, (0,)) for one in spellings))
-        names = {values[place].rpartition("/")[2] for place in places(values)}
+        begins = places(values)
+        names = {values[place].rpartition("/")[2] for place in begins}
+        if any(words[place].glob or words[place].dynamic for place in begins):
+            self._certain = False  # the name of a command behind a wrapper cannot be told
         if not names.isdisjoint(REBINDS):
             self._certain = False
         *_, last = harmless(words)
@@ -150,7 +153,10 @@ class _Reader:
             self._certain = False
         walk = Walk(start, self._world)
         walk.over(script)
-        self._hidden += self._plain(walk, start)
+        inside = self._plain(walk, start)
+        if walk.trouble or any(one.nameless for one in inside):
+            self._certain = False
+        self._hidden += inside
         self._look_into(walk, depth + 1)
 
 

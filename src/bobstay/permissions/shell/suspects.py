@@ -17,6 +17,9 @@ POSITIONALS = {"timeout": 1, "flock": 1, "ssh": 1, "chroot": 1, "su": 1, "runuse
 """How many operands of its own a wrapper has before the command."""
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 SCRIPT_SIGNS = frozenset(" \t;|&\n`$()<>")
+SCRIPTED = SHELLS | names("eval trap watch ssh su runuser flock parallel script busybox")
+"""They take shell text, or split their arguments again: any word for them that is not plain is looked into."""
+PLAIN = re.compile(r"[\w@%+=:,./-]*")
 CODED = re.compile(r"\$'((?:[^'\\]|\\[\s\S])*)'")
 CUTS = re.compile(r"[`;&|(){}<>$\r\n\x00]")
 HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -116,13 +119,22 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
 
 def scripts(values: list[str]) -> Iterator[str]:
     """Shell text handed over as an argument, to be looked into."""
-    for index in places(values):
+    found = places(values)
+    scripted = any(_is_scripted(values[index].rpartition("/")[2], values) for index in found)
+    for index in found:
         name = values[index].rpartition("/")[2]
         if name == "eval" and len(values) > index + 2:
             yield " ".join(values[index + 1 :])
         if name in LOOKED_PAST:
-            yield from (value for value in values[index + 1 :] if not SCRIPT_SIGNS.isdisjoint(value))
+            for value in values[index + 1 :]:
+                if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
+                    yield value
             return
+
+
+def _is_scripted(name: str, values: list[str]) -> bool:
+    splits = (value.startswith("--s") or (value.startswith("-") and "S" in value) for value in values)
+    return name in SCRIPTED or (name == "env" and any(splits))
 
 
 def rough(text: str) -> Iterator[list[str]]:
