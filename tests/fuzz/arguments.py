@@ -9,7 +9,8 @@ OPTIONS: dict[str, str] = {
     "-ropwned -t: -u -z -R",
     "grep": "--after-context=1 --binary-files=text --color --count --devices=read --directories=recurse "
     "--exclude-from=F --exclude=x --file=F --fil=F --include=x --label=x --max-count=1 --recursive "
-    "--regexp=x --reg=x --reg x --files-with --exclude-fr F -A 1 -E -F -L -P -R -r -f F -fF -rf F -e x -i -l -o -v -w -z -d recurse -R. "
+    "--regexp=x --reg=x --reg x --files-with --exclude-fr F "
+    "-A 1 -E -F -L -P -R -r -f F -fF -rf F -e x -i -l -o -v -w -z -d recurse -R. "
     "--dereference-recursive",
     "ls": "--all --color=always --directory --full-time --hyperlink --ignore=x --recursive --sort=size -l -a -R "
     "-L -H -d -1 -la -dL --time-style=+x --dired",

@@ -154,7 +154,7 @@ DENIED_PAYLOADS = (
     "env /usr/bin/m?rker",
     "nice /usr/bin/mark[e]r",
     "find . -name f -exec /usr/bin/mark* {} +",
-    "find . -name f -exec $CMD ;",
+    "find . -name f -exec $CMD \\;",
     "eval '{marker,x}'",
     "eval 'mar\"\"ker'",
     "eval 'm\\arker'",
