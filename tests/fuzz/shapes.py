@@ -24,7 +24,7 @@ PLAIN = (
     "if {B}; then {P}; fi",
     "if false; then {B}; elif {P}; then {B}; fi",
     "while {P}; do break; done",
-    "until {P}; do {B}; done",
+    "until {P}; do {B}; break; done",
     "for i in a; do {P}; done",
     "for i in $({P}); do {B}; done",
     "for ((i=0;i<1;i++)); do {P}; done",

@@ -5,6 +5,7 @@ import os.path
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.options import SPECS, sort_arguments
+from bobstay.permissions.shell.scripts import untame_scripts
 from bobstay.permissions.shell.tables import names
 
 EDITING: dict[str, frozenset[str]] = {
@@ -28,6 +29,8 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "gcc": ("-o",),
 }
 """Options that say where a command writes."""
+MOST_LETTERS = 10
+"""Letters in one word behind which the value of the last may begin."""
 SILENT = names("echo printf true false :")
 """Their words are never files."""
 SEARCHES = names("grep egrep fgrep rg ag ack")
@@ -63,7 +66,7 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     elif name in SEARCHES:
         return _read_by_search(name, words[1:])
     found: list[str] = []
-    unknown = False
+    unknown = _reads_more(name, words[1:])
     texts = PATTERN_LETTERS.get(name, frozenset())
     if name == "git" and not git.MESSAGED.isdisjoint(word.value for word in words[1:]):
         texts = texts | git.MESSAGE
@@ -78,6 +81,20 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
         if not word.dynamic:
             found += _parts(word.value)
     return found, unknown
+
+
+def _reads_more(name: str, arguments: list[Seen]) -> bool:
+    """Whether it reads files its words do not name: a list, a script or another directory says which."""
+    values = [word.value for word in arguments]
+    if name in ("env", "sudo"):
+        return any(value.startswith(("-C", "-D", "--chdir")) for value in values)
+    if untame_scripts(name, values) or (name == "strings" and any(value.startswith("@") for value in values)):
+        return True
+    spec = SPECS.get(name)
+    if spec is None:
+        return False
+    taken = sort_arguments(spec, arguments)
+    return bool(taken.leaves) or (name == "file" and bool(taken.refused))
 
 
 def _plain_home(source: str) -> bool:
@@ -116,12 +133,13 @@ def _search_files(name: str, arguments: list[Seen]) -> tuple[list[Seen], list[st
 
 
 def _parts(value: str) -> list[str]:
-    """The word itself, and what follows a `=`, `@` or `:` in it, or the letter of an option."""
+    """The word itself, and what follows a `=`, `@` or `:` in it, or the letters of options."""
     option, equals, given = value.partition("=")
     if value.startswith("--"):
         found = [given] if equals and option not in PATTERNS else []
     else:
-        found = [value[2:] if value.startswith("-") else value, given]
+        options = range(2, min(len(value), MOST_LETTERS)) if value.startswith("-") else range(1)
+        found = [*(value[start:] for start in options), given]
     more: list[str] = []
     for one in found:
         more += [one.partition("@")[2], one.partition(":")[2].removeprefix("//")]
@@ -147,7 +165,9 @@ def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
             return []
         files, _ = _search_files(name, words[1:])
         return [file.value for file in files if not file.pipe] or ([] if fed else ["."])
-    if name in ("diff", "cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
+    if name == "diff" and not _has_letter(values, "r", "--recursive"):
+        return [value for value in operands if "." not in os.path.basename(value).strip(".")]  # maybe directories
+    if name in ("cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
         return []
     return operands if name in PACKERS else []
 

@@ -6,6 +6,7 @@ from bobstay.permissions.paths import World, normalise
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
+from bobstay.permissions.shell.hazards import told
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
@@ -124,6 +125,8 @@ class _Reader:
         self._suspects.update(dict.fromkeys((one, (0,)) for one in spellings))
         begins = places(values)
         names = {values[place].rpartition("/")[2] for place in begins}
+        for place in begins:
+            self._told(words[place:])
         if any(words[place].glob or words[place].dynamic for place in begins):
             self._certain = False  # the name of a command behind a wrapper cannot be told
         if not names.isdisjoint(REBINDS):
@@ -137,6 +140,11 @@ class _Reader:
         if any(word.dynamic for word in words):
             self._certain = False
         return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
+
+    def _told(self, words: list[Seen]) -> None:
+        for text in told(words):
+            for piece in rough(text):
+                self._suspects.update(dict.fromkeys(suspects(piece)))
 
     def _look_inside(self, text: str, place: Place, depth: int) -> None:
         self._inside += 1

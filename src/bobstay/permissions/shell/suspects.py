@@ -101,7 +101,9 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
     while position < len(values):
         value = values[position]
         position += 1
-        if value.startswith("-") and len(value) > 1:
+        if value == "-" or value.startswith("+"):
+            continue  # an empty environment; an option taken back
+        if value.startswith("-"):
             if "=" not in value and position < len(values) and not values[position].startswith("-"):
                 found.append(position)  # the value of the option, or the command
                 if values[position].rpartition("/")[2] in LOOKED_PAST:
@@ -127,6 +129,8 @@ def scripts(values: list[str]) -> Iterator[str]:
             yield " ".join(values[index + 1 :])
         if name in LOOKED_PAST:
             for value in values[index + 1 :]:
+                if name == "env" and value.startswith("-"):
+                    yield value.partition("=" if value.startswith("--") else "S")[2]
                 if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
                     yield value
             return
