@@ -11,7 +11,7 @@ from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 from bobstay.permissions.shell.reading import Plain, Reading, Target
-from bobstay.permissions.shell.suspects import Suspect, places, rough, scripts, suspects
+from bobstay.permissions.shell.suspects import Suspect, anywhere, places, rough, scripts, suspects
 from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
@@ -142,9 +142,7 @@ class _Reader:
         return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
 
     def _told(self, words: list[Seen]) -> None:
-        for text in told(words):
-            for piece in rough(text):
-                self._suspects.update(dict.fromkeys(suspects(piece)))
+        self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words)))
 
     def _look_inside(self, text: str, place: Place, depth: int) -> None:
         self._inside += 1

@@ -23,6 +23,9 @@ PLAIN = re.compile(r"[\w@%+=:,./-]*")
 CODED = re.compile(r"\$'((?:[^'\\]|\\[\s\S])*)'")
 CUTS = re.compile(r"[`;&|(){}<>$\r\n\x00]")
 HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+WORD = re.compile(r"[\w.@%+-]+")
+RUN = re.compile(r"[0-9]+e(?=\w)")
+BLANK = re.compile(" ")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
@@ -153,3 +156,11 @@ def rough(text: str) -> Iterator[list[str]]:
         for line in dict.fromkeys(CUTS.sub("\n", plain).split("\n")):
             if words := line.split():
                 yield words
+
+
+def anywhere(text: str) -> Suspect:
+    """Text of another language, in which any word may be a command, also right behind a letter that runs it."""
+    for mark in ("\\\n", "\\", "'", '"'):
+        text = text.replace(mark, "")
+    joined = " ".join(found for word in WORD.findall(text) for found in dict.fromkeys((word, RUN.sub("", word))))
+    return joined, (0, *(found.end() for found in BLANK.finditer(joined)))
