@@ -1,6 +1,7 @@
 """Which files a command's words may name: for rules about reading, and for what it would write."""
 
 import os.path
+from itertools import pairwise
 
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
@@ -48,6 +49,14 @@ PATTERN_LETTERS: dict[str, frozenset[str]] = {
     "grep": frozenset({"-e"}),
     "gh": frozenset({"-t", "-b", "--title", "--body"}),
 }
+MOVING: dict[str, tuple[str, ...]] = {
+    "env": ("-C", "--chdir"),
+    "git": ("-C", "--work-tree"),
+    "make": ("-C", "--directory"),
+    "sudo": ("-D", "--chdir"),
+    "tar": ("-C", "--directory"),
+}
+"""Options that say where a command is to work."""
 GREPS = names("grep egrep fgrep")
 PACKERS = names("diff cp scp tar zip rsync 7z cpio")
 """Commands that go through directories; the first three only if told to."""
@@ -66,7 +75,7 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     elif name in SEARCHES:
         return _read_by_search(name, words[1:])
     found: list[str] = []
-    unknown = _reads_more(name, words[1:])
+    unknown = False
     texts = PATTERN_LETTERS.get(name, frozenset())
     if name == "git" and not git.MESSAGED.isdisjoint(word.value for word in words[1:]):
         texts = texts | git.MESSAGE
@@ -83,11 +92,26 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     return found, unknown
 
 
-def _reads_more(name: str, arguments: list[Seen]) -> bool:
+def elsewhere(words: list[Seen]) -> list[str]:
+    """The directories in which it says its words are to be read."""
+    options = MOVING.get(words[0].value.rpartition("/")[2], ())
+    found: list[str] = []
+    for before, word in pairwise(words):
+        for option in options:
+            given = ""
+            if before.value == option:
+                given = word.value
+            elif word.value.startswith(option):
+                given = word.value[len(option) :].removeprefix("=")
+            if given:
+                found.append(os.path.join(found[-1] if found else "", given))
+    return found
+
+
+def reads_more(words: list[Seen]) -> bool:
     """Whether it reads files its words do not name: a list, a script or another directory says which."""
+    name, arguments = words[0].value.rpartition("/")[2], words[1:]
     values = [word.value for word in arguments]
-    if name in ("env", "sudo"):
-        return any(value.startswith(("-C", "-D", "--chdir")) for value in values)
     if untame_scripts(name, values) or (name == "strings" and any(value.startswith("@") for value in values)):
         return True
     spec = SPECS.get(name)

@@ -3,7 +3,16 @@
 from bobstay.permissions.paths import World
 from bobstay.permissions.shell.expand import Seen, Variables, readings, seen
 from bobstay.permissions.shell.hazards import is_hazardous
-from bobstay.permissions.shell.operands import SWEEPERS, feeds, is_plain_edit, read_by, swept_by, written_by
+from bobstay.permissions.shell.operands import (
+    SWEEPERS,
+    elsewhere,
+    feeds,
+    is_plain_edit,
+    read_by,
+    reads_more,
+    swept_by,
+    written_by,
+)
 from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
 from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
@@ -83,6 +92,8 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     writes = written_by(last)
     begins = places([one.value for one in words])
     names = {words[index].value.rpartition("/")[2] for index in begins}
+    others = [other for index in begins[:MOST] for other in elsewhere(words[index:])]
+    reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
     git = walk.moved and "git" in names
     swept: list[str] = []
     if not names.isdisjoint(SWEEPERS):
@@ -95,7 +106,10 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
         edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
         reads=_absolute(reads, place, cwd),
         writes=_absolute(writes, place, cwd),
-        unresolved=unknown or feeds(names, words) or (place.where is None and bool(reads or swept)),
+        unresolved=unknown
+        or feeds(names, words)
+        or any(reads_more(words[index:]) for index in begins[:MOST])
+        or (place.where is None and bool(reads or swept)),
         sweeps=_absolute(swept, place, cwd),
         refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
     )

@@ -2,7 +2,7 @@
 
 import re
 
-from bobstay.permissions.paths import World, normalise
+from bobstay.permissions.paths import World, locate, normalise, protected
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
@@ -64,12 +64,9 @@ class _Reader:
                 trouble = "two parsers of shell text read it differently"
                 self._rough(text, (self._cwd,))
             commands = self._plain(walk, self._cwd)
-            for redirect in walk.redirects:
-                if _leads(redirect[0]):
-                    targets += targets_of(*redirect)
-            for pattern in walk.globs:
-                targets += listed(*pattern)
+            targets = _targets(walk)
             self._look_into(walk, 0)
+            commands += self._overheard()
         if any(one.nameless for one in commands):
             trouble = trouble or "the name of a command cannot be told, or is not plain"
         found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
@@ -141,6 +138,17 @@ class _Reader:
             self._certain = False
         return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
 
+    def _overheard(self) -> list[Plain]:
+        """What scripts inside arguments add to what must be judged: files nobody can name, and protected ones."""
+        found: list[Plain] = []
+        sweeps = tuple(dict.fromkeys(path for one in self._hidden for path in one.sweeps))
+        unresolved = any(one.unresolved for one in self._hidden)
+        if sweeps or unresolved:
+            found.append(Plain((), read_only=True, unresolved=unresolved, sweeps=sweeps))
+        written = dict.fromkeys(path for one in self._hidden for path in one.writes)
+        guarded = tuple(path for path in written if protected(locate(path, self._cwd, self._world)))
+        return [*found, Plain((), writes=guarded)] if guarded else found
+
     def _told(self, words: list[Seen]) -> None:
         self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words)))
 
@@ -163,7 +171,22 @@ class _Reader:
         if walk.trouble or any(one.nameless for one in inside):
             self._certain = False
         self._hidden += inside
+        opened = _targets(walk)
+        self._hidden.append(
+            Plain(
+                (),
+                reads=tuple(one.path for one in opened if one.kind == "read" and one.path),
+                writes=tuple(one.path for one in opened if one.kind == "write" and one.path),
+                unresolved=not all(one.path for one in opened),
+            )
+        )
         self._look_into(walk, depth + 1)
+
+
+def _targets(walk: Walk) -> list[Target]:
+    """The files the shell itself opens, and the directories it lists."""
+    found = [target for redirect in walk.redirects if _leads(redirect[0]) for target in targets_of(*redirect)]
+    return found + [target for pattern in walk.globs for target in listed(*pattern)]
 
 
 def oddity(command: str) -> str:

@@ -124,19 +124,17 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
 
 def scripts(values: list[str]) -> Iterator[str]:
     """Shell text handed over as an argument, to be looked into."""
-    found = places(values)
-    scripted = any(_is_scripted(values[index].rpartition("/")[2], values) for index in found)
-    for index in found:
-        name = values[index].rpartition("/")[2]
+    found = {index: values[index].rpartition("/")[2] for index in places(values)}
+    scripted = any(_is_scripted(name, values) for name in found.values())
+    for index, name in found.items():
         if name == "eval" and len(values) > index + 2:
             yield " ".join(values[index + 1 :])
-        if name in LOOKED_PAST:
-            for value in values[index + 1 :]:
-                if name == "env" and value.startswith("-"):
-                    yield value.partition("=" if value.startswith("--") else "S")[2]
-                if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
-                    yield value
-            return
+    first = next((index for index, name in found.items() if name in LOOKED_PAST), len(values))
+    for value in values[first + 1 :]:
+        if "env" in found.values() and value.startswith("-"):
+            yield value.partition("=" if value.startswith("--") else "S")[2]
+        if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
+            yield value
 
 
 def _is_scripted(name: str, values: list[str]) -> bool:
