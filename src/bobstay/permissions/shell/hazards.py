@@ -17,6 +17,8 @@ BUILTINS = names(
 )
 """They change what later commands of the same shell mean."""
 CHECKED = names("find awk sed")
+SCRIPTED = names("awk gawk mawk nawk sed gsed git")
+"""Commands that may be told what to run in a language other than the shell's."""
 
 
 def is_hazardous(words: list[Seen]) -> bool:
@@ -51,7 +53,7 @@ def _runs(name: str, values: list[str]) -> bool:
 
 
 def told(words: list[Seen]) -> list[str]:
-    """Texts in which a command may be told what to run, in a language other than the shell's."""
+    """Texts in which one of `SCRIPTED` may be told what to run."""
     name = words[0].value.rpartition("/")[2]
     name = ALIASES.get(name, name)
     values = [word.value for word in words[1:]]

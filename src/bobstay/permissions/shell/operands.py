@@ -92,9 +92,9 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     return found, unknown
 
 
-def elsewhere(words: list[Seen]) -> list[str]:
-    """The directories in which it says its words are to be read."""
-    options = MOVING.get(words[0].value.rpartition("/")[2], ())
+def elsewhere(names: set[str], words: list[Seen]) -> list[str]:
+    """The directories in which one of these programs is told to work."""
+    options = {option for name in names for option in MOVING.get(name, ())}
     found: list[str] = []
     for before, word in pairwise(words):
         for option in options:

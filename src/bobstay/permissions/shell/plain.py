@@ -21,7 +21,11 @@ from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, W
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
 MOST = 20
-"""Commands behind wrappers in one command that are looked at for what they go through."""
+"""Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
+
+
+MOST_READ = 2000
+"""Paths in other directories that are looked at, likewise."""
 
 
 def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
@@ -92,8 +96,10 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     writes = written_by(last)
     begins = places([one.value for one in words])
     names = {words[index].value.rpartition("/")[2] for index in begins}
-    others = [other for index in begins[:MOST] for other in elsewhere(words[index:])]
-    reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
+    others = elsewhere(names, words)
+    vague = len(begins) > MOST or len(others) * len(reads) > MOST_READ
+    if not vague:
+        reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
     git = walk.moved and "git" in names
     swept: list[str] = []
     if not names.isdisjoint(SWEEPERS):
@@ -108,7 +114,8 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
         writes=_absolute(writes, place, cwd),
         unresolved=unknown
         or feeds(names, words)
-        or any(reads_more(words[index:]) for index in begins[:MOST])
+        or vague
+        or any(reads_more(words[index:]) for index in begins)
         or (place.where is None and bool(reads or swept)),
         sweeps=_absolute(swept, place, cwd),
         refused="It changes the directory and runs git, which obeys what it finds there" if git else "",

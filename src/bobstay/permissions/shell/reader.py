@@ -6,7 +6,7 @@ from bobstay.permissions.paths import World, locate, normalise, protected
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
-from bobstay.permissions.shell.hazards import told
+from bobstay.permissions.shell.hazards import SCRIPTED, told
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
@@ -22,6 +22,8 @@ DEEPEST = 5
 MOST = 200
 """Commands in one text that may be allowed; there is no such limit to what is denied."""
 MOST_HIDDEN = 200
+MOST_SCRIPTED = 20
+"""Limits to what is looked into; beyond, no rule is certain not to apply."""
 CONTINUED = re.compile(r"\n[ \t]*\\")
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 REBINDS = frozenset({"hash", "alias", "enable", "source", ".", "let"})
@@ -43,6 +45,8 @@ class _Reader:
         self._trouble = ""
         self._inside = 0
         """Scripts in arguments that were looked into so far."""
+        self._characters = 0
+        """How long they were together."""
 
     def read(self, command: str) -> Reading:
         text = command.strip(" \t\n")
@@ -122,8 +126,11 @@ class _Reader:
         self._suspects.update(dict.fromkeys((one, (0,)) for one in spellings))
         begins = places(values)
         names = {values[place].rpartition("/")[2] for place in begins}
-        for place in begins:
-            self._told(words[place:])
+        scripted = [place for place in begins if values[place].rpartition("/")[2] in SCRIPTED]
+        if len(scripted) > MOST_SCRIPTED:
+            self._certain = False
+        for place in scripted[:MOST_SCRIPTED]:
+            self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words[place:])))
         if any(words[place].glob or words[place].dynamic for place in begins):
             self._certain = False  # the name of a command behind a wrapper cannot be told
         if not names.isdisjoint(REBINDS):
@@ -149,13 +156,11 @@ class _Reader:
         guarded = tuple(path for path in written if protected(locate(path, self._cwd, self._world)))
         return [*found, Plain((), writes=guarded)] if guarded else found
 
-    def _told(self, words: list[Seen]) -> None:
-        self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words)))
-
     def _look_inside(self, text: str, place: Place, depth: int) -> None:
         self._inside += 1
+        self._characters += len(text)
         start = place.where or self._cwd
-        if depth >= DEEPEST or self._inside > MOST_HIDDEN:
+        if depth >= DEEPEST or self._inside > MOST_HIDDEN or self._characters > LONGEST:
             self._rough(text, (start,))
             return
         try:

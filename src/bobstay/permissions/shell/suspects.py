@@ -125,13 +125,14 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
 def scripts(values: list[str]) -> Iterator[str]:
     """Shell text handed over as an argument, to be looked into."""
     found = {index: values[index].rpartition("/")[2] for index in places(values)}
-    scripted = any(_is_scripted(name, values) for name in found.values())
-    for index, name in found.items():
-        if name == "eval" and len(values) > index + 2:
-            yield " ".join(values[index + 1 :])
+    scripted = any(_is_scripted(name, values) for name in set(found.values()))
+    joins = next((index for index, name in found.items() if name == "eval"), len(values))
+    if joins + 2 < len(values):
+        yield " ".join(values[joins + 1 :])  # an eval behind the first is found in there
     first = next((index for index, name in found.items() if name in LOOKED_PAST), len(values))
+    splits = "env" in found.values()
     for value in values[first + 1 :]:
-        if "env" in found.values() and value.startswith("-"):
+        if splits and value.startswith("-"):
             yield value.partition("=" if value.startswith("--") else "S")[2]
         if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
             yield value
