@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.start import Start
+from bobstay.config.keys import secret_values
 from bobstay.context.instructions import Nested
 from bobstay.engine.surroundings import Surroundings
+from bobstay.kit.secrets import Mask
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.tools.base import Tool
@@ -70,6 +72,7 @@ def may_search(start: Start, policy: Policy, parts: dict[str, Any]) -> bool:
 def _shells(start: Start) -> Shells:
     shells = Shells(start.session_id)
     limits, environment = start.loaded.settings.bash, start.environment
+    shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
     if environment.bash_timeout_ms:
         shells.default_timeout = environment.bash_timeout_ms / 1000
     if environment.bash_longest_ms:
