@@ -1,5 +1,7 @@
 """The world in which commands are judged and run: a project, a home, and things outside that must stay untouched."""
 
+from bobstay.permissions.shell.links import links_of
+
 ROOT = "/srv/proj"
 HOME = "/home/dev"
 PORT = 8080
@@ -152,6 +154,14 @@ GIT_SETUP: tuple[tuple[str, ...], ...] = (
 """How the project becomes a repository. Afterwards `README.md` is changed, so that there is a difference to show."""
 
 
-def readlink(path: str) -> str | None:
+class Links:
     """What the policy sees of the disk."""
-    return LINKS.get(path)
+
+    def __call__(self, path: str) -> str | None:
+        return LINKS.get(path)
+
+    def links(self, directory: str, *, deep: bool) -> list[str] | None:
+        return links_of(LINKS, directory, deep=deep)
+
+
+readlink = Links()

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.options import SPECS, sort_arguments
+from bobstay.permissions.shell.options import SPECS, Taken, sort_arguments
 from bobstay.permissions.shell.scripts import untame_scripts
 from bobstay.permissions.shell.tables import names
 
@@ -152,8 +152,11 @@ def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
 
 def _search_files(name: str, arguments: list[Seen]) -> tuple[list[Seen], list[str]]:
     taken = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
-    files = taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
-    return files, taken.files
+    return _files_of(name, taken), taken.files
+
+
+def _files_of(name: str, taken: Taken) -> list[Seen]:
+    return taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
 
 
 def _parts(value: str) -> list[str]:
@@ -187,8 +190,9 @@ def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
     if name in SEARCHES:
         if name in GREPS and not _has_letter(values, "rRd", "--recursive", "--dereference-recursive", "--directories"):
             return []
-        files, _ = _search_files(name, words[1:])
-        return [file.value for file in files if not file.pipe] or ([] if fed else ["."])
+        taken = sort_arguments(SPECS.get(name, SPECS["grep"]), words[1:])
+        files = [file.value for file in _files_of(name, taken) if not file.pipe]
+        return [*files, "."] if taken.vague or not (files or fed) else files
     if name == "diff" and not _has_letter(values, "r", "--recursive"):
         return [value for value in operands if "." not in os.path.basename(value).strip(".")]  # maybe directories
     if name in ("cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):

@@ -43,6 +43,9 @@ class Taken(Struct):
     """The first option that is dangerous."""
     leaves: str = ""
     patterned: bool = False
+    vague: bool = False
+    """An option that is not known may have brought the pattern, or not."""
+    recursive: bool = False
 
 
 GREP = Spec(
@@ -85,8 +88,8 @@ SPECS: dict[str, Spec] = {
     "du": Spec(
         data="dtB",
         paths="X",
-        leaves="L",
-        long_leaves="files0-from dereference",
+        leaves="LDH",
+        long_leaves="files0-from dereference dereference-args",
         long_data="max-depth= threshold= block-size= exclude= time time-style=",
     ),
     "echo": WORDS,
@@ -107,8 +110,8 @@ SPECS: dict[str, Spec] = {
     "join": Spec(data="12aejotv"),
     "ls": Spec(
         data="ITw",
-        leaves="L",
-        long_leaves="dereference",
+        leaves="LH",
+        long_leaves="dereference dereference-command-line dereference-command-line-symlink-to-dir",
         long_data="ignore= hide= block-size= color format= sort= time= time-style= indicator-style= "
         "quoting-style= width= tabsize=",
     ),
@@ -203,13 +206,15 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
         found.refused = found.refused or f"--{name}"
     if any(hazard.startswith(name) for hazard in spec.long_leaves.split()):
         found.leaves = found.leaves or f"--{name}"
+    found.recursive = found.recursive or (bool(name) and "recursive".startswith(name))
     known = spec.long_data.split()
-    brings = name == "regexp" or (f"{name}=" not in known and name not in known and name not in spec.long_flags.split())
-    if brings and spec.patterned:
+    if spec.patterned and name == "regexp":
         found.patterned = True
+    elif spec.patterned and f"{name}=" not in known and name not in known and name not in spec.long_flags.split():
+        found.patterned = found.vague = True
     if f"{name}=" in known:
         if not equals:
-            next(rest, None)
+            _take_value(found, rest)
     elif equals and name not in known:
         found.files.append(value)
 
@@ -222,11 +227,21 @@ def _take_short(spec: Spec, letters: str, found: Taken, rest: Iterator[Seen]) ->
             found.leaves = found.leaves or f"-{letter}"
         if letter in spec.patterned:
             found.patterned = True
+        found.recursive = found.recursive or letter == "r"
         if letter in spec.data or letter in spec.paths:
             value = letters[position + 1 :]
             if not value:
-                following = next(rest, None)
-                value = following.value if following is not None else ""
+                value = _take_value(found, rest)
             if letter in spec.paths:
                 found.files.append(value)
             return
+
+
+def _take_value(found: Taken, rest: Iterator[Seen]) -> str:
+    """The next word, which is the value of an option. Of a pattern only the first name is, the others are operands."""
+    following = next(rest, None)
+    if following is None:
+        return ""
+    if following.glob:
+        found.operands.append(following)
+    return following.value

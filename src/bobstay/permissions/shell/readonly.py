@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bobstay.permissions.paths import World, locate
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.links import lead_out, lead_out_below
 from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
 from bobstay.permissions.shell.scripts import awk_program, is_tame_awk, is_tame_jq, is_tame_sed, sed_scripts
 from bobstay.permissions.shell.tables import names
@@ -70,10 +71,14 @@ def holds(file: Seen | str, start: str, world: World) -> bool:
         return file in ("", "-") or world.holds(locate(file, start, world))
     if file.pipe:
         return True
-    return _glob_holds(file.value, start, world) if file.glob else holds(file.value, start, world)
+    if not file.glob:
+        return holds(file.value, start, world)
+    base, last = glob_base(file.value), file.value.rstrip("/").rpartition("/")[2]
+    return _glob_holds(file.value, start, world) and not lead_out(base, last, start, world)
 
 
 def _glob_holds(pattern: str, start: str, world: World) -> bool:
+    """Whether the directory the shell lists for a pattern lies in a working directory."""
     base = glob_base(pattern)
     return bool(base) and holds(base, start, world)
 
@@ -105,6 +110,8 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
         return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
+    if name == "diff" and taken.recursive and any(lead_out_below(one.value, start, world) for one in files):
+        return False  # it goes through links as well
     named: dict[Seen | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
     return all(holds(file, start, world) for file in named)
 
@@ -255,11 +262,10 @@ def _jq(arguments: list[Seen], start: str, world: World) -> bool:
     rest = iter(arguments)
     for argument in rest:
         value = argument.value
-        if value in ("--arg", "--argjson"):
-            next(rest, None)
-            next(rest, None)
-        elif value == "--indent":
-            next(rest, None)
+        if value in ("--arg", "--argjson", "--indent"):
+            taken = [next(rest, None) for _ in range(1 if value == "--indent" else 2)]
+            if any(one is not None and one.glob for one in taken):
+                return False
         elif value.startswith("--") and value[2:] not in JQ_FLAGS:
             return False
         elif value.startswith("-") and not value.startswith("--"):
