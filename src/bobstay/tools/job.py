@@ -17,6 +17,7 @@ from bobstay.tools.live import Live
 from bobstay.tools.shell_line import last_directory, out_of_the_way, remove_script, shell_arguments
 
 if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.aside import Moved
     from bobstay.permissions.sandbox.enter import Entering, Entry
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed", "timed_out"]
@@ -48,6 +49,8 @@ class Job:
         """Its shell had ended in the foreground, and other processes of it went on."""
         self.sandboxed = False
         """It runs, or ran, in the sandbox."""
+        self.aside: tuple[Moved, ...] = ()
+        """What it made there and programs outside would have obeyed."""
         self.read = 0
         """How many bytes of output were handed out already."""
         self.timeout: float | None = None
@@ -247,5 +250,6 @@ class Run:
     def _leave(self) -> None:
         """Take back what the sandbox put on the disk."""
         if self._entry is not None:
-            self._entry.ended()
+            self._entry.ended(lasting=self._job.background)
+            self._job.aside = self._entry.aside
             self._entry = None
