@@ -30,6 +30,7 @@ ASSIGNS = names("read mapfile readarray getopts declare typeset local export rea
 
 
 MOST_PLACES = 8
+MOST_MOVES = 20
 LONGEST = 1000
 """Limits that only make a place unknown."""
 
@@ -77,6 +78,8 @@ class Walk:
         """Some command may run elsewhere than where the shell stands."""
         self.trouble = ""
         self._looping = 0
+        self._moved = 0
+        """How often the directory was changed."""
 
     def over(self, script: Script) -> None:
         self._script(script, Place(self._cwd), {})
@@ -98,6 +101,8 @@ class Walk:
                 fell = True
                 now = place if len(tried) == len(place.all) else self._lost(Place(None, tuple(tried)))
             after = self._pipeline(pipeline, now, variables)
+            if len(chain.pipelines) == 1 and after == place:
+                return place
             tried.update(dict.fromkeys(after.all))
             if after != now:
                 strayed = strayed or number > 0
@@ -224,7 +229,10 @@ class Walk:
         if arguments[:1] == ["--"]:
             arguments = arguments[1:]
         target = arguments[0] if arguments else self._world.home
-        if len(arguments) > 1 or target.startswith("-") or place.where is None or len(place.where) > LONGEST:
+        self._moved += 1
+        if len(arguments) > 1 or target.startswith("-") or self._moved > MOST_MOVES:
+            return self._lost(place)
+        if place.where is None or len(place.where) > LONGEST:
             return self._lost(place)
         located = locate(target or ".", place.where, self._world)
         if not located.path:
