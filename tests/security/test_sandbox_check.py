@@ -99,6 +99,7 @@ def test_a_wish_to_leave_the_sandbox_is_asked_about_whatever_the_rules(place: Pl
         "cd .. && ./program",
         "cat /tmp",
         "f() { cat /etc/hostname; }; f",
+        "f() { ./program; }; echo x > .git/config",
     ],
 )
 def test_what_visibly_touches_more_than_the_workspace_is_asked_about(place: Place, command: str) -> None:
@@ -116,6 +117,7 @@ def test_what_visibly_touches_more_than_the_workspace_is_asked_about(place: Plac
         "./program /tmp/scratch > /tmp/out",
         "npm install https://example.org/a.tgz",
         "x=1; for f in *; do ./program $f; done",
+        "f() { ./program; }; f",
         "git commit -m 'see /etc/hostname'",
     ],
 )
