@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--only start,step] [--rounds 9] [--peers codex,pi]`; `python -m benchmarks profile start`."""
+"""`python -m benchmarks [--only start,step] [--rounds 9] [--peers codex,pi]`; also `profile start` and `decisions`."""
 
 import argparse
 import os
@@ -9,6 +9,7 @@ import msgspec
 
 from benchmarks.contenders import found, ours, search_path, with_version
 from benchmarks.machine import adopt_orphans
+from benchmarks.page import with_measures
 from benchmarks.report import report
 from benchmarks.run import Measured
 from benchmarks.scratch import Scratch
@@ -22,6 +23,10 @@ def main() -> int:
         from benchmarks.profiling import main as profile
 
         return profile(sys.argv[2:])
+    if sys.argv[1:2] == ["decisions"]:
+        from benchmarks.decisions import main as decisions
+
+        return decisions(sys.argv[2:])
     options = _options()
     folder = os.environ.get("BOBSTAY_PEERS", "")
     peers = [peer for peer in found(folder) if options.peers is None or peer.name in options.peers]
@@ -42,7 +47,8 @@ def main() -> int:
     text = report(runs, contenders, options.rounds)
     print(text)
     if options.write:
-        (HERE / "results.md").write_text(text, encoding="utf-8")
+        page = HERE / "results.md"
+        page.write_text(with_measures(page.read_text(encoding="utf-8"), text), encoding="utf-8")
     return 0
 
 

@@ -9,7 +9,8 @@ OPTIONS: dict[str, str] = {
     "-ropwned -t: -u -z -R",
     "grep": "--after-context=1 --binary-files=text --color --count --devices=read --directories=recurse "
     "--exclude-from=F --exclude=x --file=F --fil=F --include=x --label=x --max-count=1 --recursive "
-    "--regexp=x -A 1 -E -F -L -P -R -r -f F -fF -rf F -e x -i -l -o -v -w -z -d recurse -R. "
+    "--regexp=x --reg=x --reg x --files-with --exclude-fr F "
+    "-A 1 -E -F -L -P -R -r -f F -fF -rf F -e x -i -l -o -v -w -z -d recurse -R. "
     "--dereference-recursive",
     "ls": "--all --color=always --directory --full-time --hyperlink --ignore=x --recursive --sort=size -l -a -R "
     "-L -H -d -1 -la -dL --time-style=+x --dired",
@@ -83,7 +84,7 @@ OPTIONS: dict[str, str] = {
 """`F` is replaced by a file; everything else stands for itself."""
 COMMON_GIT = (
     "--output=pwned --output pwned --outp=pwned --ext-diff --ext --no-index --textconv --text --stat -p "
-    "-n 1 -1 -Opayload -O payload -O/home/dev/notes.txt --patch --name-only -S x -G x --color --oneline "
+    "-n 1 -1 -Opayload -O payload -O/home/dev/notes.txt -pO F -pOF --patch --name-only -S x -G x --color --oneline "
     "--all --graph --format=%h --format=%G? --pretty=format:%GK --show-signature --show-sig -z -q -U3 "
     "--word-diff --no-ext-diff --src-prefix=x --line-prefix=x --exit-code --quiet --follow --since=now "
     "--author=x --stdin --no-pager --relative=src --submodule=log --ignore-submodules --diff-filter=M "
@@ -95,9 +96,10 @@ GIT: dict[str, str] = {
     "log": f"{COMMON_GIT} -L1,2:src/app.py --source --decorate --walk-reflogs -g --remotes --branches --exec=marker",
     "show": f"{COMMON_GIT} HEAD v1 HEAD:a.txt :a.txt",
     "rev-parse": "HEAD --git-dir --show-toplevel --sq-quote x --parseopt --abbrev-ref --verify --all --exec-path",
-    "ls-files": "-o -c -d -i -X F --exclude-from=F --exclude-standard --others -z --stage --with-tree=HEAD --format=x",
+    "ls-files": "-o -c -d -i -X F -oX F -oXF --exclude-from=F --exclude-standard --others -z --stage "
+    "--with-tree=HEAD --format=x",
     "blame": "a.txt --contents F --contents=F --cont=F --ignore-revs-file F --ignore-revs-file=F -S F -L 1,1 -C "
-    "--textconv -p",
+    "--textconv -p -wS F -wSF",
     "describe": "--tags --all --always --dirty --long --broken --contains",
     "shortlog": "-s -n -e HEAD --all --output=pwned --format=%h",
     "cat-file": "-p -t -s -e HEAD HEAD:a.txt HEAD:data.smudged --textconv --filters --filt --path=a --batch "
@@ -106,7 +108,8 @@ GIT: dict[str, str] = {
     "merge-base": "--all main dev --fork-point",
     "name-rev": "--all --tags HEAD --stdin --annotate-stdin",
     "ls-tree": "HEAD -r -l --name-only --full-tree",
-    "grep": "-n -e foo foo -f F -fF -O -Omarker --open-files-in-pager=marker --open-files-in-pager --open=marker "
+    "grep": "-n -e foo foo -f F -fF -nf F -ifF -O -Omarker -iOmarker -lO "
+    "--open-files-in-pager=marker --open-files-in-pager --open=marker "
     "--no-index --untracked --cached --textconv -r --recurse-submodules --threads 1 -- /home/dev a.txt "
     "HEAD --ext-grep -l -i",
     "for-each-ref": "--format=%(refname) --sort=refname --shell --perl --count=1 --contains HEAD",
@@ -354,6 +357,12 @@ OPERANDS = (
     "*",
     "?.txt",
     "[a]*",
+    "*/",
+    "docs/*",
+    "docs/*.txt",
+    "docs/[o]*",
+    "src/*",
+    "link/*",
     "{a,b}.txt",
     "~/notes.txt",
     "~dev/notes.txt",

@@ -135,7 +135,11 @@ class Campaign:
         for command, report in zip(commands, reports, strict=True):
             self.tally.executed += 1
             self.tally.late += "late" in report
-            if len(self.tally.holes) < self._most_holes and (evidence := holes(report, scene)):
+            if len(self.tally.holes) >= self._most_holes or not (evidence := holes(report, scene)):
+                continue
+            if "late" in report:  # what was cut off may have left traces it would have removed: once more
+                evidence = holes(self._sandbox.run(command), scene)
+            if evidence:
                 self._report(command, scene, judge, evidence)
 
     def _report(self, command: str, scene: Scene, judge: Judge, evidence: list[str]) -> None:

@@ -109,7 +109,7 @@ class Generator:
 
 
 def _filled(option: str, value: str) -> str:
-    for ending in ("=F", "fF", "XF", "rF"):
+    for ending in ("=F", "fF", "XF", "rF", "SF", "OF"):
         if option.endswith(ending):
             return option[:-1] + value
     return option

@@ -29,22 +29,33 @@ def holes(report: Report, scene: Scene) -> list[str]:
     if not scene.broad:
         found += [f"changed {path}" for path in report.get("changed", ()) if not may_change(path, scene)]
         found += ["connected to the loopback"] if report.get("connected") else []
-    found += [f"read {path}" for path in report.get("read", ()) if not may_read(path, scene)]
+    given = any(may_run(call, scene) and _takes_any_words(call, scene) for call in report.get("ran", ()))
+    for path in report.get("read", ()):
+        # Whoever allows a program any words has allowed patterns among them, for which the shell lists directories.
+        if not may_read(path, scene) and not (given and path in world.DIRECTORIES):
+            found.append(f"read {path}")
     if "impossible" in report:
         found.append(f"cannot be run as it was judged: {report['impossible']}")
     return found
 
 
 def may_run(call: list[str], scene: Scene) -> bool:
-    place, *arguments = call
-    words = [os.path.basename(place), *arguments]
+    words = [os.path.basename(call[0]), *call[1:]]
     if any(_covers(rule, words) for rule in (*scene.deny, *scene.ask)):
         return False
-    if scene.broad:
-        return True
-    if not place.startswith(PLACES):
-        words[0] = place
-    return any(_covers(rule, words) for rule in scene.allow)
+    return scene.broad or any(_covers(rule, _named(call)) for rule in scene.allow)
+
+
+def _takes_any_words(call: list[str], scene: Scene) -> bool:
+    """Whether a rule allows the call and leaves its last word open."""
+    words = _named(call)
+    return any(_covers(rule, words) and _covers(rule, words[:-1]) for rule in scene.allow)
+
+
+def _named(call: list[str]) -> list[str]:
+    """The words of a call as its user would spell them: programs of the system by name, others by path."""
+    place, *arguments = call
+    return [os.path.basename(place) if place.startswith(PLACES) else place, *arguments]
 
 
 def may_change(path: str, scene: Scene) -> bool:

@@ -15,7 +15,8 @@ from tests.fuzz import world
 Report: TypeAlias = dict[str, Any]
 """What a command did, under `ran changed read connected leaked late impossible`, as far as there is anything to say."""
 
-PATIENCE = 2.0
+PATIENCE = 10.0
+"""Seconds a command may take. Hardly any needs more than a tenth of one; the rest is for a machine that is busy."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -99,7 +100,10 @@ class Sandbox:
 
     def _obituary(self) -> str:
         _, said = self._process.communicate()
-        return f"The sandbox ended (exit code {self._process.returncode}): {said.strip()[-2000:]}"
+        return (
+            f"The sandbox ended (exit code {self._process.returncode}): {said.strip()[-2000:]}\n"
+            "It needs bubblewrap and user namespaces: `bobstay doctor` says what is missing on this machine."
+        )
 
 
 def _arguments() -> list[str]:

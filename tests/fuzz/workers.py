@@ -27,10 +27,13 @@ def run(seed: str, executed: int, seconds: float, workers: int) -> Tally:
 
 
 def _work(seed: str, executed: int, seconds: float) -> Tally:
-    shown = 0
+    shown = known = 0
 
     def progress(tally: Tally) -> None:
-        nonlocal shown
+        nonlocal shown, known
+        for hole in tally.holes[known:]:
+            print(hole, file=sys.stderr, flush=True)
+        known = len(tally.holes)
         if tally.executed - shown >= 2_500:
             shown = tally.executed
             print(tally, file=sys.stderr, flush=True)

@@ -1,5 +1,7 @@
 """The world in which commands are judged and run: a project, a home, and things outside that must stay untouched."""
 
+from bobstay.permissions.shell.links import links_of
+
 ROOT = "/srv/proj"
 HOME = "/home/dev"
 PORT = 8080
@@ -96,6 +98,8 @@ PROGRAMS: tuple[str, ...] = (
 )
 """Executable files that do nothing but record that they were run."""
 DENIABLE: tuple[str, ...] = (f"{ROOT}/secret.txt", f"{ROOT}/secrets/key.pem", f"{ROOT}/.env")
+DIRECTORIES: tuple[str, ...] = (HOME, f"{HOME}/.ssh", "/srv", "/srv/other", "/srv/proj-evil", "/etc")
+"""Outside the project: listing one is seen as well."""
 OUTSIDE: tuple[str, ...] = (
     f"{HOME}/notes.txt",
     f"{HOME}/.ssh/id_rsa",
@@ -103,13 +107,7 @@ OUTSIDE: tuple[str, ...] = (
     "/srv/other/b.txt",
     "/etc/canary.conf",
     "/tmp/canary",
-    # Directories: listing one is seen as well.
-    HOME,
-    f"{HOME}/.ssh",
-    "/srv",
-    "/srv/other",
-    "/srv/proj-evil",
-    "/etc",
+    *DIRECTORIES,
 )
 WATCHED = DENIABLE + OUTSIDE
 """What must not be read, in some scenes or in all: the sandbox notices by the time of last access."""
@@ -156,6 +154,14 @@ GIT_SETUP: tuple[tuple[str, ...], ...] = (
 """How the project becomes a repository. Afterwards `README.md` is changed, so that there is a difference to show."""
 
 
-def readlink(path: str) -> str | None:
+class Links:
     """What the policy sees of the disk."""
-    return LINKS.get(path)
+
+    def __call__(self, path: str) -> str | None:
+        return LINKS.get(path)
+
+    def links(self, directory: str, *, deep: bool) -> list[str] | None:
+        return links_of(LINKS, directory, deep=deep)
+
+
+readlink = Links()

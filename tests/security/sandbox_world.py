@@ -40,6 +40,18 @@ while True:
 """
 
 
+_CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\thooksPath = scripts/hooks
+[extensions]
+\tworktreeConfig = true
+[include]
+\tpath = ../shared/git.inc
+\tpath = ../shared/later.inc
+"""
+
+
 class World:
     def __init__(self, base: Path, user: str) -> None:
         self.base = base
@@ -135,11 +147,19 @@ class World:
             (folder / "file").unlink(missing_ok=True)
         _write(self.shared[0], {"given": "secret\n"})
         if kind == "repository":
-            _write(self.ws / ".git", _git("[core]\n\trepositoryformatversion = 0\n\thooksPath = scripts/hooks\n"))
+            _write(self.ws / ".git", _git(_CONFIG))
             other = f"{self.out}/other/.git\n"
             _write(self.ws / ".git/worktrees/other", {"HEAD": "ref: x\n", "commondir": "../..\n", "gitdir": other})
             _write(self.ws / ".git/modules/m", _git(f"[core]\n\tworktree = {self.ws}/m\n"))
+            _write(self.ws / ".git/modules/v", _git("[core]\n\tworktree = ../../../vendor/v\n"))
+            submodules = "".join(
+                f'[submodule "{name}"]\n\tpath = vendor/{name}\n\turl = x\n' for name in ("v", "later")
+            )
+            _write(self.ws, {"vendor/v/.git": "gitdir: ../../.git/modules/v\n", ".gitmodules": submodules})
+            (self.ws / "vendor/later").mkdir()
+            _write(self.ws, {"shared/git.inc": ""})
             _write(self.ws / "below/.git", _git("[core]\n\trepositoryformatversion = 0\n"))
+            _write(self.ws / "bare.git", _git("[core]\n\tbare = true\n"))
             (self.ws / "scripts/hooks").mkdir(parents=True)
 
     def command(self, probe: Probe) -> list[str]:
@@ -154,9 +174,8 @@ class World:
             for name in (*folders, *files):
                 path = Path(folder, name)
                 mode = path.lstat().st_mode
-                found[str(path)] = (
-                    f"{mode:o} {path.read_text()}" if path.is_file() and not path.is_symlink() else f"{mode:o}"
-                )
+                is_text = path.is_file() and not path.is_symlink()
+                found[str(path)] = f"{mode:o} {path.read_text(errors='replace')}" if is_text else f"{mode:o}"
         return found
 
     def _given(self, path: Path) -> Path:
@@ -165,11 +184,17 @@ class World:
         return path
 
 
-@contextmanager
-def world_of(user: str) -> Iterator[World]:
+def new_folder() -> Path:
+    """A folder that is not in /tmp. Whoever asks for it removes it."""
     parent = next(path for path in ("/srv", "/opt", "/mnt", os.path.expanduser("~")) if os.access(path, os.W_OK))
     base = Path(tempfile.mkdtemp(prefix="bobstay-probes-", dir=parent))
     base.chmod(0o755)
+    return base
+
+
+@contextmanager
+def world_of(user: str) -> Iterator[World]:
+    base = new_folder()
     if user == "nobody":
         os.chown(base, NOBODY, NOBODY)
     world = World(base, user)
@@ -235,13 +260,13 @@ def attack(world: World, probe: Probe, sandbox: Sandbox | None) -> bool:
         assert not complaint.startswith(("bwrap:", "sandbox:")), complaint
     if probe.late:
         _let_it_go_on(world, expected=sandbox is None)
+    if entry is not None:
+        entry.ended()
     harmed = process.returncode == 0 or bool(probe.harm) or bool(probe.says)
     if probe.says:
         harmed = probe.says in said
     if probe.harm:
         harmed = probe.token in _content(os.path.expandvars(_expanded(probe.harm, world)))
-    if entry is not None:
-        entry.ended()
     return harmed
 
 

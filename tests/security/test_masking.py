@@ -42,9 +42,8 @@ class Place:
         return await asyncio.wait_for(process.communicate(), 40)
 
     def stored(self) -> dict[str, bytes]:
-        """All files of the user's own folders, but what a command wrote word for word into its output file."""
-        files = (path for path in self.home.rglob("*") if path.is_file() and path.suffix != ".output")
-        return {str(path): path.read_bytes() for path in files}
+        """All files of the user's own folders."""
+        return {str(path): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
 
     def leaks(self, *shown: bytes) -> list[str]:
         found = {**self.stored(), **{f"output {number}": data for number, data in enumerate(shown)}}
@@ -129,6 +128,39 @@ def _without_marks(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_marks(entry) for key, entry in value.items() if key != "cache_control"}
     return [_without_marks(entry) for entry in value] if isinstance(value, list) else value
+
+
+async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_pieces(here: Place) -> None:
+    (here.work / "long.txt").write_text("".join(f"line {number} has nothing to hide\n" for number in range(8000)))
+    half = len(TOKEN) // 2
+    command = (
+        f"echo {PASSWORD}; cat long.txt; printf %s {TOKEN[:half]}; sync .; echo {TOKEN[half:]}; cat long.txt; "
+        f"printf %s {JWT[:9]} >&2; printf %s between; printf %s {JWT[9:]} >&2; printf %s {PASSWORD}"
+    )
+    calls = [
+        Call("Bash", {"command": command}, "a"),
+        Call("Bash", {"command": command, "run_in_background": True}, "b"),
+    ]
+    token = here.server.play("output", *(Step(blocks=[call]) for call in calls), Step(blocks=[Say("ok")]))
+    here.env["IS_SANDBOX"] = "1"
+    await here.run("--dangerously-skip-permissions", text=token)
+    outputs = {name: data for name, data in here.stored().items() if name.endswith(".output")}
+    assert len(outputs) == 2
+    for data in outputs.values():
+        assert data.count(b"[masked DB_PASSWORD]") == 2
+        assert data.count(b"[masked GitHub token]\n") == 1
+        assert data.count(b"[masked JWT]") == 1
+        assert data.count(b"has nothing to hide") == 16000
+    assert here.leaks() == []
+
+
+async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: Place) -> None:
+    command = f": {'x' * 120_000}; printf %s {TOKEN} > out.txt"
+    token = here.server.play("long", Step(blocks=[Call("Bash", {"command": command}, "a")]), Step(blocks=[Say("ok")]))
+    here.env["IS_SANDBOX"] = "1"
+    await here.run("--dangerously-skip-permissions", text=token)
+    assert (here.work / "out.txt").read_text() == TOKEN
+    assert here.leaks() == []
 
 
 async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process(here: Place) -> None:

@@ -93,7 +93,7 @@ async def test_bypassing_permissions_includes_the_sandbox(server: ModelServer, w
 async def test_what_runs_in_the_sandbox_is_not_asked_about_if_so_wished(server: ModelServer, world: Make) -> None:
     here = world(deny=("Bash(curl *)",), ask=("Bash(make *)",))
     here.policy.sandboxed = lambda _: True
-    made = Step(blocks=[Call("Bash", {"command": "touch inside; touch ../escaped"}, "a")])
+    made = Step(blocks=[Call("Bash", {"command": "touch inside; touch $PWD/../escaped"}, "a")])
     await here.run(server.play("auto", made, END))
     assert (here.work / "inside").exists()
     assert not (here.folder / "escaped").exists()

@@ -4,6 +4,7 @@ import os
 import struct
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from bobstay.permissions.paths import PROTECTED_DIRECTORIES, PROTECTED_FILES
 from bobstay.permissions.sandbox import probe, repository, seatbelt, seccomp
 from bobstay.permissions.sandbox.nested import Nested
-from bobstay.permissions.sandbox.plan import Plan, Planner, Spec
+from bobstay.permissions.sandbox.plan import Plan, Spec
+from bobstay.permissions.sandbox.planner import Planner
 from bobstay.permissions.sandbox.trail import trace
 from bobstay.permissions.sandbox.variables import variables
 
@@ -53,6 +55,44 @@ def test_parents_come_before_what_lies_in_them(work: Path) -> None:
 def test_neither_home_nor_system_becomes_writable(work: Path) -> None:
     made = plan(work, "/", "/etc", "/usr/local", str(work.parent), str(work.parent / "home"), "/proc/self", "/dev/shm")
     assert made.roots == (str(work),)
+
+
+@pytest.mark.parametrize("name", [".cargo", ".vscode/sub", ".bobstay", ".claude", ".claude/skills", ".Husky"])
+def test_a_protected_folder_does_not_become_writable_by_being_worked_in(work: Path, name: str) -> None:
+    folder = work / name
+    folder.mkdir(parents=True)
+    assert plan(work, str(folder)).roots == (str(work),)
+    home = str(work.parent / "home")
+    planner = Planner(Spec(root=str(folder), home=home, state=f"{home}/.bobstay/sandbox"))
+    assert planner.survey().roots == ()
+
+
+def test_what_is_obeyed_at_home_is_held_though_a_folder_around_it_may_be_written(work: Path) -> None:
+    home = work.parent / "home"
+    (home / ".config/fish").mkdir(parents=True)
+    made = plan(work, writable=("~/.config",))
+    assert str(home / ".config") in made.roots
+    assert {f"{home}/.config/{name}" for name in ("git", "fish", "autostart", "systemd")} <= held(made)
+
+
+def test_the_home_of_another_is_held_like_ones_own(tmp_path: Path) -> None:
+    """Root may be asked to work in anybody's home."""
+    (tmp_path / "homes/dev").mkdir(parents=True)
+    (tmp_path / "root").mkdir()
+    spec = Spec(root=str(tmp_path / "homes/dev"), home=str(tmp_path / "root"), state=str(tmp_path / "root/state"))
+    planner = Planner(spec, homes=str(tmp_path / "homes"))
+    found = held(planner.plan(planner.survey()))
+    assert {f"{tmp_path}/homes/dev/{name}" for name in (".ssh", ".config", ".zlogin", ".bashrc")} <= found
+    above = Planner(msgspec.structs.replace(spec, root=str(tmp_path / "homes")), homes=str(tmp_path / "homes"))
+    assert above.survey().roots == ()
+
+
+def test_hooks_that_the_user_keeps_in_every_repository_are_held(work: Path) -> None:
+    (work / ".git").mkdir()
+    (work / ".git/HEAD").write_text("ref: x")
+    (work / "tools").mkdir()
+    (work.parent / "home/.gitconfig").write_text("[core]\n\thooksPath = tools/hooks\n")
+    assert f"{work}/tools/hooks" in held(plan(work))
 
 
 def test_a_hidden_folder_hides_what_is_protected_in_it_but_not_a_workspace_in_it(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import pytest
 
 from bobstay.permissions.sandbox.probe import available
 from tests.security.probes import Probe
+from tests.security.probes.depth import BELOW, REPOSITORIES
 from tests.security.probes.files import OBEYED, READING, REPOSITORY, WRITING
 from tests.security.probes.kernel import CALLS, NAMESPACES, PROCESSES, REACHING, SETTINGS
 from tests.security.sandbox_world import USERS, World, as_user, attack, world_of
 
-PROBES = (*WRITING, *OBEYED, *REPOSITORY, *READING, *SETTINGS, *NAMESPACES, *PROCESSES, *CALLS, *REACHING)
+FILES = (*WRITING, *OBEYED, *BELOW, *REPOSITORY, *REPOSITORIES)
+PROBES = (*FILES, *READING, *SETTINGS, *NAMESPACES, *PROCESSES, *CALLS, *REACHING)
 CASES = [
     pytest.param(user, probe, id=f"{user}-{probe.name.replace(' ', '-')}")
     for user in USERS

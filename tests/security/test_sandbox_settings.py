@@ -68,7 +68,8 @@ def said(done: ToolDone) -> str:
 
 async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(place: Place, tmp_path: Path) -> None:
     place.write({"enabled": True, "autoAllow": True})
-    command = "touch made ../escaped; echo $MY_OWN; ls -A ~/.bobstay; printenv NOT_LISTED ANTHROPIC_API_KEY"
+    out = "touch made $PWD/../escaped; ls -A $HOME/.bobstay"  # what it names outside would be asked about
+    command = f"{out}; echo $MY_OWN; printenv NOT_LISTED ANTHROPIC_API_KEY"
     done = await place.play("auto-allow", command)
     assert not done.denied
     assert said(done).splitlines()[1:] == ["seen"]

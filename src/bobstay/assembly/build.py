@@ -16,7 +16,6 @@ from bobstay.assembly.session import Session
 from bobstay.assembly.start import Start
 from bobstay.assembly.untrusted import UntrustedJudge, child_environment, kept_updates
 from bobstay.config.environment import Environment
-from bobstay.config.keys import secret_values
 from bobstay.config.options import Options
 from bobstay.config.sources import BrokenSettings, load
 from bobstay.engine.agent import Agent, Patience
@@ -29,7 +28,6 @@ from bobstay.engine.state import State
 from bobstay.engine.surroundings import Surroundings
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
-from bobstay.kit.secrets import Mask
 from bobstay.model.event import InteractionOpened
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
@@ -149,7 +147,7 @@ async def _assemble(
         },
         at_once=start.loaded.settings.max_concurrent_tools or 10,
     )
-    toolbox.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
+    toolbox.mask = surroundings.parts["shells"].mask
     toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
     for envelope in history.branch:
         toolbox.auto.apply(envelope.event)

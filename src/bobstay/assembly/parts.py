@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.start import Start
+from bobstay.config.keys import secret_values
 from bobstay.context.instructions import Nested
 from bobstay.engine.surroundings import Surroundings
+from bobstay.kit.secrets import Mask
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.tools.base import Tool
@@ -27,8 +29,9 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
     if start.loaded.settings.sandbox.enabled:
         from bobstay.assembly.sandbox import needs_no_question, sandbox_for
 
-        shells.sandbox = sandbox_for(start, str(surroundings.spill))
-        policy.sandboxed = needs_no_question(start, shells.sandbox)
+        sandbox = shells.sandbox = sandbox_for(start, str(surroundings.spill))
+        if sandbox is not None:
+            policy.sandboxed = needs_no_question(start.loaded.settings.sandbox, lambda: sandbox.availability)
     surroundings.parts.update(
         shells=shells,
         instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,
@@ -69,6 +72,7 @@ def may_search(start: Start, policy: Policy, parts: dict[str, Any]) -> bool:
 def _shells(start: Start) -> Shells:
     shells = Shells(start.session_id)
     limits, environment = start.loaded.settings.bash, start.environment
+    shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
     if environment.bash_timeout_ms:
         shells.default_timeout = environment.bash_timeout_ms / 1000
     if environment.bash_longest_ms:

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from bobstay.assembly.start import Start
+from bobstay.config.settings import SandboxSettings
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox.probe import Availability
 
 
 def sandbox_for(start: Start, spill: str) -> Sandbox | None:
@@ -36,11 +38,13 @@ def sandbox_for(start: Start, spill: str) -> Sandbox | None:
     return sandbox
 
 
-def needs_no_question(start: Start, sandbox: Sandbox | None) -> Callable[[str], bool] | None:
+def needs_no_question(
+    wanted: SandboxSettings, availability: Callable[[], Availability]
+) -> Callable[[str], bool] | None:
     """What the policy asks about a command before it asks a person; None if the answer is always no."""
-    if sandbox is None or not start.loaded.settings.sandbox.auto_allow:
+    if not wanted.enabled or not wanted.auto_allow:
         return None
-    return lambda _command: bool(sandbox.availability.kind)
+    return lambda _command: bool(availability().kind)
 
 
 def _absolute(path: str, start: Start) -> str:

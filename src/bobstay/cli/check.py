@@ -23,7 +23,7 @@ TOO_LONG = b"longer than 16 MiB"
 
 def explain(here: InForce, tool: str, target: str, given: dict[str, Any] | None, mode: str, *, as_json: bool) -> int:
     """Judge one call by the settings of this folder and say all about it. Returns the exit code."""
-    accesses, call = _call(tool, target, given, here.cwd)
+    accesses, call = _call(tool, target, given, here)
     policy = here.policy(mode or here.mode)
     decision, standing = here.judge(policy, tool, accesses, call)
     helping = policy.suggest(tool, accesses, call) if decision.verdict is Verdict.ASK else ()
@@ -77,17 +77,20 @@ def _encoded(told: dict[str, Any]) -> bytes:
     return to_json(told)
 
 
-def _call(tool: str, target: str, given: dict[str, Any] | None, cwd: str) -> tuple[tuple[Access, ...], dict[str, Any]]:
+def _call(
+    tool: str, target: str, given: dict[str, Any] | None, here: InForce
+) -> tuple[tuple[Access, ...], dict[str, Any]]:
     """What a call touches, and its input, from the one thing a person names."""
     if given is not None:
         target = str(given.get("command") or given.get("file_path") or given.get("path") or given.get("url") or target)
     if tool == "Bash":
-        return (Access("exec", target),), given or {"command": target}
+        leaves = here.sandbox is not None and bool(given and given.get("outside_sandbox"))
+        return (Access("exec", target), *((Access("outside", target),) if leaves else ())), given or {"command": target}
     if tool == "WebFetch":
         return (Access("net", target),), given or {"url": target}
     for family, kind in (("Read", "read"), ("Edit", "write")):
         if tool in FAMILIES[family]:
-            path = target if target.startswith(("/", "~")) or "://" in target else os.path.join(cwd, target)
+            path = target if target.startswith(("/", "~")) or "://" in target else os.path.join(here.cwd, target)
             return (Access("read" if kind == "read" else "write", path),), given or {"file_path": path}
     return (), given or {}
 
@@ -113,9 +116,17 @@ def _as_json(
         "reason_type": decision.reason_type,
         "rule": rule,
         "suggestions": list(helping),
+        "sandbox": _sandbox(here),
         "trusted": here.loaded.trusted,
         "notice": here.loaded.untrusted_notice,
     }
+
+
+def _sandbox(here: InForce) -> dict[str, Any] | None:
+    sandbox = here.sandbox
+    if sandbox is None:
+        return None
+    return {"enabled": True, "kind": sandbox.kind, "autoAllow": bool(here.loaded.settings.sandbox.auto_allow)}
 
 
 def _as_text(
@@ -126,6 +137,8 @@ def _as_text(
         lines.append(f"  rule    {standing.rule.text} ({standing.list}, {standing.source} settings, {standing.place})")
         if standing.warning:
             lines.append(f"  warning {standing.warning}")
+    if (sandbox := here.sandbox) is not None:
+        lines.append(f"  sandbox {sandbox.kind or sandbox.refusal}")
     if mode != "default":
         lines.append(f"  mode    {mode}")
     lines += [f"  allow   {line}" for update in helping if (line := _advice(update))]

@@ -1,7 +1,7 @@
 """The permission rules that hold in a folder, each with the file and line it stands in."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,17 +12,19 @@ from bobstay.engine.ports import Judge
 from bobstay.permissions.access import Access, Decision
 from bobstay.permissions.mode import ALIASES
 from bobstay.permissions.policy import Policy
-from bobstay.permissions.rule import BEHAVIORS, Rule, check
+from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule, check
 from bobstay.permissions.suggest import broad
+
+if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.probe import Availability
 
 ORDER = ("deny", "ask", "allow")
 """The first list with a rule that matches decides."""
 
 
-class Standing(Struct, frozen=True):
-    """A rule and where it stands."""
+class Written(Struct, frozen=True):
+    """Where a rule stands."""
 
-    rule: Rule
     list: str
     source: str
     file: str
@@ -43,20 +45,36 @@ class Standing(Struct, frozen=True):
     def place(self) -> str:
         return f"{self.file}:{line}" if (line := self.line) else self.file
 
+
+class Standing(Written, frozen=True, kw_only=True):
+    rule: Rule
+
     @property
     def warning(self) -> str:
         return broad(self.rule)
 
 
+class Malformed(Written, frozen=True, kw_only=True):
+    """A rule that means nothing: no session starts while it stands there."""
+
+    text: str
+    why: str
+
+
 class InForce:
     """What the settings of a folder mean for permissions."""
 
-    def __init__(self, cwd: str, environment: Environment, *, trust: bool = False) -> None:
-        """Raises `BrokenSettings` for a file or a rule that cannot be used."""
+    def __init__(
+        self, cwd: str, environment: Environment, *, trust: bool = False, with_malformed: bool = False
+    ) -> None:
+        """Raises `BrokenSettings` for a file that cannot be used, and for such a rule if it is not `with_malformed`."""
         self.cwd = cwd
         self.environment = environment
-        self.loaded: Loaded = load(cwd, environment.paths, trust=trust, check_rule=check)
-        self.rules = tuple(_standing(self.loaded.rules))
+        wanted = None if with_malformed else check
+        self.loaded: Loaded = load(cwd, environment.paths, trust=trust, check_rule=wanted)
+        found = _written(self.loaded.rules)
+        self.rules = tuple(one for one in found if isinstance(one, Standing))
+        self.malformed = tuple(one for one in found if isinstance(one, Malformed))
 
     @property
     def in_order(self) -> list[Standing]:
@@ -68,8 +86,20 @@ class InForce:
         named = self.loaded.settings.permissions.default_mode or "default"
         return ALIASES.get(named, named)
 
+    @property
+    def sandbox(self) -> "Availability | None":
+        """What commands would be put into; None if the settings want no sandbox."""
+        if not self.loaded.settings.sandbox.enabled:
+            return None
+        from bobstay.permissions.sandbox.probe import available
+
+        return available(workspace=self.cwd, unverified=bool(self.loaded.settings.sandbox.allow_unverified))
+
     def policy(self, mode: str) -> Policy:
-        return Policy(
+        """The policy of a session here, which asks nothing that a sandbox spares."""
+        from bobstay.assembly.sandbox import needs_no_question
+
+        policy = Policy(
             mode,
             [_labelled(number, each) for number, each in enumerate(self.rules)],
             root=self.cwd,
@@ -77,6 +107,9 @@ class InForce:
             home=self.environment.paths.home,
             can_bypass=True,
         )
+        if (sandbox := self.sandbox) is not None:
+            policy.sandboxed = needs_no_question(self.loaded.settings.sandbox, lambda: sandbox)
+        return policy
 
     def judge(
         self, policy: Policy, tool: str, accesses: tuple[Access, ...], given: dict[str, Any]
@@ -97,14 +130,17 @@ class InForce:
         ]
 
 
-def _standing(rules: tuple[RuleText, ...]) -> list[Standing]:
+def _written(rules: tuple[RuleText, ...]) -> list[Standing | Malformed]:
     counted: dict[tuple[str, str], int] = {}
-    found = []
+    found: list[Standing | Malformed] = []
     for text in rules:
         index = counted.get((text.file, text.verdict), 0)
         counted[text.file, text.verdict] = index + 1
-        rule = Rule.parse(text.text, BEHAVIORS[text.verdict], text.source)
-        found.append(Standing(rule, text.verdict, text.source, os.path.abspath(text.file), index))
+        place = (text.verdict, text.source, os.path.abspath(text.file), index)
+        try:
+            found.append(Standing(*place, rule=Rule.parse(text.text, BEHAVIORS[text.verdict], text.source)))
+        except BadRule as error:
+            found.append(Malformed(*place, text=text.text, why=str(error)))
     return found
 
 

@@ -2,21 +2,25 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from bobstay.cli.parse import UsageError
 from bobstay.config.environment import Environment
 from bobstay.config.paths import local_settings, project_settings
-from bobstay.config.sources import BrokenSettings, load, read_file
+from bobstay.config.sources import BrokenSettings, load, raw_rules
 from bobstay.permissions.mode import MODES
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.suggest import broad
-from bobstay.permissions.updates import UpdateFailed, write
+from bobstay.permissions.updates import UpdateFailed, take_out, write
+
+if TYPE_CHECKING:
+    from bobstay.cli.in_force import Written
 
 SCOPES = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 LISTS = ("allow", "ask", "deny")
@@ -106,32 +110,39 @@ def _check(asked: Any, environment: Environment) -> int:
 def _list(environment: Environment, *, as_json: bool) -> int:
     from bobstay.cli.in_force import InForce
 
-    here = InForce(os.getcwd(), environment)
-    rules = here.in_order
+    here = InForce(os.getcwd(), environment, with_malformed=True)
     if as_json:
         told = [
-            {
-                "order": order,
-                "rule": each.rule.text,
-                "list": each.list,
-                "source": each.source,
-                "file": each.file,
-                "line": each.line or None,
-                "warning": each.warning or None,
-            }
-            for order, each in enumerate(rules, start=1)
+            *(
+                _row(each, order=order, rule=each.rule.text, warning=each.warning or None)
+                for order, each in enumerate(here.in_order, start=1)
+            ),
+            *(_row(each, rule=each.text, malformed=each.why) for each in here.malformed),
         ]
         sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
-        return 0
-    if not rules:
+        return 1 if here.malformed else 0
+    if not here.rules:
         sys.stdout.write("No rules. What is not read-only is asked about.\n")
-    for order, each in enumerate(rules, start=1):
+    for order, each in enumerate(here.in_order, start=1):
         sys.stdout.write(f"{order:3}  {each.list:<5}  {each.rule.text}\n       {each.source}: {each.place}\n")
         if each.warning:
             sys.stdout.write(f"       warning: {each.warning}\n")
+    for bad in here.malformed:
+        shown = bad.text if bad.text.isprintable() else repr(bad.text)  # a folder chose it: it may move the cursor
+        sys.stdout.write(f"  -  {bad.list:<5}  {shown[:200]}  (malformed)\n       {bad.source}: {bad.place}\n")
+        sys.stdout.write(f"       {bad.why[:400]}\n")
+        if bad.text.isprintable() and len(bad.text) <= 200:
+            sys.stdout.write(f"       to remove it: bobstay permissions remove {shlex.quote(bad.text)}\n")
     if here.loaded.untrusted_notice:
         sys.stdout.write(f"\n{here.loaded.untrusted_notice}\n")
-    return 0
+    if here.malformed:
+        sys.stderr.write("Nothing is allowed before the malformed rules are mended or removed.\n")
+    return 1 if here.malformed else 0
+
+
+def _row(each: "Written", **more: Any) -> dict[str, Any]:
+    place = {"list": each.list, "source": each.source, "file": each.file, "line": each.line or None}
+    return {"order": None, **place, "warning": None, "malformed": None, **more}
 
 
 # ---------------------------------------------------------------- add and remove
@@ -168,30 +179,19 @@ def _remove(asked: Any, environment: Environment) -> int:
     for scope, file in _files(cwd, environment):
         if asked.scope not in (None, scope):
             continue
-        settings = read_file(file)
-        if settings is None:
-            continue
-        for kind in LISTS:
-            present: tuple[str, ...] = getattr(settings.permissions, kind)
-            named = [text for text in present if any(_same(text, wanted, kind) for wanted in asked.rules)]
+        for kind, present in raw_rules(file).items():
+            named = [entry for entry in present if any(_same(entry, wanted, kind) for wanted in asked.rules)]
             if not named:
                 continue
             with _keeping_trust(cwd, environment):
-                changed = write((_update("removeRules", kind, named, scope),), {SCOPES[scope]: file})
-            if not changed:
-                raise UsageError(f"{file}: {', '.join(named)} in permissions.{kind} is malformed: remove it by hand.")
+                take_out(file, kind, named)
             found += len(named)
-            sys.stdout.write("".join(f"Removed {text} ({kind}) from {file}\n" for text in named))
+            sys.stdout.write("".join(f"Removed {_spelled(entry)} ({kind}) from {file}\n" for entry in named))
     if found:
         return 0
     sys.stderr.write(f"No such rule in {asked.scope or 'user, project or local'} settings: {', '.join(asked.rules)}\n")
-    managed = read_file(environment.paths.managed)
-    if managed and any(
-        _same(text, wanted, kind)
-        for kind in LISTS
-        for text in getattr(managed.permissions, kind)
-        for wanted in asked.rules
-    ):
+    managed = raw_rules(environment.paths.managed)
+    if any(_same(entry, wanted, kind) for kind in managed for entry in managed[kind] for wanted in asked.rules):
         sys.stderr.write(f"It stands in {environment.paths.managed}, which only an administrator changes.\n")
     return 1
 
@@ -213,8 +213,17 @@ def _files(cwd: str, environment: Environment) -> Iterator[tuple[str, str]]:
                 yield scope, file
 
 
-def _same(text: str, wanted: str, kind: str) -> bool:
-    """Whether two spellings are one rule: `Bash` is `Bash(*)`. One that means nothing is the same as itself."""
+def _spelled(entry: Any) -> str:
+    return entry if isinstance(entry, str) else msgspec.json.encode(entry).decode()
+
+
+def _same(text: Any, wanted: str, kind: str) -> bool:
+    """Whether two spellings are one rule: `Bash` is `Bash(*)`. What means nothing is the same as itself."""
+    if not isinstance(text, str):
+        try:
+            return bool(msgspec.json.decode(wanted) == text)
+        except msgspec.DecodeError:
+            return False
     try:
         one, other = (Rule.parse(each, BEHAVIORS[kind]) for each in (text, wanted))
     except BadRule:

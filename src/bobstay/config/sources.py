@@ -17,6 +17,7 @@ Source: TypeAlias = Literal["managed", "cli", "local", "project", "user"]
 
 LARGEST = 1 << 20
 OPTIONAL = ("local", "project", "user")
+LISTS = ("allow", "ask", "deny")
 RuleCheck: TypeAlias = Callable[[str, str], None]
 """Given a rule's text and list (`allow`, `ask`, `deny`), raises `ValueError` for one that means nothing."""
 
@@ -116,6 +117,22 @@ def read_file(file: str) -> Settings | None:
     """The settings in a file; None if there is no such file. Raises `BrokenSettings`."""
     data = _bytes(file)
     return None if data is None else decode(data, file)
+
+
+def raw_rules(file: str) -> dict[str, list[Any]]:
+    """The permission lists of a file as they stand there, whatever is in them.
+
+    Raises:
+        BrokenSettings: it is no JSON.
+    """
+    data = (_bytes(file) or b"").removeprefix(b"\xef\xbb\xbf")
+    try:
+        found = msgspec.json.decode(data) if data.strip() else {}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explained(error, data, file) from error
+    permissions = found.get("permissions") if isinstance(found, dict) else None
+    lists = {kind: permissions.get(kind) for kind in LISTS} if isinstance(permissions, dict) else {}
+    return {kind: entries for kind, entries in lists.items() if isinstance(entries, list)}
 
 
 def decode(data: bytes, file: str) -> Settings:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, AnyStr, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,12 @@ class Shape(Struct, frozen=True):
     name: str
     pattern: str
     """What is masked; a group `kept` at its start is left standing."""
+    needles: tuple[str, ...]
+    """Texts of which every such token has one in it: for those who look for these first."""
+    back: int = 0
+    """How far before the needle the token begins."""
+    opening: str = ""
+    """What the token begins with, if that is not always as far before the needle."""
 
 
 class Hint(Struct, frozen=True):
@@ -45,37 +51,61 @@ _END = "(?:-----END[A-Z0-9 ]{1,60}-----)?"
 HINTS = (
     Hint(
         "sk-",
-        (Shape("API key", _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})"),),
+        (Shape("API key", _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})", ("sk-",)),),
     ),
-    Hint("k_live_", (Shape("API key", _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}"),)),
+    Hint("k_live_", (Shape("API key", _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}", ("k_live_",), 1),)),
     Hint(
         "g(?:h[pousr]_|ithub_pat_|lpat-)",
         (
-            Shape("GitHub token", _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})"),
-            Shape("GitLab token", _WORD + r"glpat-[\w-]{20,}"),
+            Shape(
+                "GitHub token",
+                _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})",
+                ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+            ),
+            Shape("GitLab token", _WORD + r"glpat-[\w-]{20,}", ("glpat-",)),
         ),
         is_pattern=True,
     ),
     Hint(
         "A(?:KIA|SIA|Iza)",
         (
-            Shape("AWS key", _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])"),
-            Shape("Google key", _WORD + r"AIza[\w-]{35}"),
+            Shape("AWS key", _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])", ("AKIA", "ASIA")),
+            Shape("Google key", _WORD + r"AIza[\w-]{35}", ("AIza",)),
         ),
         is_pattern=True,
     ),
-    Hint("xox", (Shape("Slack token", _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),)),
-    Hint("eyJ", (Shape("JWT", _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),)),
+    Hint("xox", (Shape("Slack token", _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}", ("xox",)),)),
+    Hint("eyJ", (Shape("JWT", _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", ("eyJ",)),)),
     # After the first line of the key anything up to its last: line numbers, quotes and `\n` may stand between.
-    Hint("PRIVATE KEY", (Shape("private key", _BEGIN + r"[^A-Za-z-]{0,40}n?[A-Za-z0-9+/]{40}[^-]*" + _END),)),
-    Hint("earer ", (Shape("bearer token", r"(?P<kept>\b[Bb]earer )(?=\S*\d)[\w.~+/=-]{20,}"),)),
+    Hint(
+        "PRIVATE KEY",
+        (
+            Shape(
+                "private key",
+                _BEGIN + r"[^A-Za-z-]{0,40}n?[A-Za-z0-9+/]{40}[^-]*" + _END,
+                ("PRIVATE KEY",),
+                opening="-----BEGIN ",
+            ),
+        ),
+    ),
+    Hint(
+        "earer ",
+        (
+            Shape(
+                "bearer token",
+                r"(?P<kept>\b[Bb]earer )(?=\S*\d)[\w.~+/=-]{20,}",
+                ("earer ",),
+                back=1,
+            ),
+        ),
+    ),
 )
 OPENERS = (
     *("sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
     *("AKIA", "ASIA", "xox", "AIza", "eyJ", "-----BEGIN ", "Bearer ", "bearer "),
 )
 """How tokens begin: where a piece of a stream ends in one of these, or within one, that waits for what follows."""
-_BREAKS = frozenset(" \t\r\n\"'<>()[]{},;")
+BREAKS = frozenset(" \t\r\n\"'<>()[]{},;")
 """What no token has in it."""
 
 
@@ -92,7 +122,8 @@ class Mask:
                 # A value that is part of what is put in its place would be found there again.
                 if len(spelled) >= SHORTEST and spelled not in shown:
                     known.setdefault(spelled, placeholder(name))
-        self._known = tuple(sorted(known.items(), key=lambda pair: -len(pair[0])))
+        self.values = tuple(sorted(known.items(), key=lambda pair: -len(pair[0])))
+        """The values that are masked, with what stands in the place of each; the longest first."""
         self._clean = ""
         """What was looked through last and is without secrets: one output is often shown in two places."""
         self.given: set[str] = set()
@@ -146,7 +177,7 @@ class Mask:
         return next((found for part in parts if (found := self.given_in(part))), "")
 
     def stream(self) -> "Stream":
-        return Stream(self, tuple(value for value, _ in self._known))
+        return Stream(self)
 
     def _once(self, text: str) -> str:
         """All secrets are looked for in the text as it is: none hides behind what another left of it."""
@@ -158,7 +189,7 @@ class Mask:
 
     def _values_in(self, text: str) -> list[Span]:
         found: list[Span] = []
-        for value, instead in self._known:
+        for value, instead in self.values:
             place = text.find(value)
             while place >= 0:
                 found.append((place, place + len(value), instead))
@@ -189,12 +220,13 @@ class Mask:
 class Stream:
     """Masks a text that comes in pieces: the end of a piece waits where it may be the beginning of a secret."""
 
-    def __init__(self, mask: Mask, values: tuple[str, ...]) -> None:
+    def __init__(self, mask: Mask) -> None:
         self._mask = mask
         self._held = ""
         self._last = ""
         """The letter before what is held: whether a word begins there depends on it."""
-        self._beginnings = (*values, *OPENERS)
+        self._values = tuple(value for value, _ in mask.values)
+        self._beginnings = (*self._values, *OPENERS)
         self._longest = min(max(map(len, self._beginnings)), LONGEST_HELD)
         self._firsts = frozenset(beginning[0] for beginning in self._beginnings)
 
@@ -220,18 +252,17 @@ class Stream:
 
     def _begun(self, text: str) -> int:
         """Where in `text` something begins that may become a secret; its length if nowhere."""
-        run = len(text)
-        while run and text[run - 1] not in _BREAKS:
-            run -= 1
+        run = max(map(text.rfind, BREAKS)) + 1
         found = [text.find(opener, max(run - 7, 0) if opener.endswith("earer ") else run) for opener in OPENERS]
-        found.append(_unended_key(text))
+        found.append(unended_key(text))
         place = min((index for index in found if index >= 0), default=len(text))
         for index in range(max(0, len(text) - self._longest), place):
             if text[index] in self._firsts:
                 tail = text[index:]
                 if any(beginning.startswith(tail) for beginning in self._beginnings):
-                    return index
-        return place
+                    place = index
+                    break
+        return not_within(self._values, text, place) if place < len(text) else place
 
 
 def _tokens_in(shape: Shape, text: str) -> Iterator[Span]:
@@ -253,7 +284,18 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _unended_key(text: str) -> int:
+def not_within(values: tuple[AnyStr, ...], text: AnyStr, place: int) -> int:
+    """`place`, or where a value begins that stands on both sides of it: its end may be how another begins."""
+    before = -1
+    while before != place:
+        before = place
+        for value in values:
+            at = text.find(value, max(0, place - len(value) + 1), place + len(value) - 1)
+            place = at if 0 <= at < place else place
+    return place
+
+
+def unended_key(text: str) -> int:
     """Where a private key begins whose end has not come; -1 if nowhere."""
     place = text.rfind("-----BEGIN ")
     if place < 0:
@@ -268,4 +310,4 @@ def _unended_key(text: str) -> int:
 
 @cache
 def _compiled(pattern: str) -> "re.Pattern[str]":
-    return re.compile(pattern)
+    return re.compile(pattern, re.ASCII)

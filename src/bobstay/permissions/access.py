@@ -35,3 +35,5 @@ class Decision(Struct, frozen=True):
     """Where the deciding rule stands: `user`, `project`, `local`, `managed`, `cli`, `session`, `default`."""
     reason_type: Literal["rule", "mode", "hook", "safety", "default", "remembered", "sandbox", "judge", ""] = ""
     blocked_path: str = ""
+    unread: bool = False
+    """It is asked about only because it could not be analysed."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.mode import Mode
@@ -150,7 +151,7 @@ class Judgement(Struct):
             return self._by_mode(why)
         if self._has_scoped(self.tool, "Read", "Edit"):
             return self._safety(f"{why} It cannot be told whether a rule that restricts applies to it.")
-        return self._default(why)
+        return replace(self._safety(why), unread=True)
 
     def _has_scoped(self, *tools: str) -> bool:
         """Whether rules restrict some uses of these tools."""
@@ -274,8 +275,8 @@ class Judgement(Struct):
         return Decision(Verdict.ASK, why, "default", "safety", path)
 
 
-def strength(decision: Decision) -> tuple[int, int]:
-    return decision.verdict, WEIGHT.get(decision.reason_type, 0)
+def strength(decision: Decision) -> tuple[int, int, bool]:
+    return decision.verdict, WEIGHT.get(decision.reason_type, 0), not decision.unread
 
 
 def by_rule(rule: Rule, path: str = "") -> Decision:

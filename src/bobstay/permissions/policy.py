@@ -83,21 +83,60 @@ class Policy:
 
     def _boxed(self, decision: Decision, accesses: tuple[Access, ...]) -> Decision:
         """Let a command run in the sandbox that would be asked about only because no rule speaks of it."""
-        if decision.verdict is not Verdict.ASK or decision.reason_type != "default" or not self._mode.boxes:
+        open_ = decision.reason_type == "default" or decision.unread
+        if decision.verdict is not Verdict.ASK or not open_ or not self._mode.boxes:
             return decision
         commands = [access.target for access in accesses if access.kind == "exec"]
         if self.sandboxed is None or not commands or len(commands) != len(accesses):
             return decision
         if not all(map(self.sandboxed, commands)):
             return decision
-        return Decision(Verdict.ALLOW, "The command runs in the sandbox.", "default", "sandbox")
+        from bobstay.permissions.boxed import outside  # only sessions with a sandbox pay for it
+
+        for command in commands:
+            if path := outside(command, self._cwd, self._world):
+                why = f"{decision.why} That it runs in the sandbox spares no question, because it names {path}."
+                return msgspec.structs.replace(decision, why=why)
+        why = f"{decision.why} The question is spared: the command runs in the sandbox (sandbox.autoAllow)."
+        return Decision(Verdict.ALLOW, why, "default", "sandbox")
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
         decision = self._judge(self._mode, tool, accesses, input, read_only=False)
         if decision.verdict is not Verdict.ASK or decision.reason_type != "default":
             return ()  # an ask rule, a protected path or plan mode would ask again, whatever was added
-        return suggestions.suggest(tool, accesses, world=self._world, cwd=self._cwd)
+        found = suggestions.suggest(tool, accesses, world=self._world, cwd=self._cwd)
+        modes = [one for one in found if one["type"] == "setMode"]
+        rest = tuple(one for one in found if one not in modes)
+
+        def lets_through(*updates: Input) -> bool:
+            return self._changed(updates).judge(tool, accesses, input, read_only=False).verdict is Verdict.ALLOW
+
+        # A mode helps by itself, in the directories offered along with it, or where the rules alone would not do.
+        directories = tuple(one for one in rest if one["type"] == "addDirectories")
+        helping = [
+            one
+            for one in modes
+            if one["mode"] != self.mode
+            and (lets_through(one, *directories) or (lets_through(one, *rest) and not lets_through(*rest)))
+        ]
+        return (*rest, *helping)
+
+    def _changed(self, updates: tuple[Input, ...]) -> "Policy":
+        """Another policy, such as this would be after some updates."""
+        other = Policy(
+            self.mode,
+            self.rules,
+            root=self._root,
+            directories=self.directories,
+            home=self._home,
+            can_bypass=self._can_bypass,
+            readable=self._readable,
+            **self._options,
+        )
+        other.stands_in(self._cwd)
+        other.apply(PermissionsChanged(updates))
+        return other
 
     def apply(self, event: Event) -> None:
         """Follow one event of the session's log."""

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -74,15 +74,32 @@ def write(updates: tuple[Update, ...], files: dict[str, str]) -> tuple[str, ...]
     return tuple(changed)
 
 
+def take_out(path: str, behavior: str, entries: list[Any]) -> None:
+    """Remove entries from a list of rules exactly as they stand there, malformed ones too. Raises `UpdateFailed`."""
+
+    def apply(settings: dict[str, Any]) -> None:
+        permissions = settings.get("permissions", {})
+        permissions[behavior] = [one for one in permissions.get(behavior, []) if one not in entries]
+
+    _rewrite(path, apply)
+
+
 def _change(path: str, updates: list[Update]) -> bool:
+    def apply(settings: dict[str, Any]) -> None:
+        for update in updates:
+            _apply(settings, update, path)
+
+    return _rewrite(path, apply)
+
+
+def _rewrite(path: str, apply: Callable[[dict[str, Any]], None]) -> bool:
     path = os.path.realpath(path)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with _locked(os.path.dirname(path)):
             settings = _read(path)
             before = msgspec.json.encode(settings)
-            for update in updates:
-                _apply(settings, update, path)
+            apply(settings)
             if msgspec.json.encode(settings) == before:
                 return False
             _replace(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")

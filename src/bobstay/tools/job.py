@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from bobstay.kit.proc import Child, watch_orphan
+from bobstay.kit.secrets import Mask
 from bobstay.kit.tail import Capture, Ends
 from bobstay.tools.base import ToolError
 from bobstay.tools.live import Live
-from bobstay.tools.shell_line import last_directory, out_of_the_way, shell_arguments
+from bobstay.tools.shell_line import last_directory, out_of_the_way, remove_script, shell_arguments
 
 if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.aside import Moved
     from bobstay.permissions.sandbox.enter import Entering, Entry
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed", "timed_out"]
@@ -25,13 +27,18 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Job:
     """One command: run in the foreground, in the background, or first the one and then the other."""
 
-    def __init__(self, command: str, description: str, spill: Path) -> None:
+    def __init__(self, command: str, description: str, spill: Path, mask: Mask | None = None) -> None:
+        """`mask`: takes out of the output what nobody is to see, before it goes anywhere."""
         self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
         self.command = command
         self.description = description
         self.output = Capture(spill / f"{self.id}.output")
         """Both streams in the order they came; stdout and stderr alone are kept only for display."""
         self.streams = {1: Ends(16_384, 16_384), 2: Ends(16_384, 16_384)}
+        from bobstay.kit.secret_bytes import ByteStream  # not before the first command
+
+        mask = mask or Mask()
+        self.masked = {1: ByteStream(mask), 2: ByteStream(mask)}
         self.status: Status = "running"
         self.code: int | None = None
         """The shell's exit code, or minus a signal. A job may run on after its shell: what it left behind does."""
@@ -42,6 +49,8 @@ class Job:
         """Its shell had ended in the foreground, and other processes of it went on."""
         self.sandboxed = False
         """It runs, or ran, in the sandbox."""
+        self.aside: tuple[Moved, ...] = ()
+        """What it made there and programs outside would have obeyed."""
         self.read = 0
         """How many bytes of output were handed out already."""
         self.timeout: float | None = None
@@ -158,6 +167,10 @@ class Run:
             self._stopping = self._loop.create_task(self._end("timed_out"))
 
     def _receive(self, number: int, data: bytes) -> None:
+        if data := self._job.masked[number].feed(data):
+            self._keep(number, data)
+
+    def _keep(self, number: int, data: bytes) -> None:
         self._job.output.add(data)
         self._job.streams[number].add(data)
         if self._live is not None:
@@ -217,11 +230,15 @@ class Run:
             return
         self.child.drain()
         self.child.close()
+        for number, masked in job.masked.items():
+            if rest := masked.flush():
+                self._keep(number, rest)
         self.quiet()
         if self._timer is not None:
             self._timer.cancel()
         if job.background:
             job.output.close()
+        remove_script(job.command, job.output.path)
         if job.status == "running":
             job.status = "failed" if job.code else "completed"
         self._leave()
@@ -233,5 +250,6 @@ class Run:
     def _leave(self) -> None:
         """Take back what the sandbox put on the disk."""
         if self._entry is not None:
-            self._entry.ended()
+            self._entry.ended(lasting=self._job.background)
+            self._job.aside = self._entry.aside
             self._entry = None

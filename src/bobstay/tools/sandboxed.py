@@ -1,5 +1,6 @@
 """What the model is told when a sandbox may have been in the way of its command."""
 
+import os
 import re
 
 from bobstay.tools.job import Job
@@ -15,6 +16,25 @@ _LEAVES_RUNNING = re.compile(r"(?<![&>|<])&(?![&>0-9])\s*(?:$|[\n;)]|disown|slee
 
 def sandbox_note(job: Job) -> str:
     """Words to add to the result of a command that ended in the sandbox, or ""."""
+    return "\n".join(filter(None, (_aside(job), _hindrance(job))))
+
+
+def _aside(job: Job) -> str:
+    """What was put aside, in words."""
+    if not job.aside:
+        return ""
+    moved = [f"{one.path} -> {os.path.basename(one.now)}" for one in job.aside if one.now]
+    stuck = [one.path for one in job.aside if not one.now]
+    more = f" and {len(moved) - 20} more" if len(moved) > 20 else ""
+    said = ["Programs outside obey such files without asking, so what was made of them in the sandbox was renamed:"]
+    said.append(f"{'; '.join(moved[:20]) or 'nothing'}{more}.")
+    if stuck:
+        said.append(f"This could not be renamed, and a person should look at it: {'; '.join(stuck[:20])}.")
+    said.append("If one is needed, make it by a call that a person can approve: Write, or outside_sandbox: true.")
+    return f"({' '.join(said)})"
+
+
+def _hindrance(job: Job) -> str:
     if job.code and _not_started(job):
         return "(The sandbox could not be set up, so the command did not run.)"
     if job.code and _REFUSALS.search(_said(job)):

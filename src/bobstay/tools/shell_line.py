@@ -68,11 +68,21 @@ def shell_arguments(command: str, path: str, descriptor: int, output: Path, *, c
         )
     options = ["--noprofile", "--norc"] if shell else []
     name = "bash" if shell else "sh"
-    if len(os.fsencode(command)) <= _LONGEST_ARGUMENT:
+    if not _is_long(command):
         text = f'{before}; __command=$1; shift; eval "$__command"'
         return [shell or "/bin/sh", *options, "-c", text, name, command]
     text = f'{before}; __command=$1; shift; . "$__command"'
     return [shell or "/bin/sh", *options, "-c", text, name, _script(command, output)]
+
+
+def remove_script(command: str, output: Path) -> None:
+    """Remove the file of a command that was too long for an argument: it is remembered without its secrets."""
+    if _is_long(command):
+        output.with_suffix(".sh").unlink(missing_ok=True)
+
+
+def _is_long(command: str) -> bool:
+    return len(command) > _LONGEST_ARGUMENT // 4 and len(os.fsencode(command)) > _LONGEST_ARGUMENT
 
 
 def _script(command: str, output: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bobstay.kit.family import MARK, sweep
+from bobstay.kit.secrets import Mask
 from bobstay.kit.watchdog import guard, mark_of_this_process
 from bobstay.tools.base import ToolError
 from bobstay.tools.job import Job, Run, Status
@@ -36,6 +37,8 @@ class Shells:
         self.grace = 0.5
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
+        self.mask = Mask()
+        """Knows what must not stand in output, nor in the files it is kept in."""
         self.sandbox: Sandbox | None = None
         """Where commands run, unless a person let one out; None if they run as they are."""
         self.on_finished: Callable[[Job], None] | None = None
@@ -64,7 +67,7 @@ class Shells:
         Raises:
             ToolError: there is no shell, or it does not start, or it would have to start without its sandbox.
         """
-        job = Job(command, description, spill)
+        job = Job(command, description, spill, self.mask)
         self._started += 1
         inherited = environment.get(MARK, "")
         mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"

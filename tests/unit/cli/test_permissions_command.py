@@ -144,7 +144,7 @@ def test_what_an_untrusted_folder_allows_does_not_count_and_is_said(here: Place)
 def test_a_malformed_rule_names_its_place_and_what_was_expected_and_nothing_is_allowed(here: Place) -> None:
     here.trust()
     file = here.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(ls"\n    ]\n  }\n}')
-    for arguments in (("check", "ls"), ("check", "ls", "--json"), ("list",)):
+    for arguments in (("check", "ls"), ("check", "ls", "--json")):
         code, out = here(*arguments)
         assert (code, out) == (1, "")
         assert f"{file}:4:" in here.errors
@@ -245,6 +245,59 @@ def test_one_rule_has_several_spellings(here: Place) -> None:
     here.settings({"permissions": {"allow": ["Bash(*)", " Read "]}})
     assert here("remove", "Bash", "Read")[0] == 0
     assert json.loads((here.work / LOCAL).read_text())["permissions"]["allow"] == []
+
+
+def test_a_malformed_rule_is_listed_with_its_place_and_what_is_wrong_with_it(here: Place) -> None:
+    here.trust()
+    file = here.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(a)",\n      "Bash(ls"\n    ]\n  }\n}')
+    code, out = here("list")
+    assert code == 1
+    assert "Bash(a)" in out
+    (line,) = [line for line in out.splitlines() if "(malformed)" in line]
+    assert "Bash(ls" in line
+    assert f"{file}:5" in out
+    assert "expected Tool(pattern)" in out
+    assert "bobstay permissions remove 'Bash(ls'" in out
+    assert "Nothing is allowed" in here.errors
+    code, out = here("list", "--json")
+    assert code == 1
+    good, bad = json.loads(out)
+    assert (good["rule"], good["malformed"]) == ("Bash(a)", None)
+    assert (bad["rule"], bad["list"], bad["source"], bad["file"], bad["line"], bad["order"]) == (
+        *("Bash(ls", "allow", "local", str(file), 5),
+        None,
+    )
+    assert "expected Tool(pattern)" in bad["malformed"]
+
+
+@pytest.mark.parametrize(
+    "rule", ["Bash(ls", "", "  ", "Bash()", "x y(z)", "*", "Read(~nobody/x)", "Bash(" + "x" * 11_000]
+)
+def test_a_malformed_rule_is_removed_as_it_stands(here: Place, rule: str) -> None:
+    here.trust()
+    file = here.settings({"permissions": {"allow": ["Bash(a)", rule], "deny": [rule]}, "model": "m"})
+    assert here("check", "a")[0] == 1
+    code, out = here("remove", rule)
+    assert code == 0, here.errors
+    assert out.count("Removed") == 2
+    assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(a)"], "deny": []}, "model": "m"}
+    assert here("check", "a")[0] == 0
+
+
+def test_what_is_no_text_is_removed_as_it_stands_too(here: Place) -> None:
+    here.trust()
+    file = here.settings({"permissions": {"allow": ["Bash(a)", 5, {"tool": "Bash"}]}})
+    assert here("list") == (1, "")
+    assert f"{file}:" in here.errors
+    assert here("remove", "5", '{"tool": "Bash"}')[0] == 0
+    assert json.loads(file.read_text())["permissions"]["allow"] == ["Bash(a)"]
+    assert here("check", "a")[0] == 0
+
+
+def test_a_sound_rule_is_removed_though_another_is_malformed(here: Place) -> None:
+    file = here.settings({"permissions": {"allow": ["Bash(a)", "Bash(ls", 5]}})
+    assert here("remove", "Bash(a)")[0] == 0
+    assert json.loads(file.read_text())["permissions"]["allow"] == ["Bash(ls", 5]
 
 
 def test_a_broken_file_is_left_alone(here: Place) -> None:

@@ -62,6 +62,18 @@ def test_a_simple_file_command_offers_its_text_and_the_mode() -> None:
     assert suggested(policy(), "Bash", "touch /opt/x") == (rule("Bash", "touch /opt/x"), outside, ACCEPT)
 
 
+def test_a_mode_is_offered_only_where_it_would_help() -> None:
+    for command in ("cp -r a b", "rm -r a", "touch a && ./program"):
+        assert ACCEPT not in suggested(policy(), "Bash", command), command
+    assert ACCEPT in suggested(policy(), "Bash", "touch a && mkdir b && echo x > c")
+    assert ACCEPT not in suggested(policy(mode="acceptEdits"), "Edit", "/elsewhere/file")
+    for command in ("touch a", "touch /elsewhere/a"):
+        given = policy()
+        offered = (one for one in suggested(given, "Bash", command) if one["type"] != "addRules")
+        given.apply(PermissionsChanged(tuple(offered)))
+        assert decide(given, "Bash", command).verdict is ALLOW
+
+
 def test_an_edit_offers_the_mode_and_outside_also_the_directory() -> None:
     assert suggested(policy(), "Write", f"{ROOT}/x") == (ACCEPT,)
     directory = {"type": "addDirectories", "directories": ["/opt/a"], "destination": "session"}

@@ -11,7 +11,9 @@ from functools import cache
 
 from bobstay.permissions.paths import within
 from bobstay.permissions.sandbox import SandboxError, bwrap, masks, seccomp
-from bobstay.permissions.sandbox.plan import SCRATCH, TEMPORARY, Plan, Planner, Spec, empty_file
+from bobstay.permissions.sandbox.aside import Moved, Watch
+from bobstay.permissions.sandbox.plan import SCRATCH, TEMPORARY, Plan, Spec, Survey, empty_file
+from bobstay.permissions.sandbox.planner import Planner
 from bobstay.permissions.sandbox.probe import Availability, available
 from bobstay.permissions.sandbox.proxy import PORT, Proxy
 from bobstay.permissions.sandbox.variables import variables
@@ -30,7 +32,10 @@ class Entry:
         """Descriptors the command must be started with."""
         self.contained = False
         """Whatever it leaves behind dies with it: it has a process namespace of its own."""
+        self.aside: tuple[Moved, ...] = ()
+        """What it made and programs outside would obey: it has another name now."""
         self._release: Callable[[], None] | None = None
+        self._watch: Watch | None = None
         self._proxy: Proxy | None = None
 
     def started(self) -> None:
@@ -39,15 +44,25 @@ class Entry:
             os.close(descriptor)
         self.keep = []
 
-    def ended(self) -> None:
-        """All of it is gone. Takes back what was put on the disk."""
+    def ended(self, *, lasting: bool = False) -> None:
+        """All of it is gone. Takes back what was put on the disk, and puts aside what it made and should not have.
+
+        `lasting`: it ran in the background, beside other work.
+        """
         self.started()
+        if self._watch is not None:
+            self.aside = self._watch.sweep(lasting=lasting)
+            self._watch = None
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None
         if self._release is not None:
             self._release()
             self._release = None
+
+    def watch(self, planner: Planner, survey: Survey) -> None:
+        """Remember what is there before the command starts."""
+        self._watch = Watch(planner, survey)
 
     def hold(self, release: Callable[[], None]) -> None:
         """What to call when all of it is gone."""
@@ -185,7 +200,9 @@ class Sandbox:
         """The sandboxes that only take rights away: no other view of the disk, no proxy, no processes of its own."""
         from bobstay.permissions.sandbox import landlock, seatbelt
 
-        plan = self._planner.plan(self._planner.survey(directories))
+        survey = self._planner.survey(directories)
+        plan = self._planner.plan(survey)
+        entry.watch(self._planner, survey)
         entry.environment = variables(environment, self.spec.variables, temporary=self._temporary, proxy=False)
         if self.availability.kind == "seatbelt":
             entry.command = [self.availability.path, "-p", seatbelt.profile(plan, self._temporary), *command]
@@ -204,6 +221,7 @@ class Sandbox:
         lease = masks.Lease(self.spec.state, survey.locked)
         entry.hold(lambda: self._give_back(lease))
         plan = self._planner.plan(survey)
+        entry.watch(self._planner, survey)
         refused: set[str] = set()
         for number in range(len(plan.locked)):
             refused |= lease.put(number, plan.stand_ins(number))

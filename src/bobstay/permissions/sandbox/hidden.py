@@ -59,6 +59,22 @@ IN_HOME = (
     ".codex",
     ".gemini",
 )
+OBEYED_AT_HOME = (
+    *(".ssh", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d"),
+    *(".config/direnv", ".config/nvim", ".vim", ".local/share/systemd", ".kde/Autostart"),
+    *(".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".vimrc", ".tmux.conf", ".gdbinit"),
+    *(
+        ".pam_environment",
+        ".xprofile",
+        ".xsession",
+        ".xsessionrc",
+        ".xinitrc",
+        ".bash_completion",
+        ".curlrc",
+        ".wgetrc",
+    ),
+)
+"""Beside the protected names: what is started or obeyed without a question when it lies in a home directory."""
 _OF_THE_SYSTEM = (
     "/etc/shadow",
     "/etc/shadow-",
@@ -74,6 +90,7 @@ _OF_THE_SYSTEM = (
     "/var/lib/kubelet",
 )
 """Only root can read these, so they need hiding only when we are root."""
+HOMES = "/home"
 _MOST_HOMES = 50
 
 
@@ -83,13 +100,13 @@ def secret_places(home: str, user: int) -> list[str]:
     wanted: list[str] = []
     if user == 0:
         wanted += _OF_THE_SYSTEM
-        homes += ["/root", *_folders("/home")]
+        homes += ["/root", *homes_in(HOMES)]
     wanted += [f"{one}/{name}" for one in dict.fromkeys(homes) for name in IN_HOME]
     found = (os.path.realpath(path) for path in wanted if os.path.lexists(path))
     return list(dict.fromkeys(path for path in found if os.path.exists(path)))
 
 
-def _folders(parent: str) -> list[str]:
+def homes_in(parent: str) -> list[str]:
     try:
         return [f"{parent}/{name}" for name in sorted(os.listdir(parent))[:_MOST_HOMES]]
     except OSError:

@@ -19,12 +19,16 @@ PASSED_OVER = frozenset(
 """Folders of fetched and generated things, where people do not stand when they run programs."""
 _DEEPEST = 6
 _MOST_FOLDERS = 3_000
-_MOST_FOUND = 60
+MOST_HELD = 200
+"""Of more, only the first are held by mounts; repositories come first."""
 _FRESH = 50_000_000
 
 
+_BARE = frozenset(("HEAD", "objects", "refs"))
+
+
 class Nested:
-    """The protected paths below one directory, those directly in it left out."""
+    """The protected paths below one directory, those directly in it left out. `HEAD` stands for a bare repository."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -49,8 +53,7 @@ class Nested:
             elif folders:
                 self.complete = False
         self._known = known
-        self.complete = self.complete and len(found) <= _MOST_FOUND
-        return found[:_MOST_FOUND]
+        return sorted(found, key=lambda path: os.path.basename(path) not in (".git", "HEAD"))
 
     def _read(self, folder: str) -> tuple[int, tuple[str, ...], tuple[str, ...]] | None:
         try:
@@ -58,14 +61,17 @@ class Nested:
             before = self._known.get(folder)
             if before is not None and before[0] == changed and time.time_ns() - changed > _FRESH:
                 return before
-            folders, protected = [], []
+            folders, protected, bare = [], [], 0
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = folded(entry.name)
+                    bare += entry.name in _BARE
                     if name in PROTECTED_DIRECTORIES or name in PROTECTED_FILES:
                         protected.append(entry.path)
                     elif name not in PASSED_OVER and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError:
             return None
+        if bare == len(_BARE):
+            protected.append(f"{folder}/HEAD")
         return changed, tuple(folders), tuple(protected)

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from bobstay.permissions.paths import PROTECTED_DIRECTORIES, PROTECTED_FILES, within
 from bobstay.permissions.sandbox import repository
-from bobstay.permissions.sandbox.hidden import secret_places
+from bobstay.permissions.sandbox.git_config import read
+from bobstay.permissions.sandbox.hidden import OBEYED_AT_HOME, secret_places
 from bobstay.permissions.sandbox.masks import Kind, StandIn, is_stand_in
-from bobstay.permissions.sandbox.nested import Nested
 from bobstay.permissions.sandbox.trail import trace
 
 How: TypeAlias = Literal["write", "scratch", "read", "empty", "blank"]
@@ -24,7 +24,7 @@ How: TypeAlias = Literal["write", "scratch", "read", "empty", "blank"]
 _RANK: dict[str, int] = {"write": 0, "scratch": 1, "read": 2, "empty": 3, "blank": 4}
 TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
 SCRATCH = ("/var/tmp", "/run", "/dev/shm")  # noqa: S108 - mounted anew, nothing of the host's is in there
-_NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64")
+MOST_REPOSITORIES = 100
 
 
 class Spec(Struct, frozen=True):
@@ -90,49 +90,7 @@ class Survey(Struct, frozen=True):
         return tuple(sorted({*self.roots, *self.outside}))
 
 
-class Planner:
-    """Makes plans for one session; remembers what it saw of large trees."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        self._nested: dict[str, Nested] = {}
-
-    def survey(self, directories: tuple[str, ...] = ()) -> Survey:
-        """Find out which folders are concerned: they are locked before the plan is made."""
-        home = os.path.realpath(self.spec.home)
-        roots, refused = [], []
-        for wanted in dict.fromkeys((self.spec.root, *directories, *self.spec.writable)):
-            spelled = self.spec.home + wanted[1:] if wanted == "~" or wanted.startswith("~/") else wanted
-            folder = os.path.realpath(os.path.join(self.spec.root, spelled))
-            if within(home, folder) or any(within(folder, place) for place in _NEVER_WRITABLE):
-                refused.append(folder)  # the home directory, or part of the system
-            elif os.path.isdir(folder):
-                roots.append(folder)
-        gits: list[str] = []
-        outside: list[str] = []
-        for root in roots:
-            git = f"{root}/.git"
-            found = git if os.path.lexists(git) and not is_stand_in(git) else repository.above(root)
-            if found and not os.path.islink(found):
-                gits.append(found)
-                outside += repository.inspect(found).folders[:1]
-        outside = [one for one in outside if not any(within(one, root) for root in roots)]
-        return Survey(*(tuple(dict.fromkeys(one)) for one in (roots, gits, outside, refused)))
-
-    def plan(self, survey: Survey) -> Plan:
-        drawing = _Drawing(self.spec, survey)
-        drawing.surroundings()
-        for root in survey.roots:
-            drawing.root(root)
-            nested = self._nested.setdefault(root, Nested(root))
-            for path in nested.look():
-                drawing.nested(path)
-        for git in survey.gits:
-            drawing.repository(git)
-        return Plan(survey.roots, survey.locked, drawing.mounts(), tuple(drawing.pins.items()))
-
-
-class _Drawing:
+class Drawing:
     """A plan while it is being made."""
 
     def __init__(self, spec: Spec, survey: Survey) -> None:
@@ -142,6 +100,8 @@ class _Drawing:
         self._hidden = secret_places(spec.home, os.getuid())
         self._hidden += [os.path.realpath(path) for path in spec.hidden if os.path.exists(path)]
         self._known: dict[str, str] = {}
+        self._repositories: set[str] = set()
+        self._hooks = _hooks_of_the_user(spec.home)
         self.pins: dict[str, str] = {}
 
     def surroundings(self) -> None:
@@ -171,14 +131,34 @@ class _Drawing:
             self._protect(git, "folder")
             self._protect(f"{root}/HEAD", "socket")  # else the folder itself could be made a repository
 
+    def home(self, home: str) -> None:
+        """Hold what is obeyed in a home directory, where a root makes it or a part of it writable."""
+        if not any(within(home, root) or within(root, home) for root in self._survey.roots):
+            return
+        for name in OBEYED_AT_HOME:
+            path = f"{home}/{name}"
+            while not os.path.lexists(os.path.dirname(path)):
+                path = os.path.dirname(path)
+            self._protect(path, "folder" if "/" in name or name in (".ssh", ".vim") else "socket")
+
     def nested(self, path: str) -> None:
-        if os.path.basename(path) == ".git" and not os.path.islink(path) and not is_stand_in(path):
+        name = os.path.basename(path)
+        if name == "HEAD":
+            self.repository(os.path.dirname(path))
+        elif name == ".git" and not os.path.islink(path) and not is_stand_in(path):
             self.repository(path)
         else:
             self._protect(path, None)
 
     def repository(self, git: str) -> None:
+        if git in self._repositories or len(self._repositories) > MOST_REPOSITORIES:
+            return
+        self._repositories.add(git)
         found = repository.inspect(git)
+        tree = os.path.dirname(git)
+        for hooks in self._hooks if os.path.basename(git) == ".git" else ():
+            self._keep_way(os.path.normpath(os.path.join(tree, hooks)))
+            self._protect(os.path.normpath(os.path.join(tree, hooks)), "folder")
         if os.path.isfile(git):
             self._protect(git, None)
         for folder in found.folders:
@@ -186,7 +166,30 @@ class _Drawing:
         for guarded in found.guarded:
             if os.path.isdir(os.path.dirname(guarded.path)):
                 kinds: dict[str, Kind | None] = {"folder": "folder", "file": "file", "dot": "dot"}
+                if not within(guarded.path, git):
+                    self._keep_way(guarded.path)
                 self._protect(guarded.path, kinds.get(guarded.stand_in))
+        for link in found.links:
+            self._submodule(link)
+
+    def _submodule(self, link: str) -> None:
+        """Hold the `.git` of a repository that git goes into by itself: if there is none, none can be made."""
+        folder = os.path.dirname(link)
+        if not self._writable(link) or not os.path.isdir(folder) or os.path.realpath(folder) != folder:
+            return
+        self._keep_way(link)
+        if os.path.lexists(link) and not is_stand_in(link):
+            self.nested(link)
+        else:
+            self._protect(link, "folder")
+
+    def _keep_way(self, path: str) -> None:
+        """Let nobody move away a folder on the way to `path` and make another."""
+        folder = os.path.dirname(path)
+        while self._writable(folder) and folder not in (*self._survey.roots, *self._survey.outside):
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                self._add(Mount(folder, "write", folder))
+            folder = os.path.dirname(folder)
 
     def mounts(self) -> tuple[Mount, ...]:
         """Parents first, without those that guard what cannot be written anyway."""
@@ -244,6 +247,12 @@ class _Drawing:
         present = self._found.get(mount.path)
         if present is None or _RANK[mount.how] > _RANK[present.how]:
             self._found[mount.path] = mount
+
+
+def _hooks_of_the_user(home: str) -> list[str]:
+    """Folders of hooks that the user's own configuration names for every repository."""
+    files = (f"{home}/.gitconfig", f"{home}/.config/git/config")
+    return [path for file in files for path in repository.hooks_paths(read(file)) if not path.startswith("~")]
 
 
 def empty_file(state: str) -> str:

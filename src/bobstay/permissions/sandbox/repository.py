@@ -1,16 +1,17 @@
 """What of a git directory makes programs run: found by looking at the files, never by asking git."""
 
 import os
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from bobstay.permissions.paths import within
+from bobstay.permissions.sandbox.git_config import entries, included, read
+from bobstay.permissions.sandbox.gitlinks import gitlinks
 from bobstay.permissions.sandbox.masks import is_stand_in
 
 _MOST_PARTS = 30
-_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
-_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+_MOST_LINKS = 100
 
 
 class Guarded(Struct, frozen=True):
@@ -25,6 +26,8 @@ class Repository(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """Folders that are written to, and may not be moved away."""
     guarded: tuple[Guarded, ...] = ()
+    links: tuple[str, ...] = ()
+    """The `.git` of each repository inside that git goes into by itself; some do not exist."""
 
 
 def above(folder: str) -> str:
@@ -49,46 +52,75 @@ def inspect(git: str) -> Repository:
     if not meant:
         return Repository()
     common = _common(meant)
-    back = _text(f"{meant}/gitdir").strip()
+    back = read(f"{meant}/gitdir").strip()
     if common != meant:
         belongs = os.path.dirname(meant) == f"{common}/worktrees"
         if not belongs or os.path.realpath(os.path.join(meant, back)) != os.path.realpath(git):
             return Repository()
         return _of_folder(common, os.path.dirname(git))
-    found = _WORKTREE.search(_text(f"{meant}/config"))
     here = os.path.realpath(os.path.dirname(git))
-    if found is None or os.path.realpath(os.path.join(meant, found[1].strip('"'))) != here:
+    if _tree_of_module(meant) != here:
         return Repository()
     return _of_folder(meant, here)
 
 
 def _of_folder(git: str, tree: str) -> Repository:
+    config = read(f"{git}/config")
     folders, guarded = [git], list(_internals(git, tree))
     if os.path.isdir(f"{git}/info"):
         folders.append(f"{git}/info")
         guarded.append(Guarded(f"{git}/info/attributes", "file"))
+    else:
+        guarded.append(Guarded(f"{git}/info", "folder"))
+    trees = [(git, os.path.dirname(git))] if os.path.basename(git) == ".git" else []
     for part in _parts(f"{git}/worktrees"):
         folders += [part] if folders[-1].startswith(f"{git}/worktrees/") else [f"{git}/worktrees", part]
-        guarded += [Guarded(f"{part}/{name}") for name in ("commondir", "gitdir", "config.worktree")]
+        guarded += [Guarded(f"{part}/{name}") for name in ("commondir", "gitdir")]
+        guarded.append(Guarded(f"{part}/config.worktree", "file" if "worktreeconfig" in config.lower() else ""))
+        trees.append((part, os.path.dirname(read(f"{part}/gitdir").strip())))
     modules = _modules(f"{git}/modules")
     if modules:
         folders.append(f"{git}/modules")
     for part in modules:
         folders.append(part)
         guarded += _internals(part, "")
-    return Repository(tuple(folders), tuple(guarded))
+        trees.append((part, _tree_of_module(part)))
+    links = [link for folder, top in trees if top for link in _links(folder, top, config)]
+    links += [f"{top}/.git" for folder, top in trees if top and folder in modules]
+    return Repository(tuple(folders), tuple(guarded), tuple(dict.fromkeys(links))[:_MOST_LINKS])
+
+
+def _links(folder: str, tree: str, config: str) -> Iterator[str]:
+    declared = (one.value for one in entries(read(f"{tree}/.gitmodules")) if one.key == "path" and one.value)
+    for path in dict.fromkeys((*gitlinks(folder, config), *declared)):
+        link = os.path.normpath(f"{tree}/{path}/.git")
+        if within(link, tree):
+            yield link
+
+
+def _tree_of_module(git: str) -> str:
+    """Where the files of a submodule are, by its own word; "" if it does not tell."""
+    named = [one.value for one in entries(read(f"{git}/config")) if (one.section, one.key) == ("core", "worktree")]
+    return os.path.realpath(os.path.join(git, named[-1])) if named and named[-1] else ""
 
 
 def _internals(git: str, tree: str) -> Iterator[Guarded]:
     yield Guarded(f"{git}/hooks", "folder")
     yield Guarded(f"{git}/config", "file")
     yield Guarded(f"{git}/commondir", "dot")
-    config = _text(f"{git}/config")
+    config = read(f"{git}/config")
     if os.path.lexists(f"{git}/config.worktree") or "worktreeconfig" in config.lower():
         yield Guarded(f"{git}/config.worktree", "file")
+    for path in included(f"{git}/config", config):
+        yield Guarded(path, "file")
     if tree:
-        for found in _HOOKS_PATH.finditer(config):
-            yield Guarded(os.path.normpath(os.path.join(tree, found[1].strip('"'))), "folder")
+        for path in hooks_paths(config):
+            yield Guarded(os.path.normpath(os.path.join(tree, path)), "folder")
+
+
+def hooks_paths(config: str) -> list[str]:
+    """The folders a configuration takes hooks from."""
+    return [one.value for one in entries(config) if (one.section, one.key) == ("core", "hookspath") and one.value]
 
 
 def _parts(folder: str) -> list[str]:
@@ -111,7 +143,7 @@ def _modules(folder: str, depth: int = 0) -> list[str]:
 
 
 def _pointed_at(git: str) -> str:
-    text = _text(git)
+    text = read(git)
     if not text.startswith("gitdir:"):
         return ""
     meant = os.path.realpath(os.path.join(os.path.dirname(git), text.removeprefix("gitdir:").strip()))
@@ -119,18 +151,5 @@ def _pointed_at(git: str) -> str:
 
 
 def _common(git: str) -> str:
-    text = _text(f"{git}/commondir").strip()
+    text = read(f"{git}/commondir").strip()
     return os.path.realpath(os.path.join(git, text)) if text else git
-
-
-def _text(path: str) -> str:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.read(descriptor, 1 << 18).decode("utf-8", "replace").replace("\0", "")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)

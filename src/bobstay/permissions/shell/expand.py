@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from bobstay.permissions.shell.printed import PATTERN, may_be_pattern
 from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, Simple, Word
 
 Variables: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -38,6 +39,8 @@ class Seen(Struct, frozen=True):
     """The variable it begins with."""
     tail: str = ""
     """The literal text right behind the first unknown part."""
+    loose: bool = False
+    """It may turn out to be a pattern somebody chose, for which the shell lists directories."""
 
     @property
     def text(self) -> str:
@@ -59,22 +62,22 @@ def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
         count *= len(choice)
         if len(choice) > 1 and (count > MOST or count * len(words) > MOST_WORDS):
             count //= len(choice)
-            choices[number] = [[_unknown(words[number])]]
+            choices[number] = [[_unknown(words[number], variables)]]
     return [list(chain.from_iterable(reading)) for reading in product(*choices)]
 
 
 def seen(word: Word, variables: Variables) -> list[list[Seen]]:
     """The ways one word may come out, each of which may be several words: braces make many of one."""
     if word.brace:
-        return [_braced(word)]
+        return [_braced(word, variables)]
     if word.dynamic:
         return [[one] for one in _resolved(word, variables)]
     if word.tilde and not word.source.startswith("~"):
-        return [[_unknown(word)]]
+        return [[_unknown(word, variables)]]
     return [[Seen(word.value, word.source, word.glob)]]
 
 
-def _unknown(word: Word) -> Seen:
+def _unknown(word: Word, variables: Variables) -> Seen:
     head = ""
     parts = iter(word.parts)
     first: Part | None = None
@@ -94,7 +97,15 @@ def _unknown(word: Word) -> Seen:
         splits=any(part.kind not in ("text", "number") and not part.quoted for part in word.parts) or word.brace,
         variable=first.text if first is not None and first.kind == "variable" and not head else "",
         tail=_text_from(following, parts),
+        loose=any(not part.quoted and is_loose(part, variables) for part in word.parts),
     )
+
+
+def is_loose(part: Part, variables: Variables) -> bool:
+    """Whether this part may bring a pattern that somebody wrote down."""
+    if part.kind == "variable":
+        return any(not PATTERN.isdisjoint(value) for value in variables.get(part.text, ()))
+    return part.script is not None and may_be_pattern(part.script)
 
 
 def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
@@ -112,7 +123,7 @@ def _resolved(word: Word, variables: Variables) -> list[Seen]:
     for part in word.parts:
         found = _values(part, variables)
         if not found or len(values) * len(found) > MOST:
-            return [_unknown(word)]
+            return [_unknown(word, variables)]
         values = [value + more for value in values for more in found]
     return [Seen(value, word.source, word.glob) for value in values]
 
@@ -143,13 +154,13 @@ def _counts(script: Script) -> bool:
     return " ".join(word.source for word in last.words) in COUNTING
 
 
-def _braced(word: Word) -> list[Seen]:
+def _braced(word: Word, variables: Variables) -> list[Seen]:
     found = SIMPLE_BRACES.fullmatch(word.source)
     if found is None or word.tilde or "," not in found.group(2):
-        return [_unknown(word)]
+        return [_unknown(word, variables)]
     before, inside, after = found.groups()
     pieces = inside.split(",")
     if len(pieces) > MOST:
-        return [_unknown(word)]
+        return [_unknown(word, variables)]
     values = [before + piece + after for piece in pieces]
-    return [Seen(value, word.source, word.glob) for value in values if value] or [_unknown(word)]
+    return [Seen(value, word.source, word.glob) for value in values if value] or [_unknown(word, variables)]

@@ -32,12 +32,12 @@ EXACT = frozenset({"--text", "--filter"})
 MESSAGED = names("commit tag merge stash notes")
 MESSAGE = frozenset({"-m", "--message"})
 """Options of those commands whose value is text."""
-FILE_OPTIONS: dict[str, tuple[str, ...]] = {
-    "blame": ("-S", "--ignore-revs-file"),
-    "grep": ("-f",),
-    "ls-files": ("-X", "--exclude-from", "--pathspec-from-file"),
-}
+FILE_LETTERS = {"blame": "S", "grep": "f", "ls-files": "X"}
 """Options that bring a file, which may be anywhere."""
+ORDERED = names("diff diff-files diff-index diff-tree format-patch grep log range-diff reflog show stash whatchanged")
+"""Commands in which -O runs a program or brings a file."""
+VALUED = {"blame": "L", "grep": "e", "ls-files": "x"}
+"""Letters whose value may follow at once, so that what is behind them are no options."""
 SOUGHT = frozenset({"--grep", "--author", "--committer"})
 SEARCHED = names("log diff show rev-list diff-tree")
 """Commands in which -S and -G bring a text to look for."""
@@ -77,12 +77,23 @@ def is_hazardous(arguments: list[Seen]) -> bool:
     if command[0] == "rebase" and any(value.startswith("-x") for value in command):
         return True
     named = [value for before, value in pairwise(command) if not is_message(command[0], before)]
+    if command[0] in ORDERED and any("O" in letters(command[0], value) for value in named):
+        return True
     return any(map(_is_hazard, named)) or _is_open(command[0], arguments[len(options) + 1 :])
 
 
 def is_message(command: str, option: str) -> bool:
     """Whether the word behind this option of the command is a text."""
     return option in MESSAGE and command in MESSAGED
+
+
+def letters(command: str, value: str) -> str:
+    """The options in a word such as `-pO`, without a value at its end."""
+    if not value.startswith("-") or value.startswith("--"):
+        return ""
+    valued = VALUED.get(command, "SGL" if command in SEARCHED else "m" if command in MESSAGED else "")
+    ends = (position for position, letter in enumerate(value) if letter in valued)
+    return value[1 : next(ends, len(value)) + 1]
 
 
 def _is_hazard(value: str) -> bool:
@@ -127,7 +138,9 @@ def looks(arguments: list[Seen]) -> list[str] | None:
         return None
     name, rest = command[0], command[1:]
     if name in LOOKS:
-        return None if any(value.startswith(FILE_OPTIONS.get(name, ())) for value in rest) else _operands(name, rest)
+        file = FILE_LETTERS.get(name)
+        brought = file is not None and any(file in letters(name, value) for value in rest)
+        return None if brought else _operands(name, rest)
     if name == "reflog":
         return _operands(name, rest[1:]) if rest[:1] == ["show"] else _operands(name, rest) if _flags(rest) else None
     if name == "stash":
@@ -144,11 +157,15 @@ def _flags(values: list[str]) -> bool:
 def _operands(name: str, values: list[str]) -> list[str]:
     """What may name files; the text of searches may not."""
     found: list[str] = []
-    skip = name == "grep" and not any(value.startswith("-e") for value in values)
+    skip = name == "grep" and not any("e" in letters(name, value) for value in values)
     rest = iter(values)
     for value in rest:
         option, equals, given = value.partition("=")
-        if value in SOUGHT or (name == "grep" and value == "-e") or (name in SEARCHED and value in ("-S", "-G")):
+        if (
+            value in SOUGHT
+            or (name == "grep" and letters(name, value) == value[1:] and value.endswith("e"))
+            or (name in SEARCHED and value in ("-S", "-G"))
+        ):
             next(rest, None)
         elif value.startswith("-"):
             if equals and option not in SOUGHT and option not in ("--format", "--pretty"):

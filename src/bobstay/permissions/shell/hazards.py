@@ -1,11 +1,12 @@
 """Arguments that make an otherwise tame command run or write something: no rule with a wildcard covers them."""
 
+from itertools import pairwise
+
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.options import SPECS, sort_arguments
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, TRANSPARENT
-from bobstay.permissions.shell.readonly import awk_program, sed_scripts
-from bobstay.permissions.shell.scripts import is_tame_awk, is_tame_sed
+from bobstay.permissions.shell.scripts import untame_scripts
 from bobstay.permissions.shell.tables import names
 
 FIND = names("-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir -files0-from")
@@ -16,6 +17,8 @@ BUILTINS = names(
 )
 """They change what later commands of the same shell mean."""
 CHECKED = names("find awk sed")
+SCRIPTED = names("awk gawk mawk nawk sed gsed git")
+"""Commands that may be told what to run in a language other than the shell's."""
 
 
 def is_hazardous(words: list[Seen]) -> bool:
@@ -46,11 +49,17 @@ def is_hazardous(words: list[Seen]) -> bool:
 def _runs(name: str, values: list[str]) -> bool:
     if name == "find":
         return not FIND.isdisjoint(values)
-    if name == "awk":
-        program, _ = awk_program(values)
-        return program is None or not is_tame_awk(program)
-    scripts, _ = sed_scripts(values)
-    return any(script is None or not is_tame_sed(script) for script in scripts)
+    return bool(untame_scripts(name, values))
+
+
+def told(words: list[Seen]) -> list[str]:
+    """Texts in which one of `SCRIPTED` may be told what to run."""
+    name = words[0].value.rpartition("/")[2]
+    name = ALIASES.get(name, name)
+    values = [word.value for word in words[1:]]
+    if name == "git":
+        return [value.partition("=")[2].lstrip("!") for before, value in pairwise(["", *values]) if before == "-c"]
+    return untame_scripts(name, values)
 
 
 def _is_open(arguments: list[Seen]) -> bool:

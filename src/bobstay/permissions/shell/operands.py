@@ -1,10 +1,12 @@
 """Which files a command's words may name: for rules about reading, and for what it would write."""
 
 import os.path
+from itertools import pairwise
 
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.options import SPECS, sort_arguments
+from bobstay.permissions.shell.options import SPECS, Taken, sort_arguments
+from bobstay.permissions.shell.scripts import untame_scripts
 from bobstay.permissions.shell.tables import names
 
 EDITING: dict[str, frozenset[str]] = {
@@ -28,6 +30,8 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "gcc": ("-o",),
 }
 """Options that say where a command writes."""
+MOST_LETTERS = 10
+"""Letters in one word behind which the value of the last may begin."""
 SILENT = names("echo printf true false :")
 """Their words are never files."""
 SEARCHES = names("grep egrep fgrep rg ag ack")
@@ -45,6 +49,14 @@ PATTERN_LETTERS: dict[str, frozenset[str]] = {
     "grep": frozenset({"-e"}),
     "gh": frozenset({"-t", "-b", "--title", "--body"}),
 }
+MOVING: dict[str, tuple[str, ...]] = {
+    "env": ("-C", "--chdir"),
+    "git": ("-C", "--work-tree"),
+    "make": ("-C", "--directory"),
+    "sudo": ("-D", "--chdir"),
+    "tar": ("-C", "--directory"),
+}
+"""Options that say where a command is to work."""
 GREPS = names("grep egrep fgrep")
 PACKERS = names("diff cp scp tar zip rsync 7z cpio")
 """Commands that go through directories; the first three only if told to."""
@@ -80,6 +92,35 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     return found, unknown
 
 
+def elsewhere(names: set[str], words: list[Seen]) -> list[str]:
+    """The directories in which one of these programs is told to work."""
+    options = {option for name in names for option in MOVING.get(name, ())}
+    found: list[str] = []
+    for before, word in pairwise(words):
+        for option in options:
+            given = ""
+            if before.value == option:
+                given = word.value
+            elif word.value.startswith(option):
+                given = word.value[len(option) :].removeprefix("=")
+            if given:
+                found.append(os.path.join(found[-1] if found else "", given))
+    return found
+
+
+def reads_more(words: list[Seen]) -> bool:
+    """Whether it reads files its words do not name: a list, a script or another directory says which."""
+    name, arguments = words[0].value.rpartition("/")[2], words[1:]
+    values = [word.value for word in arguments]
+    if untame_scripts(name, values) or (name == "strings" and any(value.startswith("@") for value in values)):
+        return True
+    spec = SPECS.get(name)
+    if spec is None:
+        return False
+    taken = sort_arguments(spec, arguments)
+    return bool(taken.leaves) or (name == "file" and bool(taken.refused))
+
+
 def _plain_home(source: str) -> bool:
     return source == "~" or source.startswith("~/")
 
@@ -111,17 +152,21 @@ def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
 
 def _search_files(name: str, arguments: list[Seen]) -> tuple[list[Seen], list[str]]:
     taken = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
-    files = taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
-    return files, taken.files
+    return _files_of(name, taken), taken.files
+
+
+def _files_of(name: str, taken: Taken) -> list[Seen]:
+    return taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
 
 
 def _parts(value: str) -> list[str]:
-    """The word itself, and what follows a `=`, `@` or `:` in it, or the letter of an option."""
+    """The word itself, and what follows a `=`, `@` or `:` in it, or the letters of options."""
     option, equals, given = value.partition("=")
     if value.startswith("--"):
         found = [given] if equals and option not in PATTERNS else []
     else:
-        found = [value[2:] if value.startswith("-") else value, given]
+        options = range(2, min(len(value), MOST_LETTERS)) if value.startswith("-") else range(1)
+        found = [*(value[start:] for start in options), given]
     more: list[str] = []
     for one in found:
         more += [one.partition("@")[2], one.partition(":")[2].removeprefix("//")]
@@ -145,9 +190,12 @@ def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
     if name in SEARCHES:
         if name in GREPS and not _has_letter(values, "rRd", "--recursive", "--dereference-recursive", "--directories"):
             return []
-        files, _ = _search_files(name, words[1:])
-        return [file.value for file in files if not file.pipe] or ([] if fed else ["."])
-    if name in ("diff", "cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
+        taken = sort_arguments(SPECS.get(name, SPECS["grep"]), words[1:])
+        files = [file.value for file in _files_of(name, taken) if not file.pipe]
+        return [*files, "."] if taken.vague or not (files or fed) else files
+    if name == "diff" and not _has_letter(values, "r", "--recursive"):
+        return [value for value in operands if "." not in os.path.basename(value).strip(".")]  # maybe directories
+    if name in ("cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
         return []
     return operands if name in PACKERS else []
 

@@ -27,6 +27,8 @@ class Spec(Struct, frozen=True):
     """`files`, `data`, or `pattern` if the first is one."""
     patterned: str = ""
     """Letters that bring the pattern, so that all operands are files."""
+    long_flags: str = ""
+    """Of a command with a pattern, long options without a value: any other may bring the pattern, or take a word."""
     most: int = 1_000_000
     """Operands beyond which it does something else."""
 
@@ -41,6 +43,9 @@ class Taken(Struct):
     """The first option that is dangerous."""
     leaves: str = ""
     patterned: bool = False
+    vague: bool = False
+    """An option that is not known may have brought the pattern, or not."""
+    recursive: bool = False
 
 
 GREP = Spec(
@@ -50,6 +55,9 @@ GREP = Spec(
     long_leaves="dereference-recursive",
     long_data="regexp= max-count= after-context= before-context= context= include= exclude= "
     "exclude-dir= label= color colour binary-files= devices= directories= group-separator=",
+    long_flags="basic-regexp byte-offset count extended-regexp files-with-matches files-without-match fixed-strings "
+    "ignore-case initial-tab invert-match line-buffered line-number line-regexp no-filename no-ignore-case "
+    "no-messages null null-data only-matching perl-regexp quiet recursive silent text with-filename word-regexp",
     operands="pattern",
     patterned="ef",
 )
@@ -80,8 +88,8 @@ SPECS: dict[str, Spec] = {
     "du": Spec(
         data="dtB",
         paths="X",
-        leaves="L",
-        long_leaves="files0-from dereference",
+        leaves="LDH",
+        long_leaves="files0-from dereference dereference-args",
         long_data="max-depth= threshold= block-size= exclude= time time-style=",
     ),
     "echo": WORDS,
@@ -102,8 +110,8 @@ SPECS: dict[str, Spec] = {
     "join": Spec(data="12aejotv"),
     "ls": Spec(
         data="ITw",
-        leaves="L",
-        long_leaves="dereference",
+        leaves="LH",
+        long_leaves="dereference dereference-command-line dereference-command-line-symlink-to-dir",
         long_data="ignore= hide= block-size= color format= sort= time= time-style= indicator-style= "
         "quoting-style= width= tabsize=",
     ),
@@ -129,6 +137,12 @@ SPECS: dict[str, Spec] = {
         long_data="regexp= glob= iglob= max-count= type= type-not= type-add= type-clear= after-context= "
         "before-context= context= sort= sortr= color= colors= context-separator= encoding= "
         "engine= max-columns= max-depth= max-filesize= replace= threads=",
+        long_flags="binary byte-offset case-sensitive column count count-matches crlf debug files-with-matches "
+        "files-without-match fixed-strings glob-case-insensitive heading hidden ignore-case include-zero invert-match "
+        "json line-buffered line-number line-regexp max-columns-preview mmap multiline multiline-dotall no-column "
+        "no-config no-filename no-heading no-hidden no-ignore no-ignore-dot no-ignore-global no-ignore-parent "
+        "no-ignore-vcs no-line-number no-messages no-mmap no-pre null null-data one-file-system only-matching pcre2 "
+        "passthru pretty quiet smart-case stats text trim unrestricted vimgrep with-filename word-regexp",
         operands="pattern",
         patterned="ef",
     ),
@@ -192,12 +206,15 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
         found.refused = found.refused or f"--{name}"
     if any(hazard.startswith(name) for hazard in spec.long_leaves.split()):
         found.leaves = found.leaves or f"--{name}"
-    if name in ("regexp", "file", "files") and spec.patterned:
-        found.patterned = True
+    found.recursive = found.recursive or (bool(name) and "recursive".startswith(name))
     known = spec.long_data.split()
+    if spec.patterned and name == "regexp":
+        found.patterned = True
+    elif spec.patterned and f"{name}=" not in known and name not in known and name not in spec.long_flags.split():
+        found.patterned = found.vague = True
     if f"{name}=" in known:
         if not equals:
-            next(rest, None)
+            _take_value(found, rest)
     elif equals and name not in known:
         found.files.append(value)
 
@@ -210,11 +227,21 @@ def _take_short(spec: Spec, letters: str, found: Taken, rest: Iterator[Seen]) ->
             found.leaves = found.leaves or f"-{letter}"
         if letter in spec.patterned:
             found.patterned = True
+        found.recursive = found.recursive or letter == "r"
         if letter in spec.data or letter in spec.paths:
             value = letters[position + 1 :]
             if not value:
-                following = next(rest, None)
-                value = following.value if following is not None else ""
+                value = _take_value(found, rest)
             if letter in spec.paths:
                 found.files.append(value)
             return
+
+
+def _take_value(found: Taken, rest: Iterator[Seen]) -> str:
+    """The next word, which is the value of an option. Of a pattern only the first name is, the others are operands."""
+    following = next(rest, None)
+    if following is None:
+        return ""
+    if following.glob:
+        found.operands.append(following)
+    return following.value

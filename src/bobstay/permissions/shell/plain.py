@@ -3,7 +3,16 @@
 from bobstay.permissions.paths import World
 from bobstay.permissions.shell.expand import Seen, Variables, readings, seen
 from bobstay.permissions.shell.hazards import is_hazardous
-from bobstay.permissions.shell.operands import SWEEPERS, feeds, is_plain_edit, read_by, swept_by, written_by
+from bobstay.permissions.shell.operands import (
+    SWEEPERS,
+    elsewhere,
+    feeds,
+    is_plain_edit,
+    read_by,
+    reads_more,
+    swept_by,
+    written_by,
+)
 from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
 from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
@@ -12,7 +21,11 @@ from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, W
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
 MOST = 20
-"""Commands behind wrappers in one command that are looked at for what they go through."""
+"""Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
+
+
+MOST_READ = 2000
+"""Paths in other directories that are looked at, likewise."""
 
 
 def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
@@ -83,6 +96,10 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     writes = written_by(last)
     begins = places([one.value for one in words])
     names = {words[index].value.rpartition("/")[2] for index in begins}
+    others = elsewhere(names, words)
+    vague = len(begins) > MOST or len(others) * len(reads) > MOST_READ
+    if not vague:
+        reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
     git = walk.moved and "git" in names
     swept: list[str] = []
     if not names.isdisjoint(SWEEPERS):
@@ -95,7 +112,11 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
         edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
         reads=_absolute(reads, place, cwd),
         writes=_absolute(writes, place, cwd),
-        unresolved=unknown or feeds(names, words) or (place.where is None and bool(reads or swept)),
+        unresolved=unknown
+        or feeds(names, words)
+        or vague
+        or any(reads_more(words[index:]) for index in begins)
+        or (place.where is None and bool(reads or swept)),
         sweeps=_absolute(swept, place, cwd),
         refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
     )

@@ -2,15 +2,16 @@
 
 import re
 
-from bobstay.permissions.paths import World, normalise
+from bobstay.permissions.paths import World, locate, normalise, protected
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
 from bobstay.permissions.shell.expand import Seen, readings
+from bobstay.permissions.shell.hazards import SCRIPTED, told
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 from bobstay.permissions.shell.reading import Plain, Reading, Target
-from bobstay.permissions.shell.suspects import Suspect, places, rough, scripts, suspects
+from bobstay.permissions.shell.suspects import Suspect, anywhere, places, rough, scripts, suspects
 from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
@@ -21,6 +22,8 @@ DEEPEST = 5
 MOST = 200
 """Commands in one text that may be allowed; there is no such limit to what is denied."""
 MOST_HIDDEN = 200
+MOST_SCRIPTED = 20
+"""Limits to what is looked into; beyond, no rule is certain not to apply."""
 CONTINUED = re.compile(r"\n[ \t]*\\")
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 REBINDS = frozenset({"hash", "alias", "enable", "source", ".", "let"})
@@ -42,6 +45,8 @@ class _Reader:
         self._trouble = ""
         self._inside = 0
         """Scripts in arguments that were looked into so far."""
+        self._characters = 0
+        """How long they were together."""
 
     def read(self, command: str) -> Reading:
         text = command.strip(" \t\n")
@@ -63,12 +68,9 @@ class _Reader:
                 trouble = "two parsers of shell text read it differently"
                 self._rough(text, (self._cwd,))
             commands = self._plain(walk, self._cwd)
-            for redirect in walk.redirects:
-                if _leads(redirect[0]):
-                    targets += targets_of(*redirect)
-            for pattern in walk.globs:
-                targets += listed(*pattern)
+            targets = _targets(walk)
             self._look_into(walk, 0)
+            commands += self._overheard()
         if any(one.nameless for one in commands):
             trouble = trouble or "the name of a command cannot be told, or is not plain"
         found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
@@ -122,7 +124,15 @@ class _Reader:
         self._suspects.update(dict.fromkeys(suspects(values)))
         spellings = {" ".join(word.text for word in words), " ".join(word.source for word in words)}
         self._suspects.update(dict.fromkeys((one, (0,)) for one in spellings))
-        names = {values[place].rpartition("/")[2] for place in places(values)}
+        begins = places(values)
+        names = {values[place].rpartition("/")[2] for place in begins}
+        scripted = [place for place in begins if values[place].rpartition("/")[2] in SCRIPTED]
+        if len(scripted) > MOST_SCRIPTED:
+            self._certain = False
+        for place in scripted[:MOST_SCRIPTED]:
+            self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words[place:])))
+        if any(words[place].glob or words[place].dynamic for place in begins):
+            self._certain = False  # the name of a command behind a wrapper cannot be told
         if not names.isdisjoint(REBINDS):
             self._certain = False
         *_, last = harmless(words)
@@ -135,10 +145,22 @@ class _Reader:
             self._certain = False
         return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
 
+    def _overheard(self) -> list[Plain]:
+        """What scripts inside arguments add to what must be judged: files nobody can name, and protected ones."""
+        found: list[Plain] = []
+        sweeps = tuple(dict.fromkeys(path for one in self._hidden for path in one.sweeps))
+        unresolved = any(one.unresolved for one in self._hidden)
+        if sweeps or unresolved:
+            found.append(Plain((), read_only=True, unresolved=unresolved, sweeps=sweeps))
+        written = dict.fromkeys(path for one in self._hidden for path in one.writes)
+        guarded = tuple(path for path in written if protected(locate(path, self._cwd, self._world)))
+        return [*found, Plain((), writes=guarded)] if guarded else found
+
     def _look_inside(self, text: str, place: Place, depth: int) -> None:
         self._inside += 1
+        self._characters += len(text)
         start = place.where or self._cwd
-        if depth >= DEEPEST or self._inside > MOST_HIDDEN:
+        if depth >= DEEPEST or self._inside > MOST_HIDDEN or self._characters > LONGEST:
             self._rough(text, (start,))
             return
         try:
@@ -150,8 +172,26 @@ class _Reader:
             self._certain = False
         walk = Walk(start, self._world)
         walk.over(script)
-        self._hidden += self._plain(walk, start)
+        inside = self._plain(walk, start)
+        if walk.trouble or any(one.nameless for one in inside):
+            self._certain = False
+        self._hidden += inside
+        opened = _targets(walk)
+        self._hidden.append(
+            Plain(
+                (),
+                reads=tuple(one.path for one in opened if one.kind == "read" and one.path),
+                writes=tuple(one.path for one in opened if one.kind == "write" and one.path),
+                unresolved=not all(one.path for one in opened),
+            )
+        )
         self._look_into(walk, depth + 1)
+
+
+def _targets(walk: Walk) -> list[Target]:
+    """The files the shell itself opens, and the directories it lists."""
+    found = [target for redirect in walk.redirects if _leads(redirect[0]) for target in targets_of(*redirect)]
+    return found + [target for pattern in walk.globs for target in listed(*pattern)]
 
 
 def oddity(command: str) -> str:

@@ -1,12 +1,14 @@
 """Commands that only look, and only inside the working directories: a table, and checks of their own for a few."""
 
+import re
 from collections.abc import Callable
 
 from bobstay.permissions.paths import World, locate
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.links import lead_out, lead_out_below
 from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
-from bobstay.permissions.shell.scripts import is_tame_awk, is_tame_jq, is_tame_sed
+from bobstay.permissions.shell.scripts import awk_program, is_tame_awk, is_tame_jq, is_tame_sed, sed_scripts
 from bobstay.permissions.shell.tables import names
 
 TALKERS = names("echo printf true false :")
@@ -26,20 +28,23 @@ FIND_VALUES = names(
     "-user -wholename -xtype"
 )
 FIND_FILES = names("-newer -anewer -cnewer -samefile")
-SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
 JQ_FLAGS = names(
     "args ascii-output color-output compact-output exit-status join-output jsonargs monochrome-output null-input "
     "raw-input raw-output raw-output0 slurp sort-keys stream tab unbuffered"
 )
 JQ_LETTERS = frozenset("aCcejMnRrsSu")
+ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+"""Before an operand of awk that is no file, but a variable."""
 DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
 
 
 def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     """Whether a simple command, run in `start`, provably only looks, and only inside the working directories."""
     name, arguments = words[0].value, words[1:]
+    if not _lists_inside(arguments, start, world):
+        return False
     if name in TALKERS:
-        return _lists_inside(arguments, start, world) and (name != "printf" or _is_tame_printf(arguments))
+        return name != "printf" or _is_tame_printf(arguments)
     if start is None or (any(one.glob for one in arguments) and name in GLOBLESS):
         return False
     if name in ("test", "["):
@@ -53,7 +58,9 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
 
 
 def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
-    """Whether all directories the shell itself looks into for globs are working directories."""
+    """Whether all directories the shell itself looks into for globs are working directories, whoever gets the names."""
+    if any(one.loose for one in arguments):
+        return False
     globs = [one for one in arguments if one.glob]
     return all(start is not None and not one.dynamic and _glob_holds(one.value, start, world) for one in globs)
 
@@ -64,10 +71,14 @@ def holds(file: Seen | str, start: str, world: World) -> bool:
         return file in ("", "-") or world.holds(locate(file, start, world))
     if file.pipe:
         return True
-    return _glob_holds(file.value, start, world) if file.glob else holds(file.value, start, world)
+    if not file.glob:
+        return holds(file.value, start, world)
+    base, last = glob_base(file.value), file.value.rstrip("/").rpartition("/")[2]
+    return _glob_holds(file.value, start, world) and not lead_out(base, last, start, world)
 
 
 def _glob_holds(pattern: str, start: str, world: World) -> bool:
+    """Whether the directory the shell lists for a pattern lies in a working directory."""
     base = glob_base(pattern)
     return bool(base) and holds(base, start, world)
 
@@ -99,6 +110,8 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
         return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
+    if name == "diff" and taken.recursive and any(lead_out_below(one.value, start, world) for one in files):
+        return False  # it goes through links as well
     named: dict[Seen | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
     return all(holds(file, start, world) for file in named)
 
@@ -237,53 +250,11 @@ def _sed(arguments: list[Seen], start: str, world: World) -> bool:
     return bool(scripts) and known and holds(".", start, world) and all(holds(file, start, world) for file in files)
 
 
-def sed_scripts(values: list[str]) -> tuple[list[str | None], list[str]]:
-    """The scripts and the files of a sed command; None stands for an option that is not known to be harmless."""
-    scripts: list[str | None] = []
-    files: list[str] = []
-    given = False
-    rest = iter(values)
-    for value in rest:
-        if value in ("-e", "--expression") or (value.startswith("-n") and value == "-ne"):
-            given = True
-            scripts.append(next(rest, None))
-        elif value.startswith("--expression="):
-            given = True
-            scripts.append(value.partition("=")[2])
-        elif value.startswith("-") and value != "-":
-            if value not in SED_FLAGS and not _is_cluster(value):
-                scripts.append(None)
-        else:
-            files.append(value)
-    if not given:
-        scripts += files[:1]
-        files = files[1:]
-    return scripts, files
-
-
-def _is_cluster(value: str) -> bool:
-    return len(value) > 1 and not value.startswith("--") and set(value[1:]) <= set("nErsuz")
-
-
 def _awk(arguments: list[Seen], start: str, world: World) -> bool:
     program, files = awk_program([argument.value for argument in arguments])
     if program is None or not is_tame_awk(program) or not holds(".", start, world):
         return False
-    return all(holds(file.partition("=")[2] if "=" in file else file, start, world) for file in files)
-
-
-def awk_program(values: list[str]) -> tuple[str | None, list[str]]:
-    """The program and the operands; None for a program that is not on the command line."""
-    rest = list(values)
-    while rest and rest[0].startswith("-") and rest[0] != "-":
-        option = rest.pop(0)
-        if option == "--":
-            break
-        if option in ("-F", "-v"):
-            rest = rest[1:]
-        elif not option.startswith(("-F", "-v")):
-            return None, rest
-    return (rest[0], rest[1:]) if rest else (None, [])
+    return all(holds(ASSIGNED.sub("", file, count=1), start, world) for file in files)
 
 
 def _jq(arguments: list[Seen], start: str, world: World) -> bool:
@@ -291,11 +262,10 @@ def _jq(arguments: list[Seen], start: str, world: World) -> bool:
     rest = iter(arguments)
     for argument in rest:
         value = argument.value
-        if value in ("--arg", "--argjson"):
-            next(rest, None)
-            next(rest, None)
-        elif value == "--indent":
-            next(rest, None)
+        if value in ("--arg", "--argjson", "--indent"):
+            taken = [next(rest, None) for _ in range(1 if value == "--indent" else 2)]
+            if any(one is not None and one.glob for one in taken):
+                return False
         elif value.startswith("--") and value[2:] not in JQ_FLAGS:
             return False
         elif value.startswith("-") and not value.startswith("--"):

@@ -6,6 +6,7 @@ from bobstay.permissions.shell.syntax import NotUnderstood, Part, Redirect
 from bobstay.permissions.shell.words import STOPS, Words
 
 REDIRECT = re.compile(r"([0-9]*)(<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|(&>>|&>)")
+BEGINS = frozenset("0123456789<>&")
 DELIMITER = re.compile(r"'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z0-9_.-]+)")
 BLANK = re.compile(r"(?:[ \t]|(?<=[ \t])\\\n)*")
 """A continued line counts as a blank only behind one, where no parser can take it for part of a word."""
@@ -23,6 +24,8 @@ class Redirects(Words):
 
     def redirect(self) -> Redirect | None:
         self.blanks()
+        if self.at >= self.end or self.text[self.at] not in BEGINS:
+            return None
         opening = REDIRECT.match(self.text, self.at, self.end)
         if opening is None:
             return None
@@ -89,6 +92,8 @@ class Redirects(Words):
         self.doubt(inner.trouble)
 
     def blanks(self) -> None:
+        if self.at >= self.end or self.text[self.at] not in " \t\\":
+            return
         if found := BLANK.match(self.text, self.at, self.end):
             self.at = found.end()
 

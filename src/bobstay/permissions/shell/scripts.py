@@ -9,6 +9,7 @@ LABEL = re.compile(r"\s*[A-Za-z0-9_]*\s*(?=[;}\n]|\Z)")
 COUNT = re.compile(r"\s*[0-9]*")
 FLAGS = re.compile(r"[gpiImM0-9]*")
 AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
+SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
 JQ_WORDS = re.compile(r"\b(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b|\$ENV|\$__prog")
 
 
@@ -136,3 +137,55 @@ def is_tame_awk(program: str) -> bool:
 
 def is_tame_jq(program: str) -> bool:
     return JQ_WORDS.search(program) is None
+
+
+def untame_scripts(name: str, values: list[str]) -> list[str]:
+    """The scripts of an awk or sed command that may do more than transform text; one that is elsewhere is empty."""
+    if name == "awk":
+        program, _ = awk_program(values)
+        return [] if program is not None and is_tame_awk(program) else [program or ""]
+    if name == "sed":
+        return [script or "" for script in sed_scripts(values)[0] if script is None or not is_tame_sed(script)]
+    return []
+
+
+def sed_scripts(values: list[str]) -> tuple[list[str | None], list[str]]:
+    """The scripts and the files of a sed command; None stands for an option that is not known to be harmless."""
+    scripts: list[str | None] = []
+    files: list[str] = []
+    given = False
+    rest = iter(values)
+    for value in rest:
+        if value in ("-e", "--expression") or (value.startswith("-n") and value == "-ne"):
+            given = True
+            scripts.append(next(rest, None))
+        elif value.startswith("--expression="):
+            given = True
+            scripts.append(value.partition("=")[2])
+        elif value.startswith("-") and value != "-":
+            if value not in SED_FLAGS and not _is_cluster(value):
+                scripts.append(None)
+        else:
+            files.append(value)
+    if not given:
+        scripts += files[:1]
+        files = files[1:]
+    return scripts, files
+
+
+def _is_cluster(value: str) -> bool:
+    return len(value) > 1 and not value.startswith("--") and set(value[1:]) <= set("nErsuz")
+
+
+def awk_program(values: list[str]) -> tuple[str | None, list[str]]:
+    """The program and the operands; None for a program that is not on the command line."""
+    rest = list(values)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in ("-F", "-v"):
+            rest = rest[1:]
+        elif not option.startswith(("-F", "-v")):
+            return None, rest
+    return (rest[0], rest[1:]) if rest else (None, [])

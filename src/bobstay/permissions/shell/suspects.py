@@ -17,9 +17,15 @@ POSITIONALS = {"timeout": 1, "flock": 1, "ssh": 1, "chroot": 1, "su": 1, "runuse
 """How many operands of its own a wrapper has before the command."""
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 SCRIPT_SIGNS = frozenset(" \t;|&\n`$()<>")
+SCRIPTED = SHELLS | names("eval trap watch ssh su runuser flock parallel script busybox")
+"""They take shell text, or split their arguments again: any word for them that is not plain is looked into."""
+PLAIN = re.compile(r"[\w@%+=:,./-]*")
 CODED = re.compile(r"\$'((?:[^'\\]|\\[\s\S])*)'")
 CUTS = re.compile(r"[`;&|(){}<>$\r\n\x00]")
 HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+WORD = re.compile(r"[\w.@%+-]+")
+RUN = re.compile(r"[0-9]+e(?=\w)")
+BLANK = re.compile(" ")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
@@ -98,7 +104,9 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
     while position < len(values):
         value = values[position]
         position += 1
-        if value.startswith("-") and len(value) > 1:
+        if value == "-" or value.startswith("+"):
+            continue  # an empty environment; an option taken back
+        if value.startswith("-"):
             if "=" not in value and position < len(values) and not values[position].startswith("-"):
                 found.append(position)  # the value of the option, or the command
                 if values[position].rpartition("/")[2] in LOOKED_PAST:
@@ -116,13 +124,23 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
 
 def scripts(values: list[str]) -> Iterator[str]:
     """Shell text handed over as an argument, to be looked into."""
-    for index in places(values):
-        name = values[index].rpartition("/")[2]
-        if name == "eval" and len(values) > index + 2:
-            yield " ".join(values[index + 1 :])
-        if name in LOOKED_PAST:
-            yield from (value for value in values[index + 1 :] if not SCRIPT_SIGNS.isdisjoint(value))
-            return
+    found = {index: values[index].rpartition("/")[2] for index in places(values)}
+    scripted = any(_is_scripted(name, values) for name in set(found.values()))
+    joins = next((index for index, name in found.items() if name == "eval"), len(values))
+    if joins + 2 < len(values):
+        yield " ".join(values[joins + 1 :])  # an eval behind the first is found in there
+    first = next((index for index, name in found.items() if name in LOOKED_PAST), len(values))
+    splits = "env" in found.values()
+    for value in values[first + 1 :]:
+        if splits and value.startswith("-"):
+            yield value.partition("=" if value.startswith("--") else "S")[2]
+        if not SCRIPT_SIGNS.isdisjoint(value) or (scripted and not PLAIN.fullmatch(value)):
+            yield value
+
+
+def _is_scripted(name: str, values: list[str]) -> bool:
+    splits = (value.startswith("--s") or (value.startswith("-") and "S" in value) for value in values)
+    return name in SCRIPTED or (name == "env" and any(splits))
 
 
 def rough(text: str) -> Iterator[list[str]]:
@@ -137,3 +155,11 @@ def rough(text: str) -> Iterator[list[str]]:
         for line in dict.fromkeys(CUTS.sub("\n", plain).split("\n")):
             if words := line.split():
                 yield words
+
+
+def anywhere(text: str) -> Suspect:
+    """Text of another language, in which any word may be a command, also right behind a letter that runs it."""
+    for mark in ("\\\n", "\\", "'", '"'):
+        text = text.replace(mark, "")
+    joined = " ".join(found for word in WORD.findall(text) for found in dict.fromkeys((word, RUN.sub("", word))))
+    return joined, (0, *(found.end() for found in BLANK.finditer(joined)))

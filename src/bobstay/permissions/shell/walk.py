@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 from bobstay.permissions.paths import World, locate
-from bobstay.permissions.shell.expand import Variables, readings, seen
+from bobstay.permissions.shell.expand import Variables, is_loose, readings, seen
 from bobstay.permissions.shell.syntax import (
     Chain,
     Command,
@@ -30,6 +30,7 @@ ASSIGNS = names("read mapfile readarray getopts declare typeset local export rea
 
 
 MOST_PLACES = 8
+MOST_MOVES = 20
 LONGEST = 1000
 """Limits that only make a place unknown."""
 
@@ -77,6 +78,8 @@ class Walk:
         """Some command may run elsewhere than where the shell stands."""
         self.trouble = ""
         self._looping = 0
+        self._moved = 0
+        """How often the directory was changed."""
 
     def over(self, script: Script) -> None:
         self._script(script, Place(self._cwd), {})
@@ -98,6 +101,8 @@ class Walk:
                 fell = True
                 now = place if len(tried) == len(place.all) else self._lost(Place(None, tuple(tried)))
             after = self._pipeline(pipeline, now, variables)
+            if len(chain.pipelines) == 1 and after == place:
+                return place
             tried.update(dict.fromkeys(after.all))
             if after != now:
                 strayed = strayed or number > 0
@@ -155,7 +160,7 @@ class Walk:
             case Compound():
                 self._words(command.words, place, variables)
                 if command.kind == "for":
-                    self.globs += [(word, place) for word in command.words if word.glob]
+                    self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
                 return self._compound(command, place, variables)
 
     def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
@@ -224,7 +229,10 @@ class Walk:
         if arguments[:1] == ["--"]:
             arguments = arguments[1:]
         target = arguments[0] if arguments else self._world.home
-        if len(arguments) > 1 or target.startswith("-") or place.where is None or len(place.where) > LONGEST:
+        self._moved += 1
+        if len(arguments) > 1 or target.startswith("-") or self._moved > MOST_MOVES:
+            return self._lost(place)
+        if place.where is None or len(place.where) > LONGEST:
             return self._lost(place)
         located = locate(target or ".", place.where, self._world)
         if not located.path:
@@ -242,6 +250,11 @@ class Walk:
         self.moved = True
         if self._looping:
             self.trouble = self.trouble or "a loop changes its directory"
+
+
+def _may_list(word: Word, variables: Variables) -> bool:
+    """Whether the shell may look into directories for it, now or when the variable of the loop is used."""
+    return word.glob or any(is_loose(part, variables) for part in word.parts)
 
 
 def _has_options(command: Simple) -> bool:

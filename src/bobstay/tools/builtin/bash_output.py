@@ -53,6 +53,10 @@ wait: when there is nothing new, do something else before you look again."""
             parts.append(f"<exit_code>{_shell_code(code)}</exit_code>")
         if code is not None and status == "running":
             parts.append("(The shell has ended; processes it started still run.)")
+        if job.aside:
+            from bobstay.tools.sandboxed import sandbox_note
+
+            parts.append(sandbox_note(job))
         parts.append(f"<output>\n{text}\n</output>" if text else "(No new output)")
         display: dict[str, Any] = {
             "shellId": job.id,

@@ -1,7 +1,8 @@
-"""A short run of the fuzzer, and proof that it would see harm. For now it is run by name, with pytest."""
+"""What the permission policy allows does no harm: a short run of the fuzzer, and proof that it would see harm."""
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from random import Random
 
@@ -17,7 +18,13 @@ from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 
 EXECUTED = 1_000
 LEAST_SHARE = 20.0
-SEED = os.environ.get("BOBSTAY_FUZZ_SEED") or str(int.from_bytes(os.urandom(4)))
+SEED_IN_CI = "20261116"
+"""There everybody runs the same commands, so that a change fails for its own faults alone."""
+SEED = os.environ.get("BOBSTAY_FUZZ_SEED") or (
+    SEED_IN_CI if os.environ.get("CI") else str(int.from_bytes(os.urandom(4)))
+)
+LONGEST = 300
+"""Seconds one run may take on a machine that is busy; on an idle one it takes less than ten."""
 HARM = {
     "marker x": "ran ['/usr/bin/marker', 'x']",
     "/bin/rm -rf src": "ran ['/bin/rm', '-rf', 'src']",
@@ -38,6 +45,8 @@ HARM = {
     "cat ../other/b.txt": "read /srv/other/b.txt",
     "rev link/notes.txt": f"read {world.HOME}/notes.txt",
     "ls ~": f"read {world.HOME}",
+    "seq ../*": "read /srv",
+    "echo $(echo '../*')": "read /srv",
     "cat < /dev/tcp/127.0.0.1/8080": "connected to the loopback",
     "echo x > /dev/udp/127.0.0.1/8080": "connected to the loopback",
     "git fetch": "connected to the loopback",
@@ -59,14 +68,22 @@ HARMLESS = (
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(patience=1.0) as sandbox:
+    try:
+        sandbox = Sandbox()
+    except SandboxError as error:
+        pytest.fail(str(error), pytrace=False)
+    with sandbox:
         yield sandbox
 
 
-def test_nothing_the_policy_allows_does_what_nobody_permitted(sandbox: Sandbox) -> None:
+@pytest.mark.timeout(LONGEST)
+def test_nothing_the_policy_allows_does_what_nobody_permitted(
+    sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A new seed each run, so that every run looks somewhere else; BOBSTAY_FUZZ_SEED repeats one."""
     tally = Campaign(sandbox, SEED).run(EXECUTED)
-    print(tally)
+    with capsys.disabled():
+        print(f"\n{tally}", file=sys.stderr)
     assert not tally.holes, "\n".join(map(str, [*tally.holes, tally]))
     assert tally.executed == EXECUTED
     assert tally.share >= LEAST_SHARE, f"too little is allowed to show anything: {tally}"
@@ -94,6 +111,11 @@ def test_rules_decide_what_is_harm(sandbox: Sandbox) -> None:
     secret = sandbox.run("cat docs/hidden/key.pem")
     assert not holes(secret, Scene())
     assert holes(secret, Scene(deny=("Read(./secrets/**)",)))
+    listed = sandbox.run("cargo build ../*")
+    assert not holes(listed, Scene(allow=("Bash(cargo build:*)",)))
+    assert holes(listed, Scene(allow=("Bash(cargo build)",)))
+    assert "read /srv" in holes(sandbox.run("cargo build; seq ../*"), Scene(allow=("Bash(cargo build:*)",)))
+    assert holes(sandbox.run("cargo build ../*; cat ../other/*"), Scene(allow=("Bash(cargo build:*)",)))
     denied = sandbox.run("nice rm x")
     assert holes(denied, Scene(allow=("Bash",), deny=("Bash(rm:*)",)))
     assert not holes(denied, Scene(allow=("Bash",), deny=("Bash(curl *)",)))
@@ -134,6 +156,7 @@ def forgets_denials(scene: Scene) -> Judge:
     return policy_bench(scene._replace(deny=()))
 
 
+@pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize(
     "bench",
     [

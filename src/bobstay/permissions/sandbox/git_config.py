@@ -1,0 +1,61 @@
+"""Reads git's configuration files as text, to see which programs and further files they name. git is not asked."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+_SECTION = re.compile(r"\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]\s*(.*)", re.DOTALL)
+_ENTRY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
+LARGEST = 1 << 18
+
+
+class Entry(Struct, frozen=True):
+    section: str
+    """In small letters, without the part in quotes."""
+    key: str
+    value: str
+
+
+def entries(text: str) -> Iterator[Entry]:
+    """All entries. What is not understood comes as an entry without section and key: nobody takes it for harmless."""
+    section = ""
+    for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
+        rest = line.strip()
+        if found := _SECTION.fullmatch(rest):
+            section, rest = found[1].split(".")[0].lower(), found[3].strip()
+        if not rest or rest[0] in "#;":
+            continue
+        entry = _ENTRY.fullmatch(rest)
+        if entry is None or not section:
+            yield Entry("", "", rest)
+        else:
+            yield Entry(section, entry[1].lower(), (entry[2] or "").strip().strip('"'))
+
+
+def read(path: str) -> str:
+    """The text of a file; "" if there is none that can be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, LARGEST).decode("utf-8", "replace").replace("\0", "")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def included(path: str, text: str, home: str = "", depth: int = 3) -> list[str]:
+    """The files that a configuration takes in, and those that these take in. They need not exist."""
+    found: list[str] = []
+    for entry in entries(text):
+        if entry.section in ("include", "includeif") and entry.key == "path" and entry.value:
+            spelled = home + entry.value[1:] if home and entry.value.startswith("~/") else entry.value
+            one = os.path.normpath(os.path.join(os.path.dirname(path), spelled))
+            found.append(one)
+            if depth:
+                found += included(one, read(one), home, depth - 1)
+    return found[:30]

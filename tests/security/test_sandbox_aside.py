@@ -1,0 +1,225 @@
+"""What a sandboxed command makes below the workspace and programs outside would obey gets another name (H5-8)."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bobstay.permissions.sandbox.decent import is_decent
+from bobstay.permissions.sandbox.enter import Sandbox
+from bobstay.permissions.sandbox.git_config import entries, included
+from bobstay.permissions.sandbox.gitlinks import gitlinks
+from bobstay.permissions.sandbox.plan import Spec
+from bobstay.tools.base import Context
+from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
+from bobstay.tools.shells import Shells
+from tests.toolkit import make_context
+
+HASH = "1234567890123456789012345678901234567890"
+
+
+def git(folder: Path, *words: str, **variables: str) -> str:
+    who = {f"GIT_{role}_{part}": "a@b" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    settings = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "PATH": os.environ["PATH"]}
+    command = ["git", "-c", "protocol.file.allow=always", *words]
+    given = {**settings, **who, **variables}
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=True).stdout
+
+
+def repository(folder: Path, *more: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", *more)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "x")
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return repository(tmp_path / "work")
+
+
+@pytest.fixture
+async def context(root: Path) -> AsyncIterator[Context]:
+    shells = Shells()
+    shells.grace = 0.1
+    home = root.parent / "home"
+    shells.sandbox = Sandbox(Spec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox")))
+    yield make_context(root, shells=shells, environment={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"})
+    await shells.close()
+
+
+async def said(context: Context, command: str, **more: Any) -> str:
+    outcome = await Bash().run(BashArgs(command, **more), context)
+    assert isinstance(outcome.content, str)
+    return outcome.content
+
+
+# ---------------------------------------------------------------- commands
+
+
+async def test_what_was_made_is_kept_under_another_name_and_the_model_is_told(context: Context, root: Path) -> None:
+    text = await said(context, "mkdir -p a/b && echo one > a/b/.envrc && echo two > a/b/file && echo done")
+    assert text.startswith("done\n")
+    assert f"{root}/a/b/.envrc -> .envrc.from-sandbox" in text
+    assert "outside_sandbox" in text
+    assert sorted(path.name for path in (root / "a/b").iterdir()) == [".envrc.from-sandbox", "file"]
+    await said(context, "echo three > a/b/.envrc")
+    assert (root / "a/b/.envrc.from-sandbox-2").read_text() == "three\n"
+
+
+async def test_a_decent_repository_stays_and_can_be_worked_with(context: Context, root: Path) -> None:
+    commit = "git -C new -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+    assert await said(context, f"git init -q new && {commit} && echo done") == "done"
+    assert await said(context, "git clone -q new copy && git -C copy log --format=%s") == "x"
+    assert (root / "new/.git").is_dir()
+    assert (root / "copy/.git").is_dir()
+
+
+async def test_a_repository_that_was_there_before_stays_whatever_is_in_it(context: Context, root: Path) -> None:
+    sub = repository(root / "sub")
+    git(sub, "config", "core.fsmonitor", "true")
+    assert await said(context, "mv sub moved; mkdir sub; ls -A moved sub") == "moved:\n.git\n\nsub:"
+    assert (root / "moved/.git/config").exists()
+
+
+async def test_git_outside_runs_nothing_of_what_was_made_inside(context: Context, root: Path) -> None:
+    """A folder in the index is a repository to git: `git status` goes into it, and obeys its configuration."""
+    outside = root.parent / "owned"
+    attack = (
+        "git init -q node_modules/x; "
+        "git -C node_modules/x -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; "
+        f"git -C node_modules/x config core.fsmonitor 'touch {outside}; false'; "
+        f"git update-index --add --cacheinfo 160000,{HASH},node_modules/x"
+    )
+    subprocess.run(["bash", "-c", attack], cwd=root, check=True, capture_output=True)
+    git(root, "status")
+    assert outside.exists()
+    subprocess.run(["rm", "-rf", str(outside), "node_modules"], cwd=root, check=True)
+    git(root, "reset", "-q")
+    text = await said(context, attack)
+    assert "node_modules/x/.git -> .git.from-sandbox" in text
+    git(root, "status")
+    assert not outside.exists()
+
+
+async def test_of_what_came_while_a_command_ran_in_the_background_only_hostile_repositories_are_renamed(
+    context: Context, root: Path
+) -> None:
+    """The rest may be the work of a person beside it."""
+    command = "git init -q hostile; git -C hostile config core.fsmonitor x; mkdir a; touch a/.envrc; echo ready; cat"
+    text = await said(context, f"mkfifo way; {command} < way", run_in_background=True)
+    shells = context.parts["shells"]
+    (job,) = shells.jobs.values()
+    async with asyncio.timeout(20):
+        while not (root / "a/.envrc").exists():
+            await asyncio.sleep(0.005)
+    repository(root / "decent")
+    (root / "way").write_text("")
+    await job.finished
+    assert job.id in text
+    shown = await BashOutput().run(BashOutputArgs(job.id), context)
+    assert "hostile/.git -> .git.from-sandbox" in str(shown.content)
+    assert (root / "a/.envrc").exists()
+    assert (root / "decent/.git").is_dir()
+    assert not (root / "hostile/.git").exists()
+
+
+# ---------------------------------------------------------------- what is decent
+
+
+def test_what_git_itself_makes_is_decent(tmp_path: Path) -> None:
+    one = repository(tmp_path / "one")
+    git(tmp_path, "clone", "-q", "one", "clone")
+    git(tmp_path, "clone", "-q", "--bare", "one", "bare")
+    git(one, "submodule", "add", "-q", str(tmp_path / "clone"), "sub")
+    git(one, "worktree", "add", "-q", "../tree")
+    for path in ("one/.git", "clone/.git", "bare", "one/sub/.git"):
+        assert is_decent(str(tmp_path / path)), path
+    assert not is_decent(str(tmp_path / "tree/.git"))
+    assert is_decent(str(tmp_path / "tree/.git"), {str(one / ".git")})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[core]\n\tfsmonitor = x",
+        "[core]\n\tFSMonitor=x",
+        "[core] fsmonitor = x",
+        "[core]\n\tbare = false\\\n\n\tfsmonitor = x",
+        "[core] ; c\n\thooksPath = x",
+        "[Core]\n sshCommand = x",
+        '[filter "a"]\n\tclean = x',
+        "[filter.a]\n\tclean = x",
+        '[remote "o"]\n\tuploadpack = x',
+        "[alias]\n\ts = !x",
+        "[include]\n\tpath = x",
+        '[includeIf "gitdir:/"]\n\tpath = x',
+        "[extensions]\n\tworktreeConfig = true",
+        '[submodule "s"]\n\tupdate = !x',
+        "[diff]\n\texternal = x",
+        "[user]\n\tsigningkey = x",
+        "nonsense",
+    ],
+)
+def test_what_may_run_a_program_is_not(tmp_path: Path, line: str) -> None:
+    one = repository(tmp_path / "one")
+    assert is_decent(str(one / ".git"))
+    with (one / ".git/config").open("a") as file:
+        file.write(f"\n{line}\n")
+    assert not is_decent(str(one / ".git"))
+
+
+def test_a_configuration_is_read_as_git_reads_it(tmp_path: Path) -> None:
+    text = '# c\n[core]\n\tbare = false ; c\n[remote "a b"] url = "x"\nfetch\n[a.b]\nC=d\n'
+    assert [(one.section, one.key) for one in entries(text)] == [
+        ("core", "bare"),
+        ("remote", "url"),
+        ("remote", "fetch"),
+        ("a", "c"),
+    ]
+    (tmp_path / "inc").write_text("[include]\n\tpath = further\n")
+    assert included(f"{tmp_path}/config", "[include]\n path = inc\n") == [f"{tmp_path}/inc", f"{tmp_path}/further"]
+
+
+# ---------------------------------------------------------------- folders in the index
+
+NAMES = st.lists(
+    st.text(alphabet="abcdef.-_ äöü", min_size=1, max_size=30).filter(lambda name: name.strip(".") and name[0] != "."),
+    unique=True,
+    max_size=12,
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files=NAMES, links=NAMES, form=st.sampled_from(["2", "4", "sha256", "split"]))
+def test_folders_in_the_index_are_found_as_git_lists_them(
+    tmp_path_factory: pytest.TempPathFactory, files: list[str], links: list[str], form: str
+) -> None:
+    folder = tmp_path_factory.mktemp("index")
+    git(folder, "init", "-q", *(["--object-format=sha256"] if form == "sha256" else []))
+    object_ = HASH + "1" * 24 if form == "sha256" else HASH
+    lines = [f"100644 {object_}\tf/{name}\n" for name in files] + [f"160000 {object_}\tl/{name}\n" for name in links]
+    subprocess.run(["git", "update-index", "--index-info"], cwd=folder, input="".join(lines), text=True, check=True)
+    if form in "24":
+        git(folder, "update-index", "--index-version", form)
+    elif form == "split":
+        git(folder, "update-index", "--split-index")
+    listed = git(folder, "ls-files", "-s", "-z").split("\0")
+    expected = {line.partition("\t")[2] for line in listed if line.startswith("160000")}
+    assert set(gitlinks(str(folder / ".git"), (folder / ".git/config").read_text())) == expected
+
+
+@given(st.binary(max_size=400))
+def test_an_index_of_any_bytes_is_read_to_an_end(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    folder = tmp_path_factory.mktemp("bytes")
+    (folder / "index").write_bytes(b"DIRC\0\0\0\4\0\0\0\5" + data + b"\0\0\xe0\0")
+    (folder / "sharedindex.x").write_bytes(b"DIRC\0\0\0\2\0\0\0\5" + data + b"\0\0\xe0\0" + data)
+    gitlinks(str(folder))
