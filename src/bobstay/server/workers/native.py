@@ -154,7 +154,7 @@ class NativeWorker:
             if self._open.view.standing.in_turn:
                 async with self._parts.slots.held():
                     await self._turn(inner, inner.take_up())
-            while True:
+            while self._task is not None:  # `stop` waits for the end of a turn, not for all that is queued
                 queued = inner.next_queued()
                 if queued is None:
                     self._wake.clear()
