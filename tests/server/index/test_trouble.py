@@ -298,3 +298,17 @@ async def test_tables_that_are_missing_are_said_to_be(desk: Desk) -> None:
     with pytest.raises(DatabaseProblem) as caught:
         await rows(desk.database, "one")
     assert caught.value.kind == "incomplete"
+
+
+async def test_a_start_on_a_database_that_cannot_be_written_ends_with_words(
+    desks: Desks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "ENDURED", 0.5)
+    first = await desks()
+    first.write(Noted("nobody is told"), put=False)
+    other = locked(tmp_path / "state" / "index.sqlite")
+    with pytest.raises(DatabaseProblem) as caught:
+        await first.database.catch_up(first.store)
+    assert caught.value.kind == "locked"
+    other.close()
+    assert await first.database.flushed("one", 2, PATIENCE)

@@ -109,7 +109,11 @@ class Database:
         await self.writer.remove(session_id)
 
     async def catch_up(self, store: Store) -> Counts:
-        """Take in what the logs have and the tables have not; of logs that did not change nothing is read."""
+        """Take in what the logs have and the tables have not; of logs that did not change nothing is read.
+
+        Raises:
+            DatabaseProblem: the tables cannot be written.
+        """
         self._know(store)
         if self._stale:
             return await self.rebuild(store)
@@ -169,7 +173,7 @@ class Database:
         writer = self.writer
         where = self.engines.url.render_as_string(hide_password=True)
         problem = str(writer.problem) if writer.problem is not None else ""
-        return Health(not problem, where, writer.waiting, len(writer.behind), writer.skipped, problem)
+        return Health(not problem, where, *writer.waiting, writer.skipped, problem)
 
     async def close(self, patience: float = DRAIN_SECONDS) -> None:
         """Write what waits, then let go. If the database does not answer, the rest is read from the logs next time."""

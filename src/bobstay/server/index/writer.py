@@ -30,6 +30,8 @@ HEAVIEST = 64 * 1024 * 1024
 IN_THREAD = 64 * 1024
 """From this weight on a batch is worked out beside the loop, so that nobody's stream stutters."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 15.0
+ENDURED = 5.0
+"""Seconds of trouble after which whoever waits for all to be written is told of it."""
 
 
 class Writer:
@@ -88,12 +90,9 @@ class Writer:
         self._wake.set()
 
     @property
-    def waiting(self) -> int:
-        return len(self._queue)
-
-    @property
-    def behind(self) -> frozenset[str]:
-        return frozenset(self._behind)
+    def waiting(self) -> tuple[int, int]:
+        """How many entries wait, and how many sessions are behind."""
+        return len(self._queue), len(self._behind)
 
     async def flushed(self, session_id: str, seq: int, patience: float) -> bool:
         """Wait until the tables have the entry `seq`; tells whether they do."""
@@ -110,11 +109,20 @@ class Writer:
         return True
 
     async def idle(self) -> None:
-        """Wait until nothing waits and nothing is behind."""
+        """Wait until nothing waits and nothing is behind.
+
+        Raises:
+            DatabaseProblem: it has stood in the way for too long.
+        """
+        patience = ENDURED
         while self._queue or self._behind or self._busy:
             done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(("", 0, done))
-            await done
+            await asyncio.wait([done], timeout=0.5)
+            self._waiters = [waiter for waiter in self._waiters if waiter[2] is not done]
+            patience = patience - 0.5 if self.problem is not None else ENDURED
+            if self.problem is not None and patience <= 0:
+                raise self.problem
 
     async def remove(self, session_id: str) -> None:
         """Forget a session: rows, queue and all."""
@@ -136,10 +144,9 @@ class Writer:
         """The tables are empty again."""
         self._queue.clear()
         self._weight = 0
-        for session_id in tuple(self._readings):
-            self._end_reading(session_id)
-        self.indexed.clear()
-        self._latest.clear()
+        for known in (self.indexed, self._latest):
+            known.clear()
+        self._end_readings()
 
     async def close(self, patience: float) -> None:
         """Write what waits, if the database lets us; what stays out is read from the logs next time."""
@@ -152,8 +159,7 @@ class Writer:
                 self._task.cancel()
                 await asyncio.wait([self._task], timeout=1.0)
             self._task = None
-        for session_id in tuple(self._readings):
-            self._end_reading(session_id)
+        self._end_readings()
 
     # ------------------------------------------------------------ the task
 
@@ -335,6 +341,10 @@ class Writer:
         self.indexed[session_id] = self._latest[session_id] = seq
         self._reached([(session_id, seq)])
         self._end_reading(session_id)
+
+    def _end_readings(self) -> None:
+        for session_id in tuple(self._readings):
+            self._end_reading(session_id)
 
     def _end_reading(self, session_id: str) -> None:
         reading = self._readings.pop(session_id, None)

@@ -1,0 +1,81 @@
+"""`bobstay reindex`, as a person runs it."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.model.event import Noted, Prompted, SessionStarted
+from bobstay.model.message import Text
+from bobstay.server.index.database import Database
+from bobstay.sessions.store import Store
+
+
+def reindex(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    program = "import sys; from bobstay.cli.reindex import run; sys.exit(run(sys.argv[1:]))"
+    environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=50, env=environ, check=False)
+
+
+def write_sessions(folder: Path) -> None:
+    store = Store(str(folder / "sessions"))
+    for number in range(3):
+        log = store.create(f"s{number}", SessionStarted("/work", "1"))
+        log.append(Prompted("p", (Text("words"),)))
+        log.append(Noted("note"))
+        log.close()
+
+
+def test_it_makes_the_tables_from_the_logs_and_says_how_many(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    for _ in range(2):
+        done = reindex(tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("3 sessions, 9 entries in ")
+    tables = sqlite3.connect(tmp_path / "server" / "index.sqlite")
+    assert tables.execute("SELECT count(*) FROM messages").fetchall() == [(6,)]
+    tables.close()
+
+
+async def test_it_does_so_in_postgresql(cluster: Any, tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    done = reindex(tmp_path, "--db", await cluster.new_database())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("3 sessions, 9 entries in ")
+
+
+async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    database = await Database.open("", str(tmp_path / "server"))
+    try:
+        for arguments in ((), ("--set-aside",)):
+            done = reindex(tmp_path, *arguments)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert "Stop the server" in done.stderr
+            assert "Traceback" not in done.stderr
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--help",), 0, "Usage: bobstay reindex"),
+        (("--what",), 2, "Usage: bobstay reindex"),
+        (("--db",), 2, "Usage: bobstay reindex"),
+        (("--db=mysql://x/y",), 1, "sqlite:///path"),
+        (("--db=postgresql://u@127.0.0.1:1/x",), 1, "does not answer"),
+        (("--db=postgresql://u@127.0.0.1:1/x", "--set-aside"), 2, "Only a SQLite file"),
+    ],
+)
+def test_wrong_words_are_answered_with_what_to_do(
+    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    done = reindex(tmp_path, *arguments)
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
