@@ -24,6 +24,7 @@ check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
 check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
 check length "$bin/python" scripts/check_length.py
 check schemas "$bin/python" scripts/make_schemas.py --check
+check openapi "$bin/python" scripts/make_openapi.py --check
 check layers "$bin/lint-imports" --no-cache
 check mypy "$bin/mypy" --no-error-summary
 check pyright pyright

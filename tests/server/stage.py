@@ -61,7 +61,16 @@ class Stage:
         nothing: Any = None
         self.outside = Outside(self.registry, self.inbox, environment.paths.contacts)
         self.console = Console(
-            config, environment, self.registry, self.hub, self.inbox, self.runner, nothing, nothing, self.outside, nothing
+            config,
+            environment,
+            self.registry,
+            self.hub,
+            self.inbox,
+            self.runner,
+            nothing,
+            nothing,
+            self.outside,
+            nothing,
         )
         self.variables = variables
         self.seen: list[tuple[str, Envelope]] = []

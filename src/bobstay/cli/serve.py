@@ -54,7 +54,7 @@ def _config(options: Any, home: str) -> Any:
 
     from bobstay.server.console import Config
 
-    engines = {"claude": ("claude",), "bobstay": (sys.executable, "-m", "bobstay")}
+    engines: dict[str, tuple[str, ...]] = {"claude": ("claude",), "bobstay": (sys.executable, "-m", "bobstay")}
     for text in options.engine:
         name, _, command = text.partition("=")
         engines[name.strip()] = tuple(shlex.split(command)) or (name.strip(),)
