@@ -24,6 +24,7 @@ from bobstay.server.api.auth import ENDPOINTS
 from bobstay.server.api.dispatch import failure, route
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.doors.access import Doors
+from bobstay.server.doors.audit import NoAudit
 from bobstay.server.doors.gatekeeper import Gatekeeper, Shell
 from bobstay.server.doors.principal import Scope
 from bobstay.server.doors.rules import Rules
@@ -207,7 +208,7 @@ class House:
         )
         app.state.acts = []
         # The routes used here want nothing else of a console.
-        app.state.console = SimpleNamespace(doors=self.doors)
+        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAudit())
         return app
 
     async def _stream(self, request: Request) -> Response:
