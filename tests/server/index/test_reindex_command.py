@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bobstay.cli.reindex import run
 from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.server.index.database import Database
@@ -73,9 +74,14 @@ async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_words_are_answered_with_what_to_do(
-    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = reindex(tmp_path, *arguments)
-    assert done.returncode == code
-    assert said in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
+    assert run(list(arguments)) == code
+    written = capsys.readouterr()
+    assert said in written.out + written.err

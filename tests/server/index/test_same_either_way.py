@@ -84,7 +84,7 @@ events: st.SearchStrategy[Durable] = st.one_of(
     st.builds(InterruptAsked),
     st.builds(Raw, st.dictionaries(words, words, max_size=2)),
 )
-EXAMPLES = 20
+EXAMPLES = 12
 histories = st.lists(st.tuples(st.sampled_from(["one", "two"]), events, st.booleans()), max_size=30)
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from bobstay.model.event import Noted, Prompted
 from bobstay.model.message import Text
-from bobstay.server.index import todo
+from bobstay.server.index import connect, todo
 from bobstay.server.index import writer as writing
 from bobstay.server.index.database import Database
 from bobstay.server.index.problems import DatabaseProblem
@@ -26,6 +26,12 @@ from tests.server.index.desk import PATIENCE, Desk
 from tests.server.index.postgres import NOBODY, Cluster, binaries
 
 Desks = Callable[..., Awaitable[Desk]]
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite itself need not wait long for another process here."""
+    monkeypatch.setattr(connect, "BUSY_SECONDS", 0.2)
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -68,6 +68,7 @@ class Database:
         self._claim = claim
         self._store = store
         self._stale = False
+        self._closed = False
 
     @classmethod
     async def open(cls, url: str, state_dir: str, store: Store | None = None) -> "Database":
@@ -176,7 +177,10 @@ class Database:
         return Health(not problem, where, *writer.waiting, writer.skipped, problem)
 
     async def close(self, patience: float = DRAIN_SECONDS) -> None:
-        """Write what waits, then let go. If the database does not answer, the rest is read from the logs next time."""
+        """Write what waits, then let go; twice does nothing. What a database away did not get is read next time."""
+        if self._closed:
+            return
+        self._closed = True
         await self.writer.close(patience)
         try:
             await self.audit.close(min(patience, 3.0))

@@ -142,9 +142,8 @@ class Writer:
 
     def start_over(self) -> None:
         """The tables are empty again."""
-        self._queue.clear()
         self._weight = 0
-        for known in (self.indexed, self._latest):
+        for known in (self._queue, self.indexed, self._latest):
             known.clear()
         self._end_readings()
 
@@ -337,8 +336,7 @@ class Writer:
 
     def _caught_up(self, session_id: str) -> None:
         """Nothing more is to be had from the log: go on with what comes live."""
-        seq = max(self._behind.pop(session_id, 0), self.indexed.get(session_id, 0))
-        self.indexed[session_id] = self._latest[session_id] = seq
+        seq = self._latest[session_id] = max(self._behind.pop(session_id, 0), self.indexed.get(session_id, 0))
         self._reached([(session_id, seq)])
         self._end_reading(session_id)
 
