@@ -137,6 +137,18 @@ def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, mod
     assert "not today" in json.dumps(model.requests[-1].body["messages"])
 
 
+def test_what_is_asked_about_comes_letter_by_letter(served: Served, model: ModelServer) -> None:
+    """FM-38, the server's side: nothing is hidden, cut or tidied between the model and whoever decides."""
+    command = "echo \u202egnp.exe\u200b \x1b[31m<b>**x**</b> " + "a" * 5_000 + " # $(touch pwned)"
+    prompt = model.play("odd", Step(blocks=[Call("Bash", {"command": command}, "toolu_o")]), Step(blocks=[Say("ok")]))
+    id = served.launch(prompt)
+    served.until(id, "waiting_input")
+    item = next(item for item in served.inbox() if item["session_id"] == id)
+    assert item["opened"]["call"]["input"] == {"command": command}
+    served.decide(item, "deny")
+    served.until(id, "completed")
+
+
 def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> None:
     first = served.launch(model.play("always", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
     served.until(first, "waiting_input")

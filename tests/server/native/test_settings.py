@@ -1,5 +1,6 @@
 """What a session is set to is what it does, at once and after a restart (FM-14, FM-20, FM-31, FM-39)."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
@@ -10,6 +11,7 @@ from bobstay.engine.ports import Answer
 from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
 from bobstay.server import commands
 from bobstay.server.errors import ApiError
+from bobstay.server.workers.native import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -104,3 +106,42 @@ async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer
     assert [event for event in here.events(view.id) if isinstance(event, ToolDone)] or not here.registry.view(
         view.id
     ).open_calls
+
+
+async def test_a_question_nobody_sees_waits_for_hours(
+    model: ModelServer, stage: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FM-34: there is no time-out, whatever the clocks say."""
+    here = await stage()
+    view = await here.launch(touch(model, "later", "ran"))
+    waiting = await here.until_status(view.id, "waiting_input")
+    loop, hours = asyncio.get_running_loop(), 2 * 3600
+    clock, moment = loop.time, time.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + hours)
+    monkeypatch.setattr(time, "time", lambda: moment() + hours)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    await here.runner.reconcile(view.id)
+    assert here.registry.view(view.id).interactions == waiting.interactions
+    await here.answer(waiting, Answer(True))
+    await here.until_status(view.id, "completed")
+    assert (here.work / "ran").exists()
+
+
+async def test_an_agent_that_is_gone_and_should_run_is_started_again(model: ModelServer, stage: Make) -> None:
+    """S003-25, S003-26: desired and actual state are brought together."""
+    here = await stage(most_running=1)
+    gate = Gate()
+    await here.launch(model.play("first", Step(blocks=[Say("x")], gate=gate)))
+    await gate.reached()
+    view = await here.launch(model.play("second", Step(blocks=[Say("done")])))
+    post = here.runner.posts[view.id]
+    assert isinstance(post.worker, NativeWorker)
+    assert post.worker._task is not None
+    post.worker._task.cancel()
+    await asyncio.wait([post.worker._task])
+    assert not post.worker.alive()
+    gate.open()
+    await here.runner.reconcile(view.id)
+    await here.until_status(view.id, "completed")
+    assert here.runner.posts[view.id].worker.epoch == 2

@@ -1,0 +1,56 @@
+"""The five workflow modes: what they tell the model, and what they take away (S000-37..43)."""
+
+import time
+
+import pytest
+
+from bobstay.model.around import SessionConfig
+from bobstay.server.workflows import MODES, denied_tools, may_be_in, permission_mode, system_text
+
+SAID = {
+    "research": ("not propose", "path:line", "Glob", "Grep", "Read", "summary"),
+    "plan": ("Overview", "Current State", "Desired End State", "What We're NOT Doing", "Phases", "verification", "ask"),
+    "review_plan": ("phase by phase", "Status: Ready", "Needs Revision", "improvements"),
+    "implement": ("one phase at a time", "Stop", "tick", "Never skip", "verification"),
+}
+LOOKING = ("research", "plan", "review_plan")
+
+
+def test_there_are_five_modes_with_their_labels() -> None:
+    """S000-37."""
+    assert {name: mode.label for name, mode in MODES.items()} == {
+        "chat": "Chat",
+        "research": "Research",
+        "plan": "Plan",
+        "review_plan": "Review Plan",
+        "implement": "Implement",
+    }
+
+
+@pytest.mark.parametrize("workflow", SAID)
+def test_a_mode_tells_the_model_how_to_work(workflow: str) -> None:
+    """S000-38..42: its words come after those of the session."""
+    config = SessionConfig(workflow=workflow, append_system_prompt="Be brief.")  # type: ignore[arg-type]  # a literal
+    text = system_text(config)
+    assert text.startswith("Be brief.")
+    assert all(words in text for words in SAID[workflow]), text
+
+
+def test_chat_leaves_the_prompt_as_it_is() -> None:
+    """S000-38."""
+    assert system_text(SessionConfig()) == ""
+
+
+@pytest.mark.parametrize("workflow", LOOKING)
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions", "auto"])
+def test_a_mode_that_only_looks_takes_writing_away(workflow: str, mode: str) -> None:
+    """S000-43: whatever else the session is allowed."""
+    config = SessionConfig(workflow=workflow, permission_mode=mode, bypass_until=time.time() + 60)  # type: ignore[arg-type]  # a literal
+    assert {"Edit", "Write", "NotebookEdit"} <= set(denied_tools(config))
+    assert permission_mode(config) in ("default", "plan")
+    assert not may_be_in(config, mode)
+
+
+def test_others_keep_the_mode_they_were_given() -> None:
+    assert permission_mode(SessionConfig(workflow="implement", permission_mode="acceptEdits")) == "acceptEdits"
+    assert denied_tools(SessionConfig(workflow="implement")) == ()
