@@ -38,6 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", action="append", default=[], metavar="DIR", help="sessions may work below it; repeat")
     parser.add_argument("--max-running", type=int, default=8, metavar="N", help="sessions at work at once; default: 8")
     parser.add_argument("--idle", type=float, default=900, metavar="SECONDS", help="an idle agent sleeps after; 900")
+    parser.add_argument(
+        "--archive-after", type=float, default=0, metavar="DAYS", help="pack old archived sessions away"
+    )
     parser.add_argument("--engine", action="append", default=[], metavar="NAME=COMMAND", help="an external agent")
     parser.add_argument("--own-login", action="store_true", help="external agents get no keys: they log in themselves")
     parser.add_argument("--public-url", action="append", default=[], metavar="URL", help="behind a reverse proxy")
@@ -68,6 +71,7 @@ def _config(options: Any, home: str) -> Any:
         most_running=max(options.max_running, 1),
         idle_seconds=options.idle,
         engines=engines,
+        archive_after_days=options.archive_after,
         pass_keys=not options.own_login,
         public_urls=tuple(options.public_url),
         user_header=options.user_header,

@@ -24,6 +24,7 @@ from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
 from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
+from bobstay.server.index.retention import DAY, archive_older_than
 from bobstay.server.metrics import Meter
 from bobstay.server.recover import learn, recover, sweep_up
 from bobstay.server.rpc.bridge import Bridge
@@ -133,8 +134,21 @@ class _Life:
         await sweep_up(self._console)
         taken_up = await recover(self._console)
         await self._prune()
+        if self._console.config.archive_after_days > 0:
+            await self._put_away()
         if taken_up:
             log.info("%d sessions had been cut off", len(taken_up))
+
+    async def _put_away(self) -> None:
+        """Once a day, old archived sessions are packed away."""
+        console = self._console
+        while True:
+            moved = await archive_older_than(
+                console.database, console.registry.store, console.config.archive_after_days
+            )
+            for session_id in moved.sessions:
+                console.registry.forget(session_id)
+            await asyncio.sleep(DAY)
 
     async def _prune(self) -> None:
         """Clean work trees of sessions that are no more go; those with changes stay."""

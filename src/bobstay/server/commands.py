@@ -199,6 +199,7 @@ async def discard(console: Console, session_id: str, *, by: str = "") -> None:
     os.makedirs(trash, 0o700, exist_ok=True)
     os.replace(console.registry.store.path(session_id), os.path.join(trash, f"{session_id}.jsonl"))
     console.registry.forget(session_id)
+    await console.registry.index.forget(session_id)
 
 
 def working_directory(console: Console, cwd: str) -> str:

@@ -37,6 +37,8 @@ class Config(Struct, frozen=True):
     most_running: int = 8
     idle_seconds: float = 900.0
     """After so long without a prompt an engine is put to sleep."""
+    archive_after_days: float = 0.0
+    """Logs of archived sessions that did not change for so long are packed away; 0 leaves them. Nothing is deleted."""
     heartbeat: float = 15.0
     engines: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"claude": ("claude",)})
     """External commands by the name of their engine. Only whoever starts the server names them."""

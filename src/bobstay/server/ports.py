@@ -13,9 +13,16 @@ class Index(Protocol):
         """Take note of an entry of a log, soon. `view` is the session after it."""
         ...
 
+    async def forget(self, session_id: str) -> None:
+        """Remove all that was made from the log of a session that is gone."""
+        ...
+
 
 class NoIndex:
     """For parts that are tried without a database."""
 
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
+        return
+
+    async def forget(self, session_id: str) -> None:
         return

@@ -137,6 +137,21 @@ def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, mod
     assert "not today" in json.dumps(model.requests[-1].body["messages"])
 
 
+def test_the_transcript_is_paged_searched_and_gone_when_deleted(served: Served, model: ModelServer) -> None:
+    listing = Call("Bash", {"command": "ls"}, "toolu_l")
+    id = served.launch(model.play("zebra", Step(blocks=[listing]), Step(blocks=[Say("A zebracorn was seen.")])))
+    served.until(id, "completed")
+    page = served.get(f"/sessions/{id}/rows?limit=2")
+    assert len(page["rows"]) == 2
+    assert page["rows"][0]["seq"] > page["rows"][1]["seq"]
+    assert served.get(f"/sessions/{id}/rows?limit=2&before={page['before']}")["rows"]
+    assert served.get(f"/sessions/{id}/calls/toolu_l")["status"] == "completed"
+    assert id in json.dumps(served.get("/search?q=zebracorn"))
+    served.ask("DELETE", f"/sessions/{id}")
+    assert served.raw("GET", f"/sessions/{id}")[0] == 404
+    assert id not in json.dumps(served.get("/search?q=zebracorn"))
+
+
 def test_what_is_asked_about_comes_letter_by_letter(served: Served, model: ModelServer) -> None:
     """FM-38, the server's side: nothing is hidden, cut or tidied between the model and whoever decides."""
     command = "echo \u202egnp.exe\u200b \x1b[31m<b>**x**</b> " + "a" * 5_000 + " # $(touch pwned)"
