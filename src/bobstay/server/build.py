@@ -42,7 +42,7 @@ from bobstay.server.stream.terminal_socket import terminal_route
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import websocket_route
 from bobstay.server.variables import Variables
-from bobstay.server.workers.base import AgentWorker
+from bobstay.server.workers.base import AgentWorker, WorkerError
 from bobstay.server.workers.command_line import clear_mcp_configs
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
@@ -177,7 +177,11 @@ def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
         own = variables.of(session.id)
         if engine == "native":
             return NativeWorker(id, epoch, session, _with_own(native, own) if own else native)
-        return ProcessWorker(id, epoch, session, config.engines[engine], process, own)
+        command = config.engines.get(engine)
+        if command is None:
+            text = f"This server has no engine {engine!r}. Start it with --engine {engine}=COMMAND."
+            raise WorkerError(text)
+        return ProcessWorker(id, epoch, session, command, process, own)
 
     return make
 

@@ -68,6 +68,7 @@ async def launch(
     if words.blocks:
         session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(session.id)
+    console.runner.let_go(session.id)
     return session.view
 
 
@@ -89,6 +90,7 @@ async def message(
         return ""
     session = console.registry.open(session_id)
     if words.client_id and (known := _known_input(session, words.client_id)):
+        console.runner.let_go(session_id)
         return known
     how: Literal["steer", "queue"] = "steer" if delivery == "steer" else "queue"
     queued = InputQueued(new_id(), words.blocks, how, words.client_id)
@@ -113,6 +115,9 @@ async def interrupt(console: Console, session_id: str, *, by: str = "", force: b
     session = console.registry.open(session_id)
     session.record(InterruptAsked(by, force))
     await worker.interrupt(force=force)
+    if not worker.alive():
+        # It was ended, not only its turn: what is queued waits for the next message, and nobody starts it again.
+        await console.runner.rest(session_id, "stopped")
     return session.view
 
 
@@ -135,6 +140,7 @@ async def follow_on(
     if words.blocks:
         child.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(child.id)
+    console.runner.let_go(child.id)
     return child.view
 
 
@@ -153,23 +159,27 @@ async def retry(console: Console, session_id: str, *, by: str = "") -> SessionVi
 async def drop_input(console: Console, session_id: str, input_id: str) -> None:
     session = _writable(console, session_id)
     if all(entry.id != input_id for entry in session.view.queued):
+        console.runner.let_go(session_id)
         raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
     session.record(InputDropped(input_id))
+    console.runner.let_go(session_id)
 
 
 async def edit_input(console: Console, session_id: str, input_id: str, blocks: tuple[Block, ...]) -> None:
     session = _writable(console, session_id)
     entry = next((entry for entry in session.view.queued if entry.id == input_id), None)
     if entry is None:
+        console.runner.let_go(session_id)
         raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
     session.record(InputQueued(input_id, blocks, entry.how, entry.client_id))
+    console.runner.let_go(session_id)
 
 
 async def describe(console: Console, session_id: str, change: SessionChanged) -> SessionView:
     """Title, archive, pin, draft."""
     session = _writable(console, session_id)
     session.record(change)
-    _let_go(console, session)
+    console.runner.let_go(session_id)
     return session.view
 
 
@@ -186,7 +196,7 @@ async def configure(console: Console, session_id: str, config: SessionConfig, *,
             await worker.set_mode(config.permission_mode)
         if config.model and config.model != before.model:
             await worker.set_model(config.model)
-    _let_go(console, session)
+    console.runner.let_go(session_id)
     return session.view
 
 
@@ -234,9 +244,3 @@ def _known_input(session: OpenSession, client_id: str) -> str:
 def _writable(console: Console, session_id: str) -> OpenSession:
     console.registry.view(session_id)
     return console.registry.open(session_id)
-
-
-def _let_go(console: Console, session: OpenSession) -> None:
-    """A session without an agent is not kept open: a command line may want it."""
-    if console.runner.worker(session.id) is None:
-        console.registry.shut(session.id)

@@ -108,10 +108,8 @@ class Crew:
 
     def _record(self, session_id: str, event: Durable) -> Envelope:
         """Write to the session's log; one without an agent is let go again, for a command line may want it."""
-        registry = self.console.registry
-        envelope = registry.open(session_id).record(event)
-        if self.console.runner.worker(session_id) is None:
-            registry.shut(session_id)
+        envelope = self.console.registry.open(session_id).record(event)
+        self.console.runner.let_go(session_id)
         return envelope
 
 

@@ -13,6 +13,10 @@ class Index(Protocol):
         """Take note of an entry of a log, soon. `view` is the session after it."""
         ...
 
+    def keeps(self, session_id: str) -> bool:
+        """Whether the session's log was packed away: then it is not gone."""
+        ...
+
     async def forget(self, session_id: str) -> None:
         """Remove all that was made from the log of a session that is gone."""
         ...
@@ -26,3 +30,6 @@ class NoIndex:
 
     async def forget(self, session_id: str) -> None:
         return
+
+    def keeps(self, session_id: str) -> bool:
+        return False

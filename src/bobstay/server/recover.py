@@ -95,6 +95,8 @@ async def recover(console: Console) -> list[str]:
             await _one(console, view.id)
         except (ApiError, LogError) as error:
             log.warning("session %s cannot be taken up: %s", view.id, error)
+        except Exception:  # the boundary of one session: the others get their way out all the same
+            log.exception("session %s cannot be taken up", view.id)
         await asyncio.sleep(0)
     return [view.id for view in cut_off]
 

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
@@ -48,7 +49,8 @@ class Runner:
         self._make = make
         self._idle = idle_seconds
         self._interval = interval
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """They live as long as somebody holds one or waits for it: all who do have the same."""
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -90,23 +92,38 @@ class Runner:
 
     async def rest(self, session_id: str, why: Literal["stopped", "asleep", "killed"] = "asleep") -> None:
         """Stop the agent of a session and let go of its log."""
-        async with self._locks.setdefault(session_id, asyncio.Lock()):
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
             post = self.posts.pop(session_id, None)
             if post is not None:
                 post.desired = "asleep"
                 await post.worker.stop(why)
             self._registry.shut(session_id)
-        self._locks.pop(session_id, None)
+
+    def let_go(self, session_id: str) -> None:
+        """Let go of the log of a session without an agent, for a command line may want it.
+
+        One whose agent comes up or goes down right now keeps it.
+        """
+        if session_id not in self.posts and not self._is_moving(session_id):
+            self._registry.shut(session_id)
+
+    def _is_moving(self, session_id: str) -> bool:
+        lock = self._locks.get(session_id)
+        return lock is not None and lock.locked()
 
     async def _start(self, session_id: str, before: Post | None) -> Post:
         session = self._registry.open(session_id)
         earlier = [worker for worker in session.view.workers if worker.kind in ("native", "process")]
         id = earlier[-1].id if earlier else f"agent-{new_id()[:8]}"
         epoch = max((worker.epoch for worker in earlier), default=0) + 1
-        post = Post(self._make(id, epoch, session), failures=before.failures if before else 0)
         try:
+            post = Post(self._make(id, epoch, session), failures=before.failures if before else 0)
             await post.worker.start()
         except WorkerError as error:
+            _not_started(session, id, epoch, str(error))
+            if before is None:
+                self._registry.shut(session_id)
             raise ApiError("cannot_start", str(error)) from error
         post.heartbeat = time.time()
         self.posts[session_id] = post
@@ -122,12 +139,14 @@ class Runner:
                     await self.reconcile(session_id)
                 except (ApiError, LogError) as error:
                     log.warning("session %s: %s", session_id, error)
+                except Exception:  # the boundary of one session: the others are looked after all the same
+                    log.exception("session %s cannot be looked after", session_id)
 
     async def reconcile(self, session_id: str) -> None:
         """Bring one session's agent to where it should be."""
         post = self.posts.get(session_id)
         session = self._registry.opened(session_id)
-        if post is None or session is None:
+        if post is None or session is None or self._is_moving(session_id):
             return
         now = time.time()
         post.reconciled_at = now
@@ -150,6 +169,14 @@ class Runner:
         if worker.busy or session.view.queued or session.view.status in BUSY:
             return False
         return time.time() - session.view.updated_at > self._idle
+
+
+def _not_started(session: OpenSession, id: str, epoch: int, error: str) -> None:
+    """Nobody is left to hear an answer, and nothing is under way any more."""
+    if session.view.interactions or session.view.open_calls:
+        settle(session, error)
+    if session.view.status in BUSY:
+        session.record(WorkerExited(id, "process", epoch, why="not_started", error=error))
 
 
 def settle(session: OpenSession, error: str) -> None:

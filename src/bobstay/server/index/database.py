@@ -106,9 +106,12 @@ class Database:
         return await self.writer.flushed(session_id, seq, patience)
 
     async def forget(self, session_id: str) -> None:
-        """Remove all that was made from the log of a session that was deleted. One in the archive is kept."""
-        if self._source(session_id) is None:
-            await self.writer.remove(session_id)
+        """Remove all that was made from the log of a session that was deleted."""
+        await self.writer.remove(session_id)
+
+    def keeps(self, session_id: str) -> bool:
+        """Whether its log is packed away in the archive."""
+        return os.path.isfile(self.archive.path(session_id))
 
     async def catch_up(self, store: Store) -> Counts:
         """Take in what the logs have and the tables have not; of logs that did not change nothing is read.

@@ -62,7 +62,8 @@ class Outside:
             return
         if not self._registry.store.exists(session_id):
             self._registry.forget(session_id)
-            await self._registry.index.forget(session_id)
+            if not self._registry.index.keeps(session_id):
+                await self._registry.index.forget(session_id)
             return
         view = self._registry.views.get(session_id, SessionView(session_id))
         while True:
