@@ -61,7 +61,9 @@ async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> No
     assert case.status == "interrupted"
     assert case.events(ToolDone)[0].interrupted
     await case.holds(lambda: not case.worker.alive())
-    assert case.events(WorkerExited)[-1].signal == "SIGINT" or case.events(WorkerExited)[-1].code
+    exited = case.events(WorkerExited)[-1]
+    # On a busy machine the next rung of the ladder may be reached before the first has had its effect.
+    assert exited.signal in ("SIGINT", "SIGTERM") or exited.code
 
 
 async def test_stop_during_a_long_command_is_over_in_ten_seconds(world: World) -> None:

@@ -173,7 +173,7 @@ async def test_a_flood_stays_in_bounds_and_others_get_their_turn(tmp_path: Path)
 
 
 async def test_typing_that_nobody_reads_is_bounded_and_an_interrupt_still_works(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, command=("/bin/sh", "-c", "trap 'echo got-it; exit' INT; echo ready; sleep 1000 & wait"))
+    desk = Desk(tmp_path, command=("/bin/sh", "-c", "trap 'echo got-it; exit' INT; sleep 1000 & echo ready; wait"))
     await desk.terminal.start()
     reading = desk.read()
     await reading.until(b"ready")
