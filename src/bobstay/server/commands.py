@@ -10,6 +10,7 @@ from bobstay.model.around import Configured, InterruptAsked, SessionChanged, Ses
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, text_of
+from bobstay.permissions.mode import MODES
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
@@ -185,14 +186,22 @@ async def describe(console: Console, session_id: str, change: SessionChanged) ->
 
 async def configure(console: Console, session_id: str, config: SessionConfig, *, by: str = "") -> SessionView:
     """Change how a session is run. Mode and model reach an agent that is up at once."""
-    session = _writable(console, session_id)
-    before = session.view.config
-    if not may_be_in(config, config.permission_mode or session.view.permission_mode):
+    view = console.registry.view(session_id)
+    before = view.config
+    if config.permission_mode and config.permission_mode not in MODES:
+        raise ApiError("invalid", f"There is no permission mode {config.permission_mode[:80]!r}: {', '.join(MODES)}.")
+    if not may_be_in(config, config.permission_mode or view.permission_mode):
         raise ApiError("invalid", f"A session in {config.workflow} mode cannot be in {config.permission_mode}.")
+    if config.workflow != before.workflow and view.status in BUSY:
+        raise ApiError("wrong_state", "Stop the session before giving it another workflow.", status=view.status)
+    session = _writable(console, session_id)
     session.record(Configured(config, by))
+    if (config.workflow, config.max_turns) != (before.workflow, before.max_turns) and view.status not in BUSY:
+        await console.runner.rest(session_id)  # an agent has its tools and its limits from its start on
     worker = console.runner.worker(session_id)
     if worker is not None:
-        if config.permission_mode and config.permission_mode != before.permission_mode:
+        mode = (config.permission_mode, config.bypass_until)
+        if config.permission_mode and mode != (before.permission_mode, before.bypass_until):
             await worker.set_mode(config.permission_mode)
         if config.model and config.model != before.model:
             await worker.set_model(config.model)

@@ -25,9 +25,12 @@ def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> No
     """Know every session there is. `known` are views from the tables, good while the log has not grown since."""
     for session_id in session_ids(registry.store):
         view = (known or {}).get(session_id)
-        if view is None:
-            view = fold_file(registry.store, session_id)
-        registry.learn(as_seen(registry, view))
+        try:
+            if view is None:
+                view = fold_file(registry.store, session_id)
+            registry.learn(as_seen(registry, view))
+        except (OSError, LogError) as error:  # a folder, a name that is no id: not ours, and no reason not to start
+            log.warning("%s is no session that can be read: %s", session_id, error)
 
 
 def as_seen(registry: Registry, view: SessionView) -> SessionView:

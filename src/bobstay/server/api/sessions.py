@@ -271,7 +271,8 @@ async def change(call: Call) -> SessionView:
     minutes = given.pop("bypass_minutes")
     settings = {name: value for name, value in given.items() if name not in about}
     if settings:
-        settings["bypass_until"] = bypass_end(settings.get("permission_mode", ""), minutes)
+        if "permission_mode" in settings:
+            settings["bypass_until"] = bypass_end(settings["permission_mode"], minutes)
         config = replace(view.config, **settings)
         view = await commands.configure(call.console, view.id, config, by=call.principal.name)
     return view
