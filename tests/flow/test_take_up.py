@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from bobstay.engine.ports import Answer
+from bobstay.hooks.event import HookOutcome
 from bobstay.model.event import Event, InteractionClosed, InteractionOpened, MessageDone, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
-from tests.flow.world import Person, World
+from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -120,3 +121,41 @@ async def test_the_turn_taken_up_can_be_interrupted(server: ModelServer, world: 
     assert isinstance(events[-1], RunDone)
     assert events[-1].ending == "interrupted_tools"
     assert not (second.work / "ran").exists()
+
+
+def rewriting(command: str) -> Listeners:
+    return Listeners(PreToolUse=lambda _: HookOutcome(updated_input={"command": command}))
+
+
+async def test_a_question_whose_input_a_hook_changes_is_asked_anew(server: ModelServer, world: Make) -> None:
+    """An answer is good for the input that was shown and no other."""
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(yes), hooks=rewriting("touch b"))
+    await crash_at(first, prompt, InteractionOpened)
+    second = world(person=Person(yes), hooks=rewriting("touch c"))
+    (asked,) = second.driver.state.asked
+    events = await taken_up(second)
+    assert [opened.call.input for opened in second.person.asked] == [{"command": "touch c"}]
+    closed = {event.id: event.outcome for event in events if isinstance(event, InteractionClosed)}
+    assert closed == {asked.id: "cancelled", second.person.asked[0].id: "allowed"}
+    assert second.person.asked[0].id != asked.id
+
+
+async def test_what_was_allowed_is_what_runs_whatever_a_hook_makes_of_it_now(server: ModelServer, world: Make) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(yes), hooks=rewriting("touch b"))
+    await crash_at(first, prompt, InteractionClosed)
+    second = world(person=Person(), hooks=rewriting("touch c"))
+    await taken_up(second)
+    assert sorted(path.name for path in second.work.iterdir()) == ["b"]
+
+
+async def test_a_rule_made_meanwhile_does_not_bring_back_what_a_person_changed(
+    server: ModelServer, world: Make
+) -> None:
+    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
+    await crash_at(first, prompt, InteractionClosed)
+    second = world(person=Person(), allow=("Bash",))
+    await taken_up(second)
+    assert sorted(path.name for path in second.work.iterdir()) == ["b"]

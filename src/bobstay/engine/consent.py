@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
+
 from bobstay.engine import auto
 from bobstay.engine.conceal import conceal
 from bobstay.engine.ports import Answer
@@ -43,6 +45,13 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
     decision = toolbox.judge.judge(tool, accesses, prepared.input, read_only=prepared.read_only)
     decision = _with_hook(settlement, decision)
     past = settlement.past.opened
+    if past is not None and past.call.input != toolbox.mask.value(prepared.input):
+        # What a person was shown before a crash is not what would run now: they are shown that.
+        yield InteractionClosed(past.id, "cancelled", "its input changed", "restart")
+        settlement.past, past = replace(settlement.past, opened=None), None
+    if settlement.past.granted is not None and decision.verdict is not Verdict.DENY:
+        _granted_before(settlement, settlement.past.granted)
+        return
     if decision.verdict is Verdict.ALLOW:
         if past is not None:
             yield InteractionClosed(past.id, "allowed", decision.why, "rule")
@@ -53,9 +62,6 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
             yield InteractionClosed(past.id, "denied", decision.why, "rule")
         settlement.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
         raise Refused(decision.why or f"Permission to use {tool} was denied.")
-    if settlement.past.granted is not None:
-        _granted_before(settlement, settlement.past.granted)
-        return
     if past is None and auto.judges(settlement, decision, accesses):
         async for event in auto.judged(settlement, decision, accesses):
             yield event
@@ -125,9 +131,10 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
 
 
 def _granted_before(settlement: "Settlement", closed: InteractionClosed) -> None:
-    """A person allowed this call before a crash: they are not asked twice."""
+    """A person allowed this call before a crash: they are not asked twice, and what they saw is what runs."""
+    assert settlement.prepared is not None
     settlement.decided = Decided("accept", "user_temporary")
-    if closed.input is not None:
+    if closed.input is not None and closed.input != settlement.prepared.input:
         settlement.rewrite(closed.input)
         _still_permitted(settlement)
 

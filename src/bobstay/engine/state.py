@@ -94,7 +94,7 @@ class State(Struct, frozen=True):
     asked: tuple[InteractionOpened, ...] = ()
     """Interactions nobody has answered yet."""
     granted: dict[str, InteractionClosed] = {}
-    """By call: what a person allowed in this turn."""
+    """By call: what a person allowed in this turn, with the input they allowed."""
     lines_added: int = 0
     lines_removed: int = 0
     running: bool = False
@@ -212,7 +212,10 @@ class State(Struct, frozen=True):
         opened = next((entry for entry in self.asked if entry.id == closed.id), None)
         if opened is None:
             return self
-        granted = {**self.granted, opened.call.id: closed} if closed.outcome == "allowed" else self.granted
+        granted = self.granted
+        if closed.outcome == "allowed":
+            shown = closed if closed.input is not None else replace(closed, input=opened.call.input)
+            granted = {**granted, opened.call.id: shown}
         return replace(self, asked=tuple(entry for entry in self.asked if entry is not opened), granted=granted)
 
     def _count(self, done: MessageDone) -> "State":

@@ -23,15 +23,16 @@ class TakenUp(Step):
 
     async def _pump(self) -> None:
         for call in self._state.unanswered:
+            granted = self._state.granted.get(call.id)
             opened = next((entry for entry in self._state.asked if entry.call.id == call.id), None)
             if call.id in self._state.started:
                 self._box.put(_answered(call, LOST))
-            elif self._agent.toolbox.mask.given_in(call.input):
+            elif self._agent.toolbox.mask.given_in([call.input, granted.input if granted else None]):
                 if opened is not None:
                     self._box.put(InteractionClosed(opened.id, "cancelled", SECRET, "restart"))
                 self._box.put(_answered(call, SECRET))
             else:
-                self._start(call, Past(opened, self._state.granted.get(call.id)))
+                self._start(call, Past(opened, granted))
 
 
 def _answered(call: ToolCall, text: str) -> ToolDone:

@@ -29,7 +29,7 @@ def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> No
             if view is None:
                 view = fold_file(registry.store, session_id)
             registry.learn(as_seen(registry, view))
-        except (OSError, LogError) as error:  # a folder, a name that is no id: not ours, and no reason not to start
+        except OSError as error:  # a folder, a name that is no id: not ours, and no reason not to start
             log.warning("%s is no session that can be read: %s", session_id, error)
 
 

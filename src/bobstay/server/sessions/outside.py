@@ -20,7 +20,6 @@ from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
-from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 PAGE = 256
@@ -54,7 +53,7 @@ class Outside:
             for session_id in {name.rpartition(".")[0] for name in names if name.endswith(WATCHED)}:
                 try:
                     await self.look(session_id)
-                except (OSError, LogError) as error:
+                except OSError as error:
                     log.warning("session %s cannot be read: %s", session_id, error)
 
     async def look(self, session_id: str) -> None:
