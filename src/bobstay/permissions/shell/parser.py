@@ -14,14 +14,15 @@ from bobstay.permissions.shell.syntax import (
     Simple,
     Test,
     Word,
+    is_message,
 )
 from bobstay.permissions.shell.words import DEEPEST, NAME
 
 KEYWORD = re.compile(r"(?:[a-z]+|!|\{|\}|\[\[)(?=[ \t\n;&|<>()]|\Z)")
 CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "function", "{", "[[", "coproc"})
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-SUBSCRIPTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
+NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\+?=|\[)")
+"""The beginning of an assignment, or of one to a part of an array."""
 NUMBERED = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
 FUNCTION = re.compile(r"[ \t]*\([ \t]*\)[ \t\n]*")
 
@@ -40,6 +41,9 @@ def parse(text: str) -> tuple[Script, str]:
 class Parser(Redirects):
     """The half that knows how words make commands, and commands scripts."""
 
+    _looked_at = -1
+    _keyword = ""
+
     def nested(self, closer: str) -> Script:
         self.deepen()
         before = self.documents
@@ -50,7 +54,7 @@ class Parser(Redirects):
         if self.at >= self.end or self.text[self.at] != closer or self.waiting:
             raise NotUnderstood(f"a substitution lacks its {closer}")
         self.waiting = waiting
-        if self.documents > before and not _is_message(script):
+        if self.documents > before and not is_message(script):
             self.doubt("a here-document stands inside a substitution")
         self.at += 1
         self.depth -= 1
@@ -81,7 +85,6 @@ class Parser(Redirects):
                 break
             chain = self._chain()
             found.chains.append(chain)
-            self.blanks()
             following = self.text[self.at : min(self.at + 1, self.end)]
             if following == "&":
                 chain.background = True
@@ -105,7 +108,6 @@ class Parser(Redirects):
     def _chain(self) -> Chain:
         found = Chain([self._pipeline("")])
         while True:
-            self.blanks()
             joint = self.text[self.at : min(self.at + 2, self.end)]
             if joint not in ("&&", "||"):
                 return found
@@ -114,6 +116,7 @@ class Parser(Redirects):
             found.pipelines.append(self._pipeline(joint))
 
     def _pipeline(self, joint: str) -> Pipeline:
+        """Commands joined by pipes, and the blanks behind them."""
         found = Pipeline([], joint)
         while self.keyword() == "!":
             self.at += 1
@@ -297,9 +300,10 @@ class Parser(Redirects):
 
     def _add(self, found: Simple) -> None:
         """One more word, which may be an assignment."""
-        assigned = None if found.words else ASSIGNMENT.match(self.text, self.at, self.end)
-        if not found.words and SUBSCRIPTED.match(self.text, self.at, self.end):
+        named = None if found.words else NAMED.match(self.text, self.at, self.end)
+        if named and named.group().endswith("["):
             self.doubt("a subscript may be evaluated")
+        assigned = named if named and named.group().endswith("=") else None
         if assigned and self.text.startswith("(", assigned.end(), self.end):
             self.doubt("an array is assigned")
             start = self.at
@@ -329,22 +333,8 @@ class Parser(Redirects):
         return self._function()
 
     def keyword(self) -> str:
-        found = KEYWORD.match(self.text, self.at, self.end)
-        return found.group() if found else ""
-
-
-def _is_message(script: Script) -> bool:
-    """Exactly `cat <<'D' ... D`: the way to write a long text as one argument."""
-    if len(script.chains) != 1 or script.chains[0].background or len(script.chains[0].pipelines) != 1:
-        return False
-    commands = script.chains[0].pipelines[0].commands
-    if len(commands) != 1 or not isinstance(commands[0], Simple):
-        return False
-    simple = commands[0]
-    return (
-        [word.source for word in simple.words] == ["cat"]
-        and not simple.assignments
-        and len(simple.redirects) == 1
-        and simple.redirects[0].operator == "<<"
-        and simple.redirects[0].quoted
-    )
+        """The keyword that stands here; asked for again at the same place, it is not looked for again."""
+        if self.at != self._looked_at:
+            found = KEYWORD.match(self.text, self.at, self.end)
+            self._looked_at, self._keyword = self.at, found.group() if found else ""
+        return self._keyword

@@ -116,3 +116,20 @@ class Script(Struct):
     chains: list[Chain]
     start: int = 0
     end: int = 0
+
+
+def is_message(script: Script) -> bool:
+    """Exactly `cat <<'D' ... D`: the way to write a long text as one argument."""
+    if len(script.chains) != 1 or script.chains[0].background or len(script.chains[0].pipelines) != 1:
+        return False
+    commands = script.chains[0].pipelines[0].commands
+    if len(commands) != 1 or not isinstance(commands[0], Simple):
+        return False
+    simple = commands[0]
+    return (
+        [word.source for word in simple.words] == ["cat"]
+        and not simple.assignments
+        and len(simple.redirects) == 1
+        and simple.redirects[0].operator == "<<"
+        and simple.redirects[0].quoted
+    )

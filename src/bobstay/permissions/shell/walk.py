@@ -61,7 +61,8 @@ class Occurrence(Struct):
         command = self.command
         assigned = [word.source for word in command.assignments] if isinstance(command, Simple) else ["[["]
         spelled = " ".join([*assigned, "\n", *(word.source for word in command.words)])
-        return spelled, self.place, self.fed, tuple(sorted(self.variables.items()))
+        variables = tuple(sorted(self.variables.items())) if self.variables else ()
+        return spelled, self.place, self.fed, variables
 
 
 class Walk:
