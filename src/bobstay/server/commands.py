@@ -213,6 +213,7 @@ async def discard(console: Console, session_id: str, *, by: str = "") -> None:
     """Take a session out of all lists. Its log goes to the trash of the state directory, not away."""
     session = _writable(console, session_id)
     session.record(SessionChanged(discarded=True, by=by))
+    await console.crew.leave(session_id)
     await console.runner.rest(session_id, "stopped")
     trash = os.path.join(console.config.state, "trash")
     os.makedirs(trash, 0o700, exist_ok=True)

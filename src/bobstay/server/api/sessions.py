@@ -1,6 +1,5 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
-import time
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -10,12 +9,13 @@ from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.event import Envelope
 from bobstay.model.message import Block, Image, Text
 from bobstay.server import artifacts, commands, variables
+from bobstay.server.api.lifting import bypass_end, check_lifting
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Delivery, Tree, Words
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.status import BUSY, Status
 from bobstay.server.sessions.view import SessionView
-from bobstay.server.workflows import BYPASS, Workflow
+from bobstay.server.workflows import Workflow
 
 MOST_SENT = 24 * 1024 * 1024
 """Bytes of a message, its pictures included."""
@@ -152,6 +152,7 @@ class InputChange(Struct, frozen=True, forbid_unknown_fields=True):
 async def create(call: Call) -> SessionView:
     """Begin a session; with a prompt, its agent sets to work."""
     new: NewSession = call.body
+    check_lifting(call, new.permission_mode, given=bool(new.allowed_tools or new.mcp_config or new.env))
     config = SessionConfig(
         engine=new.engine,
         workflow=new.workflow,
@@ -246,6 +247,7 @@ async def retry(call: Call) -> SessionView:
 async def go_on(call: Call) -> SessionView:
     """Go on from a session that ended, in a child of it."""
     new: Continue = call.body
+    check_lifting(call, new.permission_mode or "")
     view = call.console.registry.view(call.path["id"])
     given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
     config = replace(view.config, max_turns=SessionConfig().max_turns)
@@ -264,6 +266,7 @@ async def fork(call: Call) -> SessionView:
 async def change(call: Call) -> SessionView:
     """Title, archive, pin, draft; or model, permission mode, workflow, limits."""
     given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
+    check_lifting(call, given.get("permission_mode", ""))
     about = {name: given[name] for name in ("title", "archived", "pinned", "draft") if name in given}
     view = call.console.registry.view(call.path["id"])
     if about:
@@ -299,11 +302,6 @@ async def drop_input(call: Call) -> SessionView:
     """Take words back that still wait in the queue."""
     await commands.drop_input(call.console, call.path["id"], call.path["input_id"])
     return call.console.registry.view(call.path["id"])
-
-
-def bypass_end(mode: str, minutes: float) -> float:
-    """When bypassing ends: it never goes on for ever (S003-5)."""
-    return time.time() + minutes * 60 if mode == BYPASS else 0.0
 
 
 def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:

@@ -1,0 +1,79 @@
+"""What a token that may only operate cannot reach by another way; and what goes with a session that is deleted."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.model.around import Configured, SessionConfig
+from bobstay.model.event import InputQueued, SessionStarted
+from bobstay.model.message import Text
+from bobstay.sessions.store import Store
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"permission_mode": "bypassPermissions"},
+        {"permission_mode": "acceptEdits"},
+        {"permission_mode": "auto"},
+        {"allowed_tools": ["Bash"]},
+        {"engine": "claude", "mcp_config": {"mcpServers": {"one": {"command": "touch"}}}},
+        {"env": {"GIT_SSH_COMMAND": "touch ran"}},
+    ],
+)
+async def test_who_may_not_approve_cannot_begin_a_session_that_asks_less(place: Place, wish: dict[str, Any]) -> None:
+    operate = await place.token("read", "operate")
+    body = {"cwd": str(place.work), **wish}
+    refused = await place.post("/api/v1/sessions", body, headers=operate)
+    assert (refused.status, refused.json["error"]["code"]) == (403, "forbidden")
+    assert refused.json["error"]["details"]["needed"] == "approve"
+    both = await place.token("operate", "approve")
+    assert (await place.post("/api/v1/sessions", body, headers=both)).status == 201
+
+
+async def test_who_may_not_approve_cannot_put_a_session_into_a_mode_that_asks_less(place: Place) -> None:
+    operate = await place.token("read", "operate")
+    id = await place.launch()
+    where = f"/api/v1/sessions/{id}"
+    assert (await place.ask("PATCH", where, {"permission_mode": "bypassPermissions"}, operate)).status == 403
+    assert (await place.ask("PATCH", where, {"permission_mode": "plan"}, operate)).status == 200
+    more = {"permission_mode": "acceptEdits"}
+    assert (await place.post(where + "/continue", more, headers=operate)).status == 403
+
+
+async def test_a_change_of_something_else_leaves_the_time_of_bypassing(place: Place) -> None:
+    id = await place.launch(permission_mode="bypassPermissions")
+    until = place.view(id).config.bypass_until
+    assert (await place.ask("PATCH", f"/api/v1/sessions/{id}", {"max_turns": 7})).status == 200
+    assert (place.view(id).config.bypass_until, place.view(id).config.max_turns) == (until, 7)
+
+
+async def test_a_deleted_session_takes_its_terminals_with_it(place: Place) -> None:
+    id = await place.launch()
+    opened = await place.post(f"/api/v1/sessions/{id}/terminals")
+    assert opened.status == 201
+    terminal = place.console.crew.terminal(opened.json["id"])
+    assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+    assert not terminal.alive()
+    assert id not in place.console.registry.views
+
+
+async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: ModelServer, tmp_path: Path) -> None:
+    """FM-13: it does not stay in a state without a way out, and holds up nobody's recovery."""
+    ids = ("00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b")
+    for id in ids:
+        log = Store(str(tmp_path / "bobstay" / "sessions")).create(id, SessionStarted(str(tmp_path), "1", ""))
+        log.append(Configured(SessionConfig(engine="gone")))
+        log.append(InputQueued("i", (Text("hello"),), "queue"))
+        log.close()
+    async with Place(model, tmp_path) as place:
+        async with asyncio.timeout(10):
+            while {place.view(id).status for id in ids} != {"failed"}:
+                await asyncio.sleep(0.01)
+        assert "gone" in place.view(ids[0]).error
+        again = await place.post(f"/api/v1/sessions/{ids[0]}/messages", {"content": "hello"})
+        assert (again.status, again.json["error"]["code"]) == (422, "cannot_start")
