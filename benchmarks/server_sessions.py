@@ -41,7 +41,7 @@ class Model:
                 length = int(re.search(rb"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
                 body = await reader.readexactly(length)
                 await self._answer(writer, slow=b"slow please" in body)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             writer.close()
 
     async def _answer(self, writer: asyncio.StreamWriter, *, slow: bool) -> None:
@@ -93,7 +93,7 @@ class Api:
         return json.loads(said) if said else None
 
 
-async def main(sessions: int, streaming: int, seconds: float) -> None:
+async def main(sessions: int, streaming: int, seconds: float, beside: int) -> None:
     folder = tempfile.mkdtemp(prefix="sessions")
     model = Model(seconds)
     await model.start()
@@ -113,12 +113,39 @@ async def main(sessions: int, streaming: int, seconds: float) -> None:
         p50, p99 = late[len(late) // 2], late[int(len(late) * 0.99)]
         print(f"added latency of {len(late)} frames: p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms", end=" ")
         print(f"(mean {statistics.mean(late) * 1000:.1f} ms)")
+        if beside:
+            await _beside(api, folder, server.pid, beside, a_session)
         print(_verdict("memory a session <= 1.5 MB", a_session <= 1.5e6))
         print(_verdict("p50 <= 15 ms", p50 <= 0.015))
         print(_verdict("p99 <= 150 ms", p99 <= 0.150))
     finally:
         server.terminate()
         server.wait(30)
+
+
+async def _beside(api: Api, folder: str, pid: int, count: int, native: float) -> None:
+    """The same with processes of the official command, as many as fit."""
+    before = _tree_memory(pid)
+    for number in range(count):
+        await api.ask("POST", "/sessions", {"cwd": folder, "prompt": f"quick {number}", "engine": "claude"})
+    while True:
+        listed = await api.ask("GET", "/sessions?status=completed&limit=500&q=quick")
+        if sum(view["config"].get("engine") == "claude" for view in listed["sessions"]) >= count:
+            break
+        await asyncio.sleep(0.2)
+    each = (_tree_memory(pid) - before) / count
+    print(f"a `claude` process takes {each / 1e6:.0f} MB: {each / native:.0f} times a session of our own engine")
+
+
+def _tree_memory(pid: int) -> int:
+    total = _memory(pid)
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                total += sum(_tree_memory(int(child)) for child in file.read().split())
+        except OSError:
+            continue
+    return total
 
 
 def _server(folder: str, model: int, sessions: int) -> tuple["subprocess.Popen[str]", int]:
@@ -132,7 +159,18 @@ def _server(folder: str, model: int, sessions: int) -> tuple["subprocess.Popen[s
         "BOBSTAY_MODEL": "sonnet",
     }
     core = min(os.sched_getaffinity(1) if os.geteuid() == 0 else {0})
-    command = [sys.executable, "-m", "bobstay", "serve", "--port", "0", "--no-browser", "--max-running", str(sessions)]
+    command = [
+        sys.executable,
+        "-m",
+        "bobstay",
+        "serve",
+        "--port",
+        "0",
+        "--no-browser",
+        "--max-running",
+        str(sessions),
+        *_engine(),
+    ]
     server = subprocess.Popen(
         ["taskset", "-c", str(core), *command], env=environment, cwd=folder, stdout=subprocess.PIPE, text=True
     )
@@ -140,6 +178,16 @@ def _server(folder: str, model: int, sessions: int) -> tuple["subprocess.Popen[s
     found = re.search(r":(\d+)/", server.stdout.readline())
     assert found
     return server, int(found[1])
+
+
+def _engine() -> list[str]:
+    """The official command, where its package is installed."""
+    from importlib.util import find_spec
+
+    found = find_spec("claude_agent_sdk")
+    if found is None or found.origin is None:
+        return []
+    return ["--engine", f"claude={os.path.join(os.path.dirname(found.origin), '_bundled', 'claude')}"]
 
 
 def _token(folder: str) -> str:
@@ -209,5 +257,6 @@ if __name__ == "__main__":
     parser.add_argument("--sessions", type=int, default=1000)
     parser.add_argument("--streaming", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--beside", type=int, default=0, help="so many `claude` processes, for comparison")
     given = parser.parse_args()
-    asyncio.run(main(given.sessions, given.streaming, given.seconds))
+    asyncio.run(main(given.sessions, given.streaming, given.seconds, given.beside))
