@@ -39,7 +39,10 @@ def as_seen(registry: Registry, view: SessionView) -> SessionView:
         return replace(view, elsewhere=False)
     if is_written(registry.store.path(view.id)):
         return replace(view, elsewhere=True)
-    return view if is_ours(view) else replace(view, status="interrupted", error="The process that ran it is gone.")
+    if is_ours(view):
+        return view
+    # What it asked is asked again by whoever goes on with it; until then nobody waits for an answer.
+    return replace(view, status="interrupted", error="The process that ran it is gone.", interactions=())
 
 
 def is_ours(view: SessionView) -> bool:

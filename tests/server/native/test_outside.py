@@ -97,3 +97,22 @@ async def test_one_that_was_killed_is_shown_as_interrupted(model: ModelServer, s
     assert here.registry.view(id).status == "interrupted"
     await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
     await here.until_status(id, "completed")
+
+
+async def test_the_question_of_one_that_was_killed_waits_for_who_goes_on(model: ModelServer, stage: Make) -> None:
+    """FM-13: nobody has to tell the console that a process is gone, and no answer goes to a process that is."""
+    here = await stage()
+    steps = (Step(blocks=[Call("Bash", {"command": "echo x >> ran"}, "c")]), Step(blocks=[Say("ok")]))
+    process, id = await command_line(here, model.play("one", *steps), "--ask", "console")
+    await appeared(here, id, "waiting_input")
+    asked = here.registry.view(id).interactions[0]
+    process.kill()
+    await process.communicate()
+    await appeared(here, id, "interrupted")
+    assert here.registry.view(id).interactions == ()
+    assert here.inbox.opened(asked.id) is None
+    await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
+    waiting = await here.until_status(id, "waiting_input")
+    await here.answer(waiting, Answer(True, by="ada"))
+    await here.until(id, lambda view: view.status == "completed" and not view.queued)
+    assert (here.work / "ran").read_text() == "x\n"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from bobstay.kit.socket_path import short_path
 from bobstay.model.event import Envelope
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.recover import as_seen
+from bobstay.server.recover import as_seen, is_written
 from bobstay.server.sessions.open import told
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import BUSY
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 PAGE = 256
 """Entries read before others get their turn."""
 PATIENCE = 10.0
+INTERVAL = 2.0
+"""Seconds between two looks whether the processes that write sessions are there."""
 WATCHED = (SUFFIX, NOTE_SUFFIX)
 """A log grows when something happens; the note of who writes it goes when nobody does any more."""
 
@@ -34,17 +37,20 @@ class Outside:
         self._registry = registry
         self._inbox = inbox
         self._contacts = contacts
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
 
     async def begin(self) -> None:
         os.makedirs(self._registry.store.directory, 0o700, exist_ok=True)
-        self._task = asyncio.create_task(self._watch(), name="outside")
+        self._tasks = [
+            asyncio.create_task(self._watch(), name="outside"),
+            asyncio.create_task(self._mind(), name="outside processes"),
+        ]
 
     async def close(self) -> None:
         self._stop.set()
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _watch(self) -> None:
         folder = self._registry.store.directory
@@ -55,6 +61,18 @@ class Outside:
                     await self.look(session_id)
                 except OSError as error:
                     log.warning("session %s cannot be read: %s", session_id, error)
+
+    async def _mind(self) -> None:
+        """A process that was killed changes no file: look whether those that write are there."""
+        while not self._stop.is_set():
+            for view in [view for view in self._registry.views.values() if is_outside(view)]:
+                try:
+                    if not is_written(self._registry.store.path(view.id)):
+                        await self.look(view.id)
+                except OSError as error:
+                    log.warning("session %s cannot be read: %s", view.id, error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), INTERVAL)
 
     async def look(self, session_id: str) -> None:
         """Take in what another process has written since the last look."""
@@ -75,7 +93,10 @@ class Outside:
                 self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
                 self._registry.index.put(session_id, envelope, view)
                 self._inbox.heard(session_id, envelope.event)
-            self._registry.learn(as_seen(self._registry, view))  # before anybody else's turn: who follows goes by it
+            seen = as_seen(self._registry, view)
+            self._registry.learn(seen)  # before anybody else's turn: who follows goes by it
+            if seen.status not in BUSY:
+                self._inbox.withdraw(session_id)
             if len(entries) < PAGE:
                 return
 

@@ -57,16 +57,21 @@ class NativeWorker:
         self._bypass = BypassTimer(self._end_bypass)
 
     async def start(self) -> None:
+        branch = self._open.branch()
         try:
             self._inner = await open_session(
                 self._options(),
                 _Gate(self._open.id, self._parts),
                 environment=self._parts.environment,
-                history=History(self._open, self._open.branch(), []),
+                history=History(self._open, branch, []),
             )
         except StartError as error:
             self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))
             raise WorkerError(str(error)) from error
+        asked = {entry.id for entry in self._open.view.interactions}
+        for event in (envelope.event for envelope in branch if asked):
+            if isinstance(event, InteractionOpened) and event.id in asked:
+                self._parts.inbox.heard(self._open.id, event)  # it can be answered before it is come to
         self._open.driver = self._inner.driver
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
