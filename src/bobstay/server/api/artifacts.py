@@ -13,7 +13,7 @@ class Artifacts(Struct, frozen=True):
 
 async def list_artifacts(call: Call) -> Artifacts:
     """Research notes, plans and reviews a session left."""
-    return Artifacts(tuple(left_by(call.console, call.path["id"])))
+    return Artifacts(tuple(await left_by(call.console, call.path["id"])))
 
 
 ENDPOINTS = (Endpoint("GET", "/sessions/{id}/artifacts", list_artifacts, returns=Artifacts),)

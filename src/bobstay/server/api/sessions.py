@@ -1,5 +1,6 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -168,7 +169,7 @@ async def create(call: Call) -> SessionView:
         mcp_config=new.mcp_config,
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
-    handed = artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
+    handed = await artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
     blocks = blocks_of(new.prompt, new.images)
     variables.check(new.env)
     words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env)
@@ -203,9 +204,11 @@ async def snapshot(call: Call) -> Snapshot:
     """All a page needs to show a session; follow it on a stream from `seq` on."""
     registry = call.console.registry
     view = registry.view(call.path["id"])
-    events = tuple(registry.reader(view.id).read(max(view.seq - 200, 0)))
     session = registry.opened(view.id)
     parts = tuple(session.parts.snapshot()) if session is not None else ()
+    reader = registry.reader(view.id)
+    read = await asyncio.to_thread(lambda: tuple(reader.read(max(view.seq - 200, 0))))
+    events = tuple(envelope for envelope in read if envelope.seq <= view.seq)  # all of one and the same moment
     return Snapshot(view, events, parts, events[-1].seq if events else 0)
 
 
@@ -214,7 +217,8 @@ async def events(call: Call) -> EventPage:
     query: EventsQuery = call.query
     view = call.console.registry.view(call.path["id"])
     limit = min(max(query.limit, 1), MOST_EVENTS)
-    found = tuple(call.console.registry.reader(view.id).read(max(query.after, 0), limit))
+    reader = call.console.registry.reader(view.id)
+    found = await asyncio.to_thread(lambda: tuple(reader.read(max(query.after, 0), limit)))
     return EventPage(found, view.seq)
 
 
