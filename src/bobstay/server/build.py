@@ -123,6 +123,7 @@ class _Life:
         console = self._console
         if self._recovering is not None:
             self._recovering.cancel()
+            await asyncio.wait([self._recovering])
         await self.rpc.close()
         await console.outside.close()
         await console.crew.close()
@@ -131,7 +132,10 @@ class _Life:
         await console.database.close()
 
     async def _recover(self) -> None:
-        await sweep_up(self._console)
+        try:
+            await sweep_up(self._console)
+        except Exception:  # a boundary: whatever is wrong with what others left, sessions are taken up
+            log.exception("looking for what an earlier server left broke")
         taken_up = await recover(self._console)
         await self._prune()
         if self._console.config.archive_after_days > 0:

@@ -52,12 +52,14 @@ class Runner:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """They live as long as somebody holds one or waits for it: all who do have the same."""
         self._task: asyncio.Task[None] | None = None
+        self._closing = False
 
     def begin(self) -> None:
         self._task = asyncio.create_task(self._watch(), name="reconciler")
 
     async def close(self) -> None:
-        """Stop all; turns that run are interrupted, and can be gone on with."""
+        """Stop all; turns that run are interrupted, and can be gone on with. Nobody is woken any more."""
+        self._closing = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -81,6 +83,8 @@ class Runner:
         async with lock:
             post = self.posts.get(session_id)
             if post is None or not post.worker.alive():
+                if self._closing:
+                    raise ApiError("unavailable", "The server is being stopped. What was said is kept.")
                 post = await self._start(session_id, post)
             post.desired = "running"
             post.worker.nudge()

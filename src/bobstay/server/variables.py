@@ -13,6 +13,10 @@ FORBIDDEN = ("LD_", "DYLD_", "BOBSTAY_", "PYTHONPATH", "PYTHONSTARTUP", "NODE_OP
 """Beginnings of names that decide which code runs: only whoever starts the server sets those."""
 
 
+REDIRECTING = ("_BASE_URL", "_PROXY", "_proxy")
+"""Ends of names that decide where keys are sent."""
+
+
 class Variables:
     """By session; kept in the database, and here so that starting an agent need not wait for it."""
 
@@ -41,7 +45,10 @@ def check(variables: dict[str, str]) -> None:
     for name, value in variables.items():
         if not name.replace("_", "a").isalnum() or not name.isascii() or name[0].isdigit():
             raise ApiError("invalid", f"{name[:80]!r} cannot be the name of a variable.")
-        if name.startswith(FORBIDDEN):
-            raise ApiError("forbidden", f"{name[:80]} decides which code runs: it is set where the server is started.")
+        if name.startswith(FORBIDDEN) or name.endswith(REDIRECTING):
+            raise ApiError(
+                "forbidden",
+                f"{name[:80]} decides which code runs or where keys go: it is set where the server is started.",
+            )
         if "\0" in value or len(value) > LONGEST:
             raise ApiError("invalid", f"The value of {name[:80]} is too long, or holds a NUL.")
