@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup run demo test check bench fault server-fault fuzz schemas lock clean
+.PHONY: help setup run demo test check bench fault server-fault fuzz schemas api lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -35,6 +35,10 @@ fuzz: setup  ## look for holes in the permission policy: 50,000 allowed commands
 
 schemas: setup  ## write the list of built-in tools again
 	@.venv/bin/python scripts/make_schemas.py
+
+api: setup  ## write the OpenAPI document and the TypeScript types again
+	@.venv/bin/python scripts/make_openapi.py
+	@npx --yes openapi-typescript@7.13.0 docs/openapi.json -o web/src/gen/api.ts
 
 lock: setup  ## resolve the dependencies again (no download addresses are recorded)
 	@.venv/bin/uv pip compile -q pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock

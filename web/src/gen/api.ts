@@ -486,6 +486,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/calls/{call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One call of a tool with its whole input and output. */
+        get: operations["transcript_show_call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/complete": {
         parameters: {
             query?: never;
@@ -708,6 +725,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bring a session back from the archive of old ones. */
+        post: operations["transcript_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/retry": {
         parameters: {
             query?: never;
@@ -719,6 +753,23 @@ export interface paths {
         put?: never;
         /** Try again what failed or was interrupted. */
         post: operations["sessions_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of the transcript, newest first. */
+        get: operations["transcript_list_rows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1116,6 +1167,51 @@ export interface components {
              * @default false
              */
             partial: boolean;
+        };
+        /**
+         * CallRow
+         * @description A call of a tool: one row for its id, however often it or its result was told of.
+         */
+        CallRow: {
+            id: string;
+            name: string;
+            /**
+             * @description `no_result`: the turn is over and none came. `no_call`: there is a result, but the call never came.
+             * @enum {unknown}
+             */
+            status: "completed" | "denied" | "error" | "interrupted" | "no_call" | "no_result" | "pending" | "running";
+            /** @default null */
+            input: unknown;
+            /**
+             * @description Of the whole input as JSON; long strings in `input` may be cut.
+             * @default 0
+             */
+            input_length: number;
+            /** @default  */
+            output: string;
+            /** @default 0 */
+            output_length: number;
+            /** @default null */
+            display: unknown;
+            /** @default false */
+            is_error: boolean;
+            /** @default 0 */
+            duration_ms: number;
+            /**
+             * @description How many results came; the last one is shown.
+             * @default 0
+             */
+            rev: number;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            parent_call: string;
+            /** @default 0 */
+            seq: number;
+            /** @default 0 */
+            result_seq: number;
+            /** @default 0 */
+            at: number;
         };
         /**
          * Change
@@ -1844,6 +1940,26 @@ export interface components {
             by: string;
             /** @default  */
             message: string;
+        };
+        /** PartRow */
+        PartRow: {
+            place: number;
+            /** @enum {unknown} */
+            kind: "image" | "text" | "thinking" | "tool_call" | "tool_reply";
+            seq: number;
+            /** @default  */
+            text: string;
+            /**
+             * @description Of the whole; `text` may be cut.
+             * @default 0
+             */
+            length: number;
+            /** @default  */
+            media_type: string;
+            /** @default false */
+            partial: boolean;
+            /** @default null */
+            call: components["schemas"]["CallRow"] | null;
         };
         /** PermissionOption */
         PermissionOption: {
@@ -2599,6 +2715,44 @@ export interface components {
             input: Record<string, never>;
             /** @default false */
             read_only: boolean;
+        };
+        /** Transcript */
+        Transcript: {
+            /** @description Newest first. */
+            rows: components["schemas"]["TranscriptRow"][];
+            /** @description The last entry of the session that is in here: a stream goes on after it. */
+            seq: number;
+            /** @description Cursor of the next, older page; none if this was the last. */
+            before: number | null;
+        };
+        /** TranscriptRow */
+        TranscriptRow: {
+            /** @description Its place in the session, and the cursor for what is older. */
+            seq: number;
+            id: string;
+            /** @enum {unknown} */
+            kind: "artifact" | "assistant" | "harness" | "notice" | "raw" | "result" | "turn" | "user";
+            at: number;
+            /** @description The last entry that changed it: what a stream says after that is newer. */
+            changed: number;
+            /** @default  */
+            origin: string;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            parent_call: string;
+            /** @default  */
+            model: string;
+            /** @default  */
+            stop: string;
+            /** @default null */
+            usage: components["schemas"]["Usage"] | null;
+            /** @default 0 */
+            cost: number;
+            /** @default [] */
+            parts: components["schemas"]["PartRow"][];
+            /** @default null */
+            data: unknown;
         };
         /**
          * Transition
@@ -4266,6 +4420,37 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    transcript_show_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallRow"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     files_complete_file: {
         parameters: {
             query?: {
@@ -4759,6 +4944,37 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    transcript_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     sessions_retry: {
         parameters: {
             query?: never;
@@ -4786,6 +5002,40 @@ export interface operations {
             409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    transcript_list_rows: {
+        parameters: {
+            query?: {
+                before?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];
