@@ -133,13 +133,15 @@ class Inbox:
 
 
 def answer_of(opened: InteractionOpened, decision: Decision, reach: Reach, by: str, **given: Any) -> Answer:
-    """A person's decision as the engine takes it. `given` may hold `reason`, `input`, `answers` and `interrupt`."""
+    """A person's decision as the engine takes it. `given` may hold `reason`, `input`, `answers`, `mode`, `interrupt`."""
     if decision == "deny":
         return Answer(False, given.get("reason") or "", interrupt=bool(given.get("interrupt")), by=by)
     input = given.get("input")
     if given.get("answers") is not None:
         input = {**opened.call.input, "answers": given["answers"]}
     updates = () if reach == "once" else lasting(opened, reach)
+    if given.get("mode"):
+        updates = (*updates, {"type": "setMode", "mode": given["mode"], "destination": "session"})
     return Answer(True, given.get("reason") or "", input=input, updates=updates, by=by)
 
 

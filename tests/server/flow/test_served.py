@@ -203,6 +203,22 @@ def test_a_session_gets_a_work_tree_of_its_own(served: Served, model: ModelServe
     assert [file["path"] for file in diff["files"]] == ["new.txt"]
 
 
+def test_an_approved_plan_is_carried_out_in_the_chosen_mode(served: Served, model: ModelServer) -> None:
+    prompt = model.play(
+        "approved",
+        Step(blocks=[Call("ExitPlanMode", {"plan": "# Plan\n1. Make planned.txt"}, "toolu_p")]),
+        Step(blocks=[Call("Write", {"file_path": "planned.txt", "content": "x\n"}, "toolu_pw")]),
+        Step(blocks=[Say("done")]),
+    )
+    id = served.launch(prompt, permission_mode="plan")
+    served.until(id, "waiting_input")
+    item = next(item for item in served.inbox() if item["session_id"] == id)
+    assert item["summary"]["kind"] == "plan"
+    served.decide(item, mode="acceptEdits")
+    assert served.until(id, "completed")["permission_mode"] == "acceptEdits"
+    assert (served.work / "planned.txt").read_text() == "x\n"
+
+
 def test_a_plan_is_handed_to_the_next_mode(served: Served, model: ModelServer) -> None:
     first = served.launch(model.play("plan", Step(blocks=[Say("# The plan\n1. Do it.")])), workflow="plan")
     served.until(first, "completed")

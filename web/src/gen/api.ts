@@ -2845,6 +2845,12 @@ export interface components {
              * @default null
              */
             answers: Record<string, never> | null;
+            /**
+             * @description Of a plan that is approved: the permission mode in which it is carried out.
+             * @default
+             * @enum {unknown}
+             */
+            mode: "" | "acceptEdits" | "default" | "dontAsk" | "plan";
             /** @default false */
             interrupt: boolean;
         };

@@ -10,6 +10,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
 from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.view import InteractionView, SessionView
+from bobstay.server.workflows import MODES, may_be_in
 
 
 class OpenItem(Struct, frozen=True):
@@ -36,6 +37,8 @@ class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     """What to run instead."""
     answers: dict[str, Any] | None = None
     """To a question: the words of each question and what was chosen."""
+    mode: Literal["", "default", "acceptEdits", "plan", "dontAsk"] = ""
+    """Of a plan that is approved: the permission mode in which it is carried out."""
     interrupt: bool = False
 
 
@@ -62,6 +65,12 @@ async def decide(call: Call) -> Outcome:
         raise await call.console.inbox.too_late(call.path["id"])
     if verdict.decision == "answer" and opened.kind == "permission":
         raise ApiError("invalid", "This is a request for permission: decide with allow or deny.")
+    view = call.console.registry.view(call.console.inbox.session_of(opened.id))
+    if verdict.mode and not may_be_in(view.config, verdict.mode):
+        label = MODES[view.config.workflow].label
+        raise ApiError(
+            "invalid", f"A session in {label} mode cannot go on in {verdict.mode}: begin one that implements."
+        )
     answer = answer_of(
         opened,
         verdict.decision,
@@ -70,9 +79,9 @@ async def decide(call: Call) -> Outcome:
         reason=verdict.reason,
         input=verdict.input,
         answers=verdict.answers,
+        mode=verdict.mode,
         interrupt=verdict.interrupt,
     )
-    view = call.console.registry.view(call.console.inbox.session_of(opened.id))
     deliver = call.console.outside.answer if is_outside(view) else None
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
 
