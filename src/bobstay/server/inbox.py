@@ -133,7 +133,7 @@ class Inbox:
 
 
 def answer_of(opened: InteractionOpened, decision: Decision, reach: Reach, by: str, **given: Any) -> Answer:
-    """A person's decision as the engine takes it. `given` may hold `reason`, `input`, `answers`, `mode`, `interrupt`."""
+    """A person's decision as the engine takes it. `given` are more fields of a verdict."""
     if decision == "deny":
         return Answer(False, given.get("reason") or "", interrupt=bool(given.get("interrupt")), by=by)
     input = given.get("input")
