@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,14 @@ async def test_a_flood_stays_in_bounds_and_others_get_their_turn(tmp_path: Path)
 
 
 async def test_typing_that_nobody_reads_is_bounded_and_an_interrupt_still_works(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, command=("/bin/sh", "-c", "trap 'echo got-it; exit' INT; sleep 1000 & echo ready; wait"))
+    program = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+print("ready", flush=True)
+signal.sigwait({signal.SIGINT})
+print("got-it", flush=True)
+"""
+    desk = Desk(tmp_path, command=(sys.executable, "-c", program))
     await desk.terminal.start()
     reading = desk.read()
     await reading.until(b"ready")

@@ -138,10 +138,10 @@ class _Sessions:
 
     @property
     def cursor(self) -> str:
-        """Numbers only: what else a client gave is never sent back."""
+        """Numbers only, in the order asked for: what else a client gave is never sent back."""
         if len(self._given) == 1:
             return str(next(iter(self._seen.values()), ""))
-        return ",".join(f"{id}:{seq}" for id, seq in self._seen.items())
+        return ",".join(f"{id}:{self._seen[id]}" for id in self._given if id in self._seen)
 
 
 class _Everything:
