@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -264,6 +265,13 @@ async def test_the_sockets_doors_are_the_same(place: Place) -> None:
     assert place.view(id).status == "draft"
 
 
+async def heard_out(page: Any) -> None:
+    """Take in what is still on its way; ends with the connection."""
+    async with asyncio.timeout(2):
+        while True:
+            await page.connection.recv()
+
+
 async def test_revoking_a_token_closes_its_socket(place: Place) -> None:
     """FM-46: within a second, with a code."""
     id = await place.launch()
@@ -282,8 +290,6 @@ async def test_revoking_a_token_closes_its_socket(place: Place) -> None:
         await place.console.doors.revoke(client.id, "ada")
         for one in (page, lists, early):
             with pytest.raises(ConnectionClosed) as closed:
-                async with asyncio.timeout(2):
-                    while True:  # something said before may still be on its way
-                        await one.connection.recv()
+                await heard_out(one)
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 4001
