@@ -88,6 +88,7 @@ class Reply:
         self._unwanted = True
         self._pieces.clear()
         if not self.complete:
+            self._connection.ending = True
             asyncio.get_running_loop().call_later(_GRACE, self._connection.abandon, self)
 
     async def _news(self) -> None:
@@ -148,6 +149,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, done: Callable[["Connection"], None]) -> None:
         self.idle_since = 0.0
+        self.ending = False
+        """All that matters of the answer has come, but not its end."""
         self._done = done
         self._transport: asyncio.Transport | None = None
         self._reply: Reply | None = None
@@ -167,6 +170,7 @@ class Connection(asyncio.Protocol):
             reply.fail(ProviderError("The connection was closed.", kind="connection"))
             return reply
         self._reply = reply
+        self.ending = False
         self._parser = httptools.HttpResponseParser(self)
         self._head_size = 0
         self._transport.write(message)

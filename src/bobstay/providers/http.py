@@ -18,6 +18,9 @@ __all__ = ["Endpoint", "HttpClient", "Reply"]
 _IDLE_SECONDS = 50.0
 """How long an unused connection is trusted; routers forget silent ones without telling anybody."""
 
+_ENDING_SECONDS = 0.25
+"""How long a connection whose answer is about to end is waited for: a new one would take no less."""
+
 _ROUNDS = 20
 
 
@@ -50,7 +53,8 @@ class HttpClient:
         self._direct = tuple(host.strip().lstrip(".").lower() for host in no_proxy.split(",") if host.strip())
         self._connect_timeout = connect_timeout
         self._idle: dict[Endpoint, list[Connection]] = {}
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, Endpoint] = {}
+        self._freed = asyncio.Event()
         self._tls: ssl.SSLContext | None = None
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Reply:
@@ -80,7 +84,7 @@ class HttpClient:
     async def _ask(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
         endpoint, target = self._locate(url)
         message = _head(method, target, endpoint, headers, body) + body
-        kept = self._take(endpoint)
+        kept = self._take(endpoint) or await self._about_to_be_free(endpoint)
         if kept is not None:
             reply = kept.send(message)
             try:
@@ -120,18 +124,30 @@ class HttpClient:
             connection.close()
         return None
 
+    async def _about_to_be_free(self, endpoint: Endpoint) -> Connection | None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENDING_SECONDS):
+                while any(connection.ending for connection, where in self._open.items() if where == endpoint):
+                    self._freed.clear()
+                    await self._freed.wait()
+                    if (connection := self._take(endpoint)) is not None:
+                        return connection
+        return None
+
     def _keep(self, endpoint: Endpoint, connection: Connection) -> None:
         connection.idle_since = time.monotonic()
         self._idle.setdefault(endpoint, []).append(connection)
 
     def _forget(self, endpoint: Endpoint, connection: Connection) -> None:
-        self._open.discard(connection)
+        self._open.pop(connection, None)
         idle = self._idle.get(endpoint, [])
         if connection in idle:
             idle.remove(connection)
 
     async def _connect(self, endpoint: Endpoint) -> Connection:
         def done(connection: Connection) -> None:
+            connection.ending = False
+            self._freed.set()
             if connection.usable:
                 self._keep(endpoint, connection)
             else:
@@ -159,7 +175,7 @@ class HttpClient:
             # UnicodeError: a host name that cannot be encoded as a domain.
             raise ProviderError(f"Could not connect to {where}: {error}", kind="connection") from error
         if connection.usable:
-            self._open.add(connection)
+            self._open[connection] = endpoint
         return connection
 
     async def _connect_by_proxy(self, endpoint: Endpoint, connection: Connection) -> None:

@@ -76,6 +76,30 @@ async def test_a_connection_is_used_again(server: ModelServer, http: HttpClient)
     assert server.connections == 1
 
 
+async def test_a_connection_whose_answer_is_about_to_end_is_waited_for(http: HttpClient) -> None:
+    connections = 0
+    end = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n")
+        await end.wait()
+        writer.write(b"0\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nagain")
+
+    async with listening(serve) as address:
+        first = await http.get(f"http://{address}/")
+        assert await first.some() == b"he"
+        first.release()
+        second = asyncio.create_task(http.get(f"http://{address}/"))
+        await asyncio.sleep(0)
+        end.set()
+        assert (await (await second).read(), connections) == (b"again", 1)
+
+
 async def test_requests_at_the_same_time_have_connections_of_their_own(server: ModelServer, http: HttpClient) -> None:
     gate = Gate()
     token = server.play("wait", Step(blocks=[Say("x")], gate=gate))
