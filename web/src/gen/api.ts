@@ -562,7 +562,7 @@ export interface paths {
             cookie?: never;
         };
         /** A page of what happened, oldest first. */
-        get: operations["sessions_events"];
+        get: operations["transcript_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -784,7 +784,7 @@ export interface paths {
             cookie?: never;
         };
         /** All a page needs to show a session; follow it on a stream from `seq` on. */
-        get: operations["sessions_snapshot"];
+        get: operations["transcript_snapshot"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4567,11 +4567,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    sessions_events: {
+    transcript_events: {
         parameters: {
             query?: {
                 after?: number;
                 limit?: number;
+                /** @description The page that ends before this entry, instead of one that begins after another. */
+                before?: number | null;
+                /** @description Characters of a text at most; the middle of longer ones is left out. 0 is all. */
+                cut?: number;
             };
             header?: never;
             path: {
@@ -5047,9 +5051,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    sessions_snapshot: {
+    transcript_snapshot: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cut?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5072,6 +5079,7 @@ export interface operations {
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
             421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

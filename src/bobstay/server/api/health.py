@@ -8,8 +8,9 @@ from starlette.responses import Response
 from bobstay.model.around import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
 from bobstay.providers.catalogue import Catalogue
-from bobstay.server.api.sessions import MOST_EVENTS, MOST_LISTED, MOST_SENT
+from bobstay.server.api.sessions import MOST_LISTED, MOST_SENT
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.api.transcript import MOST_EVENTS
 from bobstay.server.metrics import CONTENT_TYPE, Meter, text
 from bobstay.server.sessions.open import CRITICAL, WARNING
 from bobstay.server.stream.timing import Timing

@@ -1,13 +1,11 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
-import asyncio
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from bobstay.model.around import SessionChanged, SessionConfig
-from bobstay.model.event import Envelope
 from bobstay.model.message import Block, Image, Text
 from bobstay.server import artifacts, commands, variables
 from bobstay.server.api.lifting import bypass_end, check_lifting
@@ -20,7 +18,6 @@ from bobstay.server.workflows import Workflow
 
 MOST_SENT = 24 * 1024 * 1024
 """Bytes of a message, its pictures included."""
-MOST_EVENTS = 2_000
 MOST_LISTED = 500
 
 
@@ -127,25 +124,6 @@ class Change(Struct, frozen=True, forbid_unknown_fields=True):
     bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
 
 
-class EventsQuery(Struct, frozen=True):
-    after: int = 0
-    limit: int = 500
-
-
-class EventPage(Struct, frozen=True):
-    events: tuple[Envelope, ...]
-    seq: int
-    """The last entry there is."""
-
-
-class Snapshot(Struct, frozen=True):
-    session: SessionView
-    events: tuple[Envelope, ...]
-    """The last ones; `seq` of the first tells where to go on backwards."""
-    parts: tuple[dict[str, Any], ...]
-    seq: int
-
-
 class InputChange(Struct, frozen=True, forbid_unknown_fields=True):
     content: str
 
@@ -198,28 +176,6 @@ async def listing(call: Call) -> SessionList:
 async def show(call: Call) -> SessionView:
     """One session."""
     return call.console.registry.view(call.path["id"])
-
-
-async def snapshot(call: Call) -> Snapshot:
-    """All a page needs to show a session; follow it on a stream from `seq` on."""
-    registry = call.console.registry
-    view = registry.view(call.path["id"])
-    session = registry.opened(view.id)
-    parts = tuple(session.parts.snapshot()) if session is not None else ()
-    reader = registry.reader(view.id)
-    read = await asyncio.to_thread(lambda: tuple(reader.read(max(view.seq - 200, 0))))
-    events = tuple(envelope for envelope in read if envelope.seq <= view.seq)  # all of one and the same moment
-    return Snapshot(view, events, parts, events[-1].seq if events else 0)
-
-
-async def events(call: Call) -> EventPage:
-    """A page of what happened, oldest first."""
-    query: EventsQuery = call.query
-    view = call.console.registry.view(call.path["id"])
-    limit = min(max(query.limit, 1), MOST_EVENTS)
-    reader = call.console.registry.reader(view.id)
-    found = await asyncio.to_thread(lambda: tuple(reader.read(max(query.after, 0), limit)))
-    return EventPage(found, view.seq)
 
 
 async def send(call: Call) -> Accepted:
@@ -334,8 +290,6 @@ ENDPOINTS = (
     Endpoint("GET", _ID, show, returns=SessionView),
     Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),
     Endpoint("DELETE", _ID, delete, "operate", errors=_STATE),
-    Endpoint("GET", _ID + "/snapshot", snapshot, returns=Snapshot),
-    Endpoint("GET", _ID + "/events", events, query=EventsQuery, returns=EventPage),
     Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, MOST_SENT),
     Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=SessionView, errors=_STATE),
     Endpoint("POST", _ID + "/kill", kill, "operate", returns=SessionView, errors=_STATE),

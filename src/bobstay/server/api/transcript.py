@@ -1,9 +1,11 @@
 """A session's transcript over HTTP, in pages and whole calls; and logs brought back from the archive."""
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from bobstay.model.event import Envelope
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.errors import ApiError
 from bobstay.server.index import retention, transcript
@@ -11,13 +13,80 @@ from bobstay.server.index.transcript import CallRow, Transcript
 from bobstay.server.recover import as_seen
 from bobstay.server.sessions.registry import fold_file
 from bobstay.server.sessions.view import SessionView
+from bobstay.server.stream.cutting import LEAST, cut_struct
 
 PATIENCE = 2.0
+MOST_EVENTS = 2_000
+
+
+class EventsQuery(Struct, frozen=True):
+    after: int = 0
+    limit: int = 500
+    before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
+    """The page that ends before this entry, instead of one that begins after another."""
+    cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """Characters of a text at most; the middle of longer ones is left out. 0 is all."""
+
+
+class SnapshotQuery(Struct, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=2_000)] = 200
+    cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
+
+
+class EventPage(Struct, frozen=True):
+    events: tuple[Envelope, ...]
+    seq: int
+    """The last entry there is."""
+
+
+class Snapshot(Struct, frozen=True):
+    session: SessionView
+    events: tuple[Envelope, ...]
+    """The last ones; `seq` of the first tells where to go on backwards."""
+    parts: tuple[dict[str, Any], ...]
+    seq: int
 
 
 class RowsQuery(Struct, frozen=True):
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+async def snapshot(call: Call) -> Snapshot:
+    """All a page needs to show a session; follow it on a stream from `seq` on."""
+    registry = call.console.registry
+    view = registry.view(call.path["id"])
+    session = registry.opened(view.id)
+    parts = tuple(session.parts.snapshot()) if session is not None else ()
+    reader = registry.reader(view.id)
+    query: SnapshotQuery = call.query
+
+    def read() -> tuple[Envelope, ...]:
+        found = reader.read(max(view.seq - query.limit, 0))
+        return _cut(tuple(entry for entry in found if entry.seq <= view.seq), query.cut)  # all of one moment
+
+    events = await asyncio.to_thread(read)
+    return Snapshot(view, events, parts, events[-1].seq if events else 0)
+
+
+async def events(call: Call) -> EventPage:
+    """A page of what happened, oldest first."""
+    query: EventsQuery = call.query
+    view = call.console.registry.view(call.path["id"])
+    limit = min(max(query.limit, 1), MOST_EVENTS)
+    reader = call.console.registry.reader(view.id)
+    before = query.before
+    after = max(query.after if before is None else before - limit - 1, 0)
+
+    def read() -> tuple[Envelope, ...]:
+        found = reader.read(after, limit)
+        return _cut(tuple(entry for entry in found if before is None or entry.seq < before), query.cut)
+
+    return EventPage(await asyncio.to_thread(read), view.seq)
+
+
+def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[Envelope, ...]:
+    return tuple(cut_struct(entry, max(limit, LEAST)) for entry in entries) if limit else entries
 
 
 async def list_rows(call: Call) -> Transcript:
@@ -46,6 +115,8 @@ async def restore(call: Call) -> SessionView:
 
 
 ENDPOINTS = (
+    Endpoint("GET", "/sessions/{id}/snapshot", snapshot, query=SnapshotQuery, returns=Snapshot),
+    Endpoint("GET", "/sessions/{id}/events", events, query=EventsQuery, returns=EventPage),
     Endpoint("GET", "/sessions/{id}/rows", list_rows, query=RowsQuery, returns=Transcript),
     Endpoint("GET", "/sessions/{id}/calls/{call_id}", show_call, returns=CallRow),
     Endpoint(

@@ -9,6 +9,7 @@ from collections import deque
 from typing import Literal, TypeAlias
 
 from bobstay.server.doors.principal import OWNER, Principal
+from bobstay.server.stream.cutting import cut_frame
 from bobstay.server.stream.recent import Recent
 
 MOST_FRAMES = 1024
@@ -37,6 +38,8 @@ class Client:
         """Whose connection it is; `principal.client` is the token or cookie whose end is its end too."""
         self.closed: Closing = ""
         """Why it must go; empty while it may stay."""
+        self.cut = 0
+        """Characters of a text this client wants at most; 0 is all."""
         self.topics: set[str] = set()
         self.ended = asyncio.Event()
         """Set when it is closed: whoever is stuck in a slow socket on its behalf can give up."""
@@ -64,6 +67,8 @@ class Client:
         if len(self._frames) >= self._most_frames or self._bytes > self._most_bytes:
             self.close("slow_consumer")
             return
+        if self.cut and len(frame) > self.cut:
+            frame = cut_frame(frame, self.cut)
         self._frames.append(frame)
         self._bytes += len(frame)
         wake = self._wake

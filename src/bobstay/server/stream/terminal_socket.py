@@ -21,7 +21,7 @@ from bobstay.server.doors.principal import Principal, Scope
 from bobstay.server.errors import ApiError, Problem
 from bobstay.server.stream.hub import Client, Hub
 from bobstay.server.stream.websocket import CODES
-from bobstay.server.workers.scrollback import Exited, Follower, Output, Reset
+from bobstay.server.workers.scrollback import Exited, Follower, Output, Piece, Reset
 from bobstay.server.workers.terminal import TerminalWorker
 
 PATH = "/api/v1/workers/{id}/pty"
@@ -73,25 +73,20 @@ def terminal_route(
         try:
             principal = await admit(websocket, "terminal")
             terminal = find(websocket.path_params["id"])
-            follower = terminal.follow(*_place(websocket))
+            follower = terminal.follow(*place_of(websocket))
         except ApiError as error:
             await websocket.send_denial_response(failure(error))
             return
         client = Client(principal.name, principal=principal)
-        hub.join(client)
-        try:
-            with watching(principal, client.close):
-                await websocket.accept()
-                await _Connection(websocket, terminal, follower, client).serve()
-        finally:
-            follower.close()
-            client.close("gone")
-            hub.forget(client)
+        with watching(principal, client.close):
+            await Connection(websocket, terminal, follower, client).attended(hub)
 
     return WebSocketRoute(path, serve, name="terminal")
 
 
-class _Connection:
+class Connection:
+    """One client of a terminal, in the words of this route. Another route may have words of its own."""
+
     def __init__(self, websocket: WebSocket, terminal: TerminalWorker, follower: Follower, client: Client) -> None:
         self._websocket = websocket
         self._terminal = terminal
@@ -99,7 +94,18 @@ class _Connection:
         self._client = client
         self._sending = asyncio.Lock()
 
-    async def serve(self) -> None:
+    async def attended(self, hub: Hub) -> None:
+        """Let the client in, and serve it; `Hub.revoke` ends that."""
+        hub.join(self._client)
+        try:
+            await self._websocket.accept()
+            await self._serve()
+        finally:
+            self._follower.close()
+            self._client.close("gone")
+            hub.forget(self._client)
+
+    async def _serve(self) -> None:
         """Until either side ends it. The terminal goes on (FM-15)."""
         tasks: set[asyncio.Task[Any]] = {
             asyncio.create_task(self._read()),
@@ -118,18 +124,12 @@ class _Connection:
                 await asyncio.wait_for(self._websocket.close(CODES.get(why, 1011), why), 5.0)
 
     async def _write(self) -> None:
-        await self._tell({"type": "hello", "epoch": self._follower.epoch, "offset": self._follower.position})
+        await self.begin(self._follower.epoch, self._follower.position)
         while True:
             piece = await self._follower.take()
-            match piece:
-                case Output(data=data):
-                    await self._send({"type": "websocket.send", "bytes": data})
-                case Reset(epoch=epoch, offset=offset, reason=reason):
-                    await self._tell({"type": "reset", "epoch": epoch, "offset": offset, "reason": reason})
-                    if reason == "behind":
-                        self._terminal.redraw()
-                case Exited():
-                    await self._tell({"type": "exit", **msgspec.structs.asdict(piece)})
+            await self.show(piece)
+            if isinstance(piece, Reset) and piece.reason == "behind":
+                self._terminal.redraw()
 
     async def _read(self) -> None:
         while True:
@@ -137,26 +137,51 @@ class _Connection:
             if message["type"] == "websocket.disconnect":
                 return
             try:
-                self._take(message.get("bytes"), message.get("text"))
+                self.take(message.get("bytes"), message.get("text"))
             except ApiError as error:
                 await self._complain(error.problem)
 
-    def _take(self, data: bytes | None, text: str | None) -> None:
+    # ------------------------------------------------------------ the words
+
+    async def begin(self, epoch: int, offset: int) -> None:
+        await self.tell({"type": "hello", "epoch": epoch, "offset": offset})
+
+    async def show(self, piece: Piece) -> None:
+        match piece:
+            case Output(data=data):
+                await self._send({"type": "websocket.send", "bytes": data})
+            case Reset(epoch=epoch, offset=offset, reason=reason):
+                await self.tell({"type": "reset", "epoch": epoch, "offset": offset, "reason": reason})
+            case Exited():
+                await self.tell({"type": "exit", **msgspec.structs.asdict(piece)})
+
+    def take(self, data: bytes | None, text: str | None) -> None:
+        """Raises:
+        ApiError: it is nothing that is taken here.
+        """
         if data is not None:
-            if len(data) > LONGEST_INPUT:
-                raise ApiError("too_large", f"At most {LONGEST_INPUT} bytes can be typed at once.")
-            self._terminal.write(data)
+            self.type_in(data)
             return
         match _decoded(text or ""):
             case Resize(cols=columns, rows=rows):
-                self._terminal.resize(columns, rows)
+                self.resize(columns, rows)
             case Ack(epoch=epoch, offset=offset):
                 self._follower.ack(epoch, offset)
 
-    async def _complain(self, problem: Problem) -> None:
-        await self._tell({"type": "error", "code": problem.code, "message": problem.message})
+    # ------------------------------------------------------------ for whoever has other words
 
-    async def _tell(self, words: dict[str, Any]) -> None:
+    def type_in(self, data: bytes) -> None:
+        if len(data) > LONGEST_INPUT:
+            raise ApiError("too_large", f"At most {LONGEST_INPUT} bytes can be typed at once.")
+        self._terminal.write(data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._terminal.resize(columns, rows)
+
+    async def _complain(self, problem: Problem) -> None:
+        await self.tell({"type": "error", "code": problem.code, "message": problem.message})
+
+    async def tell(self, words: dict[str, Any]) -> None:
         await self._send({"type": "websocket.send", "text": msgspec.json.encode(words).decode()})
 
     async def _send(self, message: dict[str, Any]) -> None:
@@ -169,8 +194,12 @@ class _Connection:
                 raise
 
 
-def _place(websocket: WebSocket) -> tuple[int | None, int]:
-    """Where a client says it was."""
+def place_of(websocket: WebSocket) -> tuple[int | None, int]:
+    """Where a client says it was.
+
+    Raises:
+        ApiError: these are no numbers.
+    """
     epoch, offset = (websocket.query_params.get(name, "") for name in ("epoch", "offset"))
     if not epoch and not offset:
         return None, 0

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from bobstay.server.api.dispatch import failure
 from bobstay.server.doors.principal import Principal
 from bobstay.server.errors import ApiError
+from bobstay.server.stream.cutting import LEAST
 from bobstay.server.stream.follow import Cursor, Streams, Subscriptions, error_frame
 from bobstay.server.stream.frames import VERSION, live
 from bobstay.server.stream.heartbeat import Beating
@@ -38,6 +39,8 @@ class Hello(Struct, frozen=True, tag="hello"):
 
     protocol: int = VERSION
     ticket: str = ""
+    cut: int = 0
+    """Texts longer than this many characters come without their middle from now on; 0 is whole."""
     id: str = ""
 
 
@@ -160,7 +163,8 @@ class _Reading:
             case Hello(protocol=protocol) if protocol != VERSION:
                 text = f"This server speaks version {VERSION} of the stream, not {protocol}. Load the page again."
                 raise ApiError("not_supported", text, protocol=VERSION)
-            case Hello():
+            case Hello(cut=cut):
+                self._client.cut = max(cut, LEAST) if cut > 0 else 0
                 self._client.offer(self._hello())
 
 
