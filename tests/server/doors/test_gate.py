@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from itertools import product
 from pathlib import Path
 
@@ -146,9 +147,12 @@ async def test_every_answer_tells_browsers_what_not_to_do(house: House) -> None:
         for directive in (
             *("default-src 'self'", "script-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'none'"),
             *("img-src 'self' data: blob:", "frame-ancestors 'none'", "require-trusted-types-for 'script'"),
+            *("style-src 'self' 'unsafe-inline'", "font-src 'self'", "worker-src 'self'", "manifest-src 'self'"),
+            *("frame-src 'none'", "form-action 'self'", "trusted-types bobstay"),
         ):
             assert directive in policy.split("; ")
-        assert "unsafe" not in policy
+        assert policy.count("unsafe") == 1, "styles may be set in place, and nothing else"
+        assert not re.search(r"https?:|wss?:|\*", policy), "no other place is named"
         assert reply.header("x-content-type-options") == "nosniff"
         assert reply.header("referrer-policy") == "no-referrer"
         assert reply.header("cross-origin-opener-policy") == "same-origin"

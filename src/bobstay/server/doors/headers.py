@@ -4,18 +4,24 @@ POLICY = "; ".join(
     (
         "default-src 'self'",
         "script-src 'self'",
-        "connect-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "frame-src 'none'",
+        "frame-ancestors 'none'",
         "object-src 'none'",
         "base-uri 'none'",
         "form-action 'self'",
-        "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
         "trusted-types bobstay",
     )
 )
-"""What the page may load and do. Scripts come from this server only, and text becomes markup only by the one policy
-`bobstay` that the page names."""
+"""What the page may load and do. Scripts come from this server only, and text becomes markup or the address of a script
+only by the one policy `bobstay` that the page names. Styles may be set in place, since the terminal and the menus of
+the page make style elements; a style cannot run anything, and has nowhere to send what it sees."""
 
 ALWAYS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
