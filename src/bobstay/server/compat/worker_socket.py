@@ -1,4 +1,4 @@
-"""The WebSocket of one agent as the SDK's console had it (S004-13, S004-14): messages, activity, exit, error."""
+"""The WebSocket of one worker as the SDK's console had it (S004-13, S004-14, S004-30), for agents and terminals."""
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +12,7 @@ from bobstay.server.compat.entry import Entry, Message
 from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
 from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
 from bobstay.server.compat.spoken import Spoken, exited
+from bobstay.server.compat.terminal_talk import serve_terminal
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import Principal
 from bobstay.server.errors import ApiError
@@ -107,6 +108,9 @@ class _Listening:
 def worker_route(console: Console, streams: Streams) -> WebSocketRoute:
     async def serve(websocket: WebSocket) -> None:
         session_id, worker_id = websocket.path_params["sid"], websocket.path_params["wid"]
+        if _kind(console, session_id, worker_id) == "terminal":
+            await serve_terminal(console, websocket, worker_id)
+            return
         principal = await admitted(console, websocket, lambda: _check(console, session_id, worker_id))
         if principal is None:
             return
@@ -123,12 +127,16 @@ def _shown(message: Message) -> list[Message]:
     return [] if message in (SYNCHRONIZED, HEARTBEAT) else [message]
 
 
+def _kind(console: Console, session_id: str, worker_id: str) -> str:
+    view = console.registry.views.get(session_id)
+    workers = view.workers if view is not None else ()
+    return next((worker.kind for worker in workers if worker.id == worker_id), "")
+
+
 def _check(console: Console, session_id: str, worker_id: str) -> None:
-    view = console.registry.view(session_id)
-    kinds = {worker.id: worker.kind for worker in view.workers}
-    if worker_id == ANY_AGENT:
-        return
-    if worker_id not in kinds:
+    console.registry.view(session_id)
+    kind = _kind(console, session_id, worker_id)
+    if not kind and worker_id != ANY_AGENT:
         raise ApiError("not_found", f"There is no such worker in this session. Its agent can be named `{ANY_AGENT}`.")
-    if kinds[worker_id] not in ("native", "process"):
-        raise ApiError("not_supported", f"This is no agent. A terminal is at /api/v1/workers/{worker_id}/pty.")
+    if kind == "git_diff":
+        raise ApiError("not_supported", "Changes of a work tree are told on the session's stream, as `diff.changed`.")
