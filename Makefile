@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup run demo test check bench fault server-fault fuzz schemas api lock clean
+.PHONY: help setup web web-dev run demo test check bench fault server-fault fuzz schemas api lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -8,7 +8,15 @@ help:  ## show this
 setup:  ## everything into .venv; the command is .venv/bin/bobstay
 	@bash scripts/setup.sh
 
+web:  ## build the page of the console (needs Node); does nothing when nothing changed
+	@bash scripts/web.sh
+
+web-dev:  ## the page as you write it, from Vite, beside a console that runs (BOBSTAY_URL=http://127.0.0.1:3001)
+	@bash scripts/web.sh --modules
+	@npm --prefix web run dev
+
 run: setup  ## start the console; it prints the address to open (PORT=3002 make run for another port)
+	@bash scripts/web.sh --or-plain
 	@.venv/bin/bobstay serve $(ARGS)
 
 demo: setup  ## play the offline demo in a scratch project, with real tools
@@ -44,5 +52,5 @@ lock: setup  ## resolve the dependencies again (no download addresses are record
 	@.venv/bin/uv pip compile -q pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
 
 clean:  ## remove what was built and installed
-	rm -rf .venv scripts/pyright/node_modules .hypothesis .mypy_cache .ruff_cache .pytest_cache dist
+	rm -rf .venv scripts/pyright/node_modules web/node_modules src/bobstay/server/static/web .hypothesis .mypy_cache .ruff_cache .pytest_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
