@@ -49,7 +49,31 @@ async def test_opening_again_changes_nothing(url: str, desks: Callable[..., Awai
     second = await desks(url)
     async with second.database.reading() as connection:
         rows = (await connection.execute(text("SELECT version_num FROM alembic_version"))).all()
-    assert [tuple(row) for row in rows] == [("0001",)]
+    assert [tuple(row) for row in rows] == [("0002",)]
+
+
+async def test_a_database_of_the_first_version_is_brought_up_to_date(
+    url: str, desks: Callable[..., Awaitable[Desk]], tmp_path: Path
+) -> None:
+    from alembic import command
+
+    from bobstay.server.index.connect import connect, resolve
+    from bobstay.server.index.migrate import configuration
+
+    def first(connection: Connection) -> None:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+
+    engines = connect(resolve(url, str(tmp_path / "state")))
+    async with engines.write.begin() as connection:
+        await connection.run_sync(first)
+        await connection.execute(text("INSERT INTO push_subscriptions (id, endpoint) VALUES ('x', 'of nobody')"))
+    await engines.dispose()
+    desk = await desks(url)
+    async with desk.database.engines.read.connect() as connection:
+        assert await connection.run_sync(differences) == []
+        assert (await connection.execute(text("SELECT count(*) FROM push_subscriptions"))).scalar() == 0
 
 
 async def test_a_database_of_a_newer_version_is_refused_and_left_alone(

@@ -810,6 +810,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/surroundings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a session's engine has around it, and what can be done with the session. */
+        get: operations["surroundings_show_surroundings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/tasks": {
         parameters: {
             query?: never;
@@ -974,6 +991,23 @@ export interface paths {
         };
         /** Follow the events of some sessions, or of all. */
         get: operations["sse_stream_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/surroundings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a new session would have around it in a directory. */
+        get: operations["surroundings_show_surroundings_of_place"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1212,6 +1246,69 @@ export interface components {
             result_seq: number;
             /** @default 0 */
             at: number;
+        };
+        /**
+         * Capabilities
+         * @description What can really be done with this session now. A page shows no button for what is false.
+         */
+        Capabilities: {
+            /** @default false */
+            fork: boolean;
+            /** @default false */
+            fork_at_message: boolean;
+            /**
+             * @description Undo what was done to files since a message.
+             * @default false
+             */
+            rewind: boolean;
+            /** @default false */
+            compact: boolean;
+            /**
+             * @description Words reach the agent within a turn.
+             * @default false
+             */
+            steer: boolean;
+            /** @default false */
+            queue: boolean;
+            /** @default false */
+            images: boolean;
+            /** @default false */
+            change_model: boolean;
+            /** @default false */
+            change_permission_mode: boolean;
+            /** @default false */
+            change_workflow: boolean;
+            /**
+             * @description Its questions and requests for permission come to the inbox.
+             * @default false
+             */
+            ask_user: boolean;
+            /**
+             * @description A call can be allowed with another input.
+             * @default false
+             */
+            edit_input: boolean;
+            /** @default false */
+            plan_review: boolean;
+            /** @default false */
+            interrupt: boolean;
+            /**
+             * @description Its talk can be gone on with in a terminal.
+             * @default false
+             */
+            terminal_resume: boolean;
+            /** @default false */
+            slash_commands: boolean;
+            /** @default false */
+            mcp: boolean;
+            /** @default false */
+            hooks: boolean;
+            /** @default false */
+            skills: boolean;
+            /** @default false */
+            agents: boolean;
+            /** @default false */
+            sandbox: boolean;
         };
         /**
          * Change
@@ -1510,6 +1607,19 @@ export interface components {
              */
             stored: boolean;
         };
+        /** HookEntry */
+        HookEntry: {
+            event: string;
+            /** @description Empty: at every such moment. */
+            matcher: string;
+            command: string;
+            source: string;
+            /** @enum {unknown} */
+            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            trusted: boolean;
+            /** @description Whether the engine would run it. */
+            in_force: boolean;
+        };
         /** HookRan */
         HookRan: {
             /** @enum {unknown} */
@@ -1577,6 +1687,15 @@ export interface components {
             how: "queue" | "steer";
             /** @default  */
             client_id: string;
+        };
+        /** InstructionFile */
+        InstructionFile: {
+            path: string;
+            bytes: number;
+            /** @enum {unknown} */
+            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            /** @description What a folder nobody trusts says is given to the model as that folder's words, not as a person's. */
+            trusted: boolean;
         };
         /** InteractionClosed */
         InteractionClosed: {
@@ -1686,6 +1805,16 @@ export interface components {
             /** @default  */
             label: string;
         };
+        /** McpServer */
+        McpServer: {
+            name: string;
+            /** @description As the engine says: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or `not_used` where the engine has no use for such servers. */
+            state: string;
+            source: string;
+            /** @enum {unknown} */
+            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            trusted: boolean;
+        };
         /** Me */
         Me: {
             /** @description What is written beside your decisions. */
@@ -1765,6 +1894,18 @@ export interface components {
             label: string;
             context: number;
             images: boolean;
+        };
+        /**
+         * Named
+         * @description A skill, or a kind of agent.
+         */
+        Named: {
+            name: string;
+            description: string;
+            source: string;
+            /** @enum {unknown} */
+            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            trusted: boolean;
         };
         /** NewCode */
         NewCode: {
@@ -2146,6 +2287,14 @@ export interface components {
             /** @default 0 */
             duration_ms: number;
         };
+        /** SandboxState */
+        SandboxState: {
+            /** @description The settings want commands to run in one. */
+            enabled: boolean;
+            /** @description Which one works here; empty where none is wanted, or none works. */
+            kind: string;
+            problem: string;
+        };
         /** ServerConfig */
         ServerConfig: {
             version: string;
@@ -2379,6 +2528,19 @@ export interface components {
             /** @default true */
             signed_out: boolean;
         };
+        /** SlashCommand */
+        SlashCommand: {
+            /** @description Without the slash. */
+            name: string;
+            description: string;
+            /** @description What may follow it. */
+            hint: string;
+            /** @description The file it stands in; empty for those of the engine itself. */
+            source: string;
+            /** @enum {unknown} */
+            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            trusted: boolean;
+        };
         /** Snapshot */
         Snapshot: {
             session: components["schemas"]["SessionView"];
@@ -2475,6 +2637,33 @@ export interface components {
              * @default
              */
             threshold: string;
+        };
+        /** Surroundings */
+        Surroundings: {
+            engine: string;
+            cwd: string;
+            /**
+             * @description Where this is from: our own settings, the words of a running engine, or files it would read.
+             * @enum {unknown}
+             */
+            origin: "engine" | "files" | "settings";
+            /** @description When the engine said so. */
+            at: number | null;
+            version: string;
+            trusted: boolean;
+            /** @description What is left out because nobody trusts the directory. */
+            notice: string;
+            tools: string[];
+            commands: components["schemas"]["SlashCommand"][];
+            mcp_servers: components["schemas"]["McpServer"][];
+            hooks: components["schemas"]["HookEntry"][];
+            skills: components["schemas"]["Named"][];
+            agents: components["schemas"]["Named"][];
+            instructions: components["schemas"]["InstructionFile"][];
+            sandbox: components["schemas"]["SandboxState"];
+            capabilities: components["schemas"]["Capabilities"];
+            /** @description Files that cannot be used, in words for a person. */
+            problems: string[];
         };
         /** Task */
         Task: {
@@ -5119,6 +5308,37 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    surroundings_show_surroundings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surroundings"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     tasks_list_session_tasks: {
         parameters: {
             query?: never;
@@ -5524,6 +5744,40 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    surroundings_show_surroundings_of_place: {
+        parameters: {
+            query: {
+                cwd: string;
+                engine?: string;
+                workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
+                model?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surroundings"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];

@@ -23,6 +23,7 @@ from bobstay.server.index.tables import (
     messages,
     parts,
     sessions,
+    surroundings,
     tasks,
     tool_calls,
     usage,
@@ -58,6 +59,7 @@ def apply(connection: Connection, changes: Changes) -> None:
     _put(connection, interactions, changes.interactions)
     _put(connection, usage, changes.usage)
     _put(connection, artifacts, changes.artifacts)
+    _put(connection, surroundings, changes.surroundings)
     _put(connection, documents, changes.documents, ("session_id", "kind", "ref"))
     _replace_tasks(connection, changes.tasks)
     _put(connection, sessions, list(changes.sessions.values()))

@@ -27,6 +27,7 @@ class Changes(Struct):
     interactions: list[Row] = []
     usage: list[Row] = []
     artifacts: list[Row] = []
+    surroundings: list[Row] = []
     documents: list[Row] = []
     tasks: dict[str, list[Row]] = {}
     """The agents' lists by session, each replacing the one before."""

@@ -87,11 +87,27 @@ class Subscription(Struct, frozen=True):
     endpoint: str
     keys: dict[str, str]
     created_at: float
+    client: str = ""
+    """Whose it is: when that is revoked, it goes too."""
+    label: str = ""
+    completed: bool = False
+    """Whether it wants to hear of work that is done, beside what needs a person."""
 
 
-async def subscribe(database: Database, who: str, endpoint: str, keys: dict[str, str]) -> Subscription:
+async def subscribe(
+    database: Database,
+    who: str,
+    endpoint: str,
+    keys: dict[str, str],
+    *,
+    client: str = "",
+    label: str = "",
+    completed: bool = False,
+) -> Subscription:
     """Note a device; one that is known under the same address already is noted anew."""
-    found = Subscription(new_id(), clean(who), clean(endpoint, 2000), keys, time.time())
+    found = Subscription(
+        new_id(), clean(who), clean(endpoint, 2000), keys, time.time(), client, clean(label, 200), completed
+    )
     row = {**msgspec.structs.asdict(found), "keys": as_json(keys)}
     async with database.owning() as connection:
         await connection.execute(delete(push_subscriptions).where(push_subscriptions.c.endpoint == found.endpoint))

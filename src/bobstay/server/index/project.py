@@ -52,7 +52,7 @@ from bobstay.server.index.tables import interactions, tool_calls
 from bobstay.server.index.words import plain_words
 from bobstay.server.sessions.view import SessionView, input_hash
 
-VERSION = 1
+VERSION = 2
 """To be raised when the same log gives other rows: an index of another version is made anew."""
 STATUSES = ("pending", "in_progress", "completed")
 MOST_TASKS = 1_000
@@ -168,6 +168,10 @@ def _artifact(at: "_Place", event: ArtifactMade) -> None:
 
 def _raw(at: "_Place", data: dict[str, Any]) -> None:
     """What we have no word for is a row of its own (S000-13); a list of tasks with a strange status is still one."""
+    if data.get("type") == "system" and data.get("subtype") == "init":
+        row = {"session_id": at.session_id, "seq": at.seq, "at": at.at, "data": clean(shortened_json(data)[0])}
+        at.into.surroundings.append(row)
+        return
     todos = data.get("tasks")
     if data.get("type") == "tasks_replaced" and isinstance(todos, list):
         given = [task for task in todos if isinstance(task, dict) and isinstance(task.get("content"), str)]

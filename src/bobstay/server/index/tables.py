@@ -227,6 +227,15 @@ artifacts = Table(
     _words("call_id"),
 )
 
+surroundings = Table(
+    "surroundings",
+    METADATA,
+    _key("session_id"),
+    Column("seq", BigInteger, nullable=False),
+    _amount("at"),
+    Column("data", Text, nullable=False, doc="What an external engine said last was around it."),
+)
+
 documents = Table(
     "documents",
     METADATA,
@@ -249,6 +258,7 @@ PROJECTIONS: tuple[Table, ...] = (
     interactions,
     usage,
     artifacts,
+    surroundings,
     documents,
 )
 """Emptied by a rebuild, together with the agents' rows of `tasks`."""
@@ -303,6 +313,9 @@ push_subscriptions = Table(
     Column("endpoint", String(2000), nullable=False),
     _words("keys"),
     _amount("created_at"),
+    Column("client", Text, nullable=False, server_default=_nothing, doc="Of the doors: it goes when that is revoked."),
+    _words("label"),
+    Column("completed", Boolean, nullable=False, server_default=false(), doc="Wants to hear of work that is done."),
     UniqueConstraint("endpoint"),
 )
 

@@ -26,6 +26,7 @@ from bobstay.model.live import Live
 from bobstay.model.message import Block, Text, ToolCall, ToolReply
 from bobstay.server.workers.process_endings import done_of, is_failure
 from bobstay.server.workers.process_fields import amount, text
+from bobstay.server.workers.process_init import Around
 from bobstay.server.workers.process_messages import Messages, Said
 from bobstay.server.workers.process_notices import notice, rate_limit, trouble
 from bobstay.server.workers.process_partial import Counted, Partial
@@ -50,7 +51,7 @@ class Normaliser:
         """Prompts the engine has taken in and not begun with."""
         self.sent: set[str] = set()
         """Prompts that came from us: their echo says nothing new."""
-        self.interrupting = False
+        self.interrupting, self.around = False, Around()
         self.open_calls: dict[str, Said] = {}
         self._calls: dict[str, ToolCall] = {}
         self._early: dict[str, list[Said]] = {}
@@ -112,6 +113,7 @@ class Normaliser:
         if frame.get("subtype") == "init":
             self.engine_session = text(frame, "session_id") or self.engine_session
             yield from self._is_now(text(frame, "model"), text(frame, "permissionMode"))
+            yield from self.around.told(frame)
             return
         if frame.get("subtype") == "task_started" and (task := text(frame, "task_id")):
             self._agents[task] = (text(frame, "subagent_type") or task, text(frame, "tool_use_id"))

@@ -296,6 +296,7 @@ class ProcessWorker:
             case "control_request":
                 self._asks.take(frame)
             case "control_response":
+                self._scribe.normaliser.around.described(frame)
                 self._wire.answered(frame)
             case _:
                 self._asks.withdraw(frame)

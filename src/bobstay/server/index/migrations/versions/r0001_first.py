@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-from bobstay.server.doors.tables import CLIENTS, CODES, USERS
 from bobstay.server.index import fulltext
+from bobstay.server.index.migrations.first_doors import create as create_doors
 
 revision = "0001"
 down_revision = None
@@ -26,8 +26,7 @@ def upgrade() -> None:
     _tasks()
     _tool_calls()
     _usage()
-    for table in (CLIENTS, CODES, USERS):
-        table.create(op.get_bind())
+    create_doors()
     fulltext.prepare(op.get_bind())
 
 

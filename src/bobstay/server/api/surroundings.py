@@ -1,0 +1,48 @@
+"""What is around an engine over HTTP: commands, servers, hooks, skills, instructions, and what it can do."""
+
+from msgspec import Struct
+
+from bobstay.model.around import SessionConfig
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.commands import check_engine, working_directory
+from bobstay.server.files.place import allowed, bounds_of
+from bobstay.server.sessions.view import SessionView
+from bobstay.server.surroundings.gather import around
+from bobstay.server.surroundings.shapes import Surroundings
+from bobstay.server.workflows import Workflow
+
+
+class PlaceQuery(Struct, frozen=True):
+    cwd: str
+    engine: str = "native"
+    workflow: Workflow = "chat"
+    model: str = ""
+
+
+async def show_surroundings(call: Call) -> Surroundings:
+    """What a session's engine has around it, and what can be done with the session."""
+    view = call.console.registry.view(call.path["id"])
+    allowed(view.cwd, bounds_of(call.console))
+    return await around(call.console, view)
+
+
+async def show_surroundings_of_place(call: Call) -> Surroundings:
+    """What a new session would have around it in a directory."""
+    query: PlaceQuery = call.query
+    check_engine(call.console, query.engine)
+    config = SessionConfig(engine=query.engine, workflow=query.workflow, model=query.model)
+    cwd = working_directory(call.console, query.cwd)
+    return await around(call.console, SessionView("", cwd=cwd, config=config, model=query.model))
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/sessions/{id}/surroundings", show_surroundings, returns=Surroundings, errors=("invalid",)),
+    Endpoint(
+        "GET",
+        "/surroundings",
+        show_surroundings_of_place,
+        query=PlaceQuery,
+        returns=Surroundings,
+        errors=("not_found",),
+    ),
+)

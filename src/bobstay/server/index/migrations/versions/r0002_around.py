@@ -1,0 +1,26 @@
+"""What is around an engine gets a table; devices that are told of news get an owner."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "surroundings",
+        sa.Column("session_id", sa.String(length=200), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.Double(), server_default=sa.text("0"), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("session_id", name=op.f("pk_surroundings")),
+    )
+    # Nobody could subscribe before: whatever stands here belongs to no client.
+    op.execute("DELETE FROM push_subscriptions")
+    for column in (
+        sa.Column("client", sa.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("label", sa.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("completed", sa.Boolean(), server_default=sa.false(), nullable=False),
+    ):
+        op.add_column("push_subscriptions", column)
