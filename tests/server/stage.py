@@ -33,14 +33,14 @@ DEADLINE = 20.0
 class Stage:
     """Made again on the same folder it is the next life of the same server."""
 
-    def __init__(self, model: ModelServer, folder: Path, most_running: int = 8) -> None:
+    def __init__(self, model: ModelServer, folder: Path, most_running: int = 8, key: str = "dummy") -> None:
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
         variables = {
             "HOME": str(folder),
             "BOBSTAY_HOME": str(folder / "bobstay"),
             "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "dummy",
+            "ANTHROPIC_API_KEY": key,
             "BOBSTAY_MODEL": "sonnet",
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "IS_SANDBOX": "1",

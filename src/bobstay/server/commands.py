@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bobstay.engine.ports import Answer
 from bobstay.model.around import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
@@ -15,6 +16,8 @@ from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.files.place import allowed, bounds_of
+from bobstay.server.inbox import Deliver
+from bobstay.server.runner import settle
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.status import BUSY, ENDED
@@ -110,16 +113,32 @@ async def interrupt(console: Console, session_id: str, *, by: str = "", force: b
     if is_outside(view):
         await console.outside.interrupt(session_id)
         return view
-    worker = console.runner.worker(session_id)
-    if worker is None:
-        raise ApiError("busy_elsewhere", "Another process runs this session: stop it there.", status=view.status)
     session = console.registry.open(session_id)
     session.record(InterruptAsked(by, force))
+    worker = console.runner.worker(session_id)
+    if worker is None:
+        if not console.runner.is_moving(session_id):  # one that is coming up finds the wish
+            settle(session, "Interrupted.", by)  # none could come up: what waits for it, or for a person, is given up
+            console.runner.let_go(session_id)
+        return session.view
     await worker.interrupt(force=force)
     if not worker.alive():
         # It was ended, not only its turn: what is queued waits for the next message, and nobody starts it again.
         await console.runner.rest(session_id, "stopped")
     return session.view
+
+
+def delivery(console: Console, view: SessionView) -> Deliver | None:
+    """How an answer reaches who asked, where nobody waits for it in this process."""
+    if is_outside(view):
+        return console.outside.answer
+    if console.runner.worker(view.id) is not None:
+        return None
+
+    async def wake(session_id: str, _: str, __: Answer) -> None:
+        await console.runner.wake(session_id)
+
+    return wake
 
 
 async def follow_on(

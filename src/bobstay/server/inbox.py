@@ -13,6 +13,7 @@ from bobstay.engine.ports import Answer
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.view import input_hash
+from bobstay.sessions.log import LogError
 
 Decision: TypeAlias = Literal["allow", "deny", "answer"]
 Reach: TypeAlias = Literal["once", "session", "project", "user"]
@@ -84,7 +85,7 @@ class Inbox:
     async def _delivered(self, waiter: Waiter, delivery: Awaitable[None]) -> None:
         try:
             await delivery
-        except ApiError:
+        except (ApiError, LogError):
             waiter.answer = asyncio.get_running_loop().create_future()  # it was not heard: it can be given again
             raise
 

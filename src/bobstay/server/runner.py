@@ -87,8 +87,19 @@ class Runner:
                     raise ApiError("unavailable", "The server is being stopped. What was said is kept.")
                 post = await self._start(session_id, post)
             post.desired = "running"
-            post.worker.nudge()
+            if not await self._is_called_off(session_id, post):
+                post.worker.nudge()
             return post.worker
+
+    async def _is_called_off(self, session_id: str, post: Post) -> bool:
+        """An interrupt that came while the agent did is kept for it."""
+        if self._registry.view(session_id).status != "interrupting" or post.worker.busy:
+            return False
+        await post.worker.interrupt()
+        if not post.worker.alive():
+            self.posts.pop(session_id, None)
+            self._registry.shut(session_id)
+        return True
 
     def worker(self, session_id: str) -> AgentWorker | None:
         post = self.posts.get(session_id)
@@ -109,10 +120,11 @@ class Runner:
 
         One whose agent comes up or goes down right now keeps it.
         """
-        if session_id not in self.posts and not self._is_moving(session_id):
+        if session_id not in self.posts and not self.is_moving(session_id):
             self._registry.shut(session_id)
 
-    def _is_moving(self, session_id: str) -> bool:
+    def is_moving(self, session_id: str) -> bool:
+        """Whether its agent comes up or goes down right now."""
         lock = self._locks.get(session_id)
         return lock is not None and lock.locked()
 
@@ -150,7 +162,7 @@ class Runner:
         """Bring one session's agent to where it should be."""
         post = self.posts.get(session_id)
         session = self._registry.opened(session_id)
-        if post is None or session is None or self._is_moving(session_id):
+        if post is None or session is None or self.is_moving(session_id):
             return
         now = time.time()
         post.reconciled_at = now
@@ -176,21 +188,23 @@ class Runner:
 
 
 def _not_started(session: OpenSession, id: str, epoch: int, error: str) -> None:
-    """Nobody is left to hear an answer, and nothing is under way any more."""
+    """Nothing is under way any more; but who is asked can still answer: the next one to start takes that up."""
+    if session.view.status == "waiting_input" and waits_for_a_person(session):
+        return
     if session.view.interactions or session.view.open_calls:
         settle(session, error)
     if session.view.status in BUSY:
         session.record(WorkerExited(id, "process", epoch, why="not_started", error=error))
 
 
-def settle(session: OpenSession, error: str) -> None:
-    """After a crash: no call stays open (FM-10), no status without a way out (FM-13)."""
+def settle(session: OpenSession, error: str, by: str = "server_restart") -> None:
+    """Without an agent: no call stays open (FM-10), no status without a way out (FM-13)."""
     view = session.view
     for call_id in view.open_calls:
         reply = ToolReply(call_id, (Text(NO_RESULT),), is_error=True)
         session.record(ToolDone(reply, interrupted=True))
     for entry in view.interactions:
-        session.record(InteractionClosed(entry.id, "cancelled", error, "server_restart"))
+        session.record(InteractionClosed(entry.id, "cancelled", error, by))
     if session.view.standing.in_turn:
         session.record(RunDone("interrupted_tools", text=error))
     for worker in view.workers:

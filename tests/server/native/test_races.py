@@ -84,6 +84,23 @@ async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer,
     gate.open()
 
 
+async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelServer, stage: Make) -> None:
+    """FM-13: whoever asked is told at once, and nothing is begun."""
+    here, ready = await stage(), asyncio.Event()
+    runner = _slow(here, ready)
+    view = await here.launch("")
+    saying = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
+    await here.until_status(view.id, "starting")
+    assert (await commands.interrupt(here.console, view.id, by="ada")).status == "interrupting"
+    ready.set()
+    await saying
+    stopped = await here.until_status(view.id, "interrupted", "completed", "failed")
+    assert (stopped.status, len(stopped.queued)) == ("interrupted", 1)
+    assert (model.requests, runner.posts) == ([], {})
+    await here.say(view.id, model.play("second", Step(blocks=[Say("now")])))
+    await here.until_status(view.id, "completed")
+
+
 async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) -> None:
     """A command line may want it: the log is not kept locked after a draft, a change or a failed start."""
     here = await stage()

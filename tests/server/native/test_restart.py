@@ -3,8 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from bobstay.engine.ports import Answer
-from bobstay.model.event import InteractionOpened, RunDone, ToolDone, ToolStarted
+from bobstay.model.around import SessionConfig
+from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
+from bobstay.model.message import Text
+from bobstay.server import commands
+from bobstay.server.commands import Words
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.view import SessionView
 from bobstay.server.workers.native import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -29,6 +37,13 @@ async def crash(stage: Stage) -> None:
     stage.runner.posts.clear()
 
 
+async def decided(stage: Stage, view: SessionView) -> None:
+    """Allow what is asked, as the route does."""
+    entry = view.interactions[0]
+    deliver = commands.delivery(stage.console, stage.registry.view(view.id))
+    await stage.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, deliver)
+
+
 def asking(model: ModelServer, name: str = "ask") -> str:
     return model.play(name, Step(blocks=[Call("Bash", {"command": "echo x >> ran"}, "c")]), Step(blocks=[Say("ok")]))
 
@@ -47,6 +62,68 @@ async def test_an_open_approval_survives_and_its_call_runs_once(model: ModelServ
     assert (second.work / "ran").read_text() == "x\n"
     opened = [event for event in second.events(view.id) if isinstance(event, InteractionOpened)]
     assert len(opened) == 1
+
+
+async def test_an_approval_stays_open_while_its_session_cannot_start(model: ModelServer, stage: Make) -> None:
+    """FM-33, S004-25: a missing key is no answer; the session says why, and the next try takes it up."""
+    first = await stage()
+    view = await first.launch(asking(model))
+    waiting = await first.until_status(view.id, "waiting_input")
+    await crash(first)
+    second = await stage(key="")
+    kept = second.registry.view(view.id)
+    assert (kept.status, kept.activity, kept.interactions) == ("waiting_input", "asking", waiting.interactions)
+    assert "key" in kept.error.lower()
+    assert not [event for event in second.events(view.id) if isinstance(event, InteractionClosed | RunDone | ToolDone)]
+    for _ in range(2):
+        with pytest.raises(ApiError) as refused:
+            await decided(second, kept)
+        assert refused.value.problem.code == "cannot_start"
+    assert second.registry.view(view.id).interactions == waiting.interactions
+    assert second.inbox.opened(waiting.interactions[0].id) is not None
+    await second.close()
+    third = await stage()
+    again = await third.until(view.id, lambda view: view.status == "waiting_input" and not view.error)
+    assert again.interactions == waiting.interactions
+    await third.answer(again, Answer(True, by="ada"))
+    await third.until_status(view.id, "completed")
+    assert (third.work / "ran").read_text() == "x\n"
+
+
+async def test_an_answer_is_the_next_try(model: ModelServer, stage: Make) -> None:
+    """FM-33: what an agent could not be started for is answered, and that starts it."""
+    first = await stage()
+    inner, away = first.work / "inner", first.work / "away"
+    inner.mkdir()
+    words = Words((Text(asking(model)),), "ada")
+    view = await commands.launch(first.console, str(inner), SessionConfig(), words)
+    await first.until_status(view.id, "waiting_input")
+    await crash(first)
+    inner.rename(away)
+    second = await stage()
+    kept = second.registry.view(view.id)
+    assert (kept.status, "directory" in kept.error) == ("waiting_input", True)
+    away.rename(inner)
+    await decided(second, kept)
+    done = await second.until_status(view.id, "completed")
+    assert done.error == ""
+    assert (inner / "ran").read_text() == "x\n"
+
+
+async def test_a_kept_approval_can_be_given_up(model: ModelServer, stage: Make) -> None:
+    """FM-13: there is a way out of it without an agent: it is interrupted, and nothing ran."""
+    first = await stage()
+    view = await first.launch(asking(model))
+    await first.until_status(view.id, "waiting_input")
+    await crash(first)
+    second = await stage(key="")
+    assert second.registry.view(view.id).status == "waiting_input"
+    await commands.interrupt(second.console, view.id, by="ada")
+    given_up = second.registry.view(view.id)
+    assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
+    (closed,) = [event for event in second.events(view.id) if isinstance(event, InteractionClosed)]
+    assert closed.outcome == "cancelled"
+    assert not (second.work / "ran").exists()
 
 
 async def test_several_open_approvals_survive(model: ModelServer, stage: Make) -> None:

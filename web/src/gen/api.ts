@@ -4103,7 +4103,7 @@ export interface operations {
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
-            422: components["responses"]["Failed422_invalid"];
+            422: components["responses"]["Failed422_cannot_start_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from bobstay.model.event import InteractionOpened
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.commands import delivery
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
-from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.view import InteractionView, SessionView
 from bobstay.server.workflows import MODES, may_be_in
 
@@ -82,7 +82,7 @@ async def decide(call: Call) -> Outcome:
         mode=verdict.mode,
         interrupt=verdict.interrupt,
     )
-    deliver = call.console.outside.answer if is_outside(view) else None
+    deliver = delivery(call.console, view)
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
 
 
@@ -106,6 +106,6 @@ ENDPOINTS = (
         "approve",
         Verdict,
         returns=Outcome,
-        errors=("already_answered", "input_changed", "unavailable"),
+        errors=("already_answered", "input_changed", "unavailable", "cannot_start"),
     ),
 )

@@ -46,7 +46,7 @@ class Standing(Struct, frozen=True):
                 return _ended(event)
             case WorkerExited(kind=kind) if kind in AGENTS:
                 return self._exited(event)
-            case WorkerStarted(kind=kind) if kind in AGENTS and self.status == "starting":
+            case WorkerStarted(kind=kind) if kind in AGENTS and self.status in ("starting", "waiting_input"):
                 return replace(self, error="")
             case _:
                 return self
@@ -54,6 +54,8 @@ class Standing(Struct, frozen=True):
     def _exited(self, event: WorkerExited) -> "Standing":
         if self.status not in BUSY:
             return self
+        if event.why == "not_started" and self.asking and self.status == "waiting_input":
+            return replace(self, error=event.error)  # nobody has answered: the next one to start asks the same
         if self.status == "interrupting" or event.why in ("stopped", "killed", "lost"):
             return Standing("interrupted", event.error)
         if event.why == "asleep":
