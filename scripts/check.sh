@@ -20,6 +20,11 @@ pyright() {
     node scripts/pyright/node_modules/pyright/index.js --pythonpath .venv/bin/python
 }
 
+web() {
+    bash scripts/web.sh --modules || return 1
+    npm --prefix web run --silent check
+}
+
 check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
 check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
 check length "$bin/python" scripts/check_length.py
@@ -28,5 +33,6 @@ check openapi "$bin/python" scripts/make_openapi.py --check
 check layers "$bin/lint-imports" --no-cache
 check mypy "$bin/mypy" --no-error-summary
 check pyright pyright
+check web web
 if [ ${#failed[@]} -gt 0 ]; then echo "failed: ${failed[*]}"; exit 1; fi
 echo "all checks passed"

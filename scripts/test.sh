@@ -32,6 +32,7 @@ twice_at_most() {
 }
 
 bash scripts/packages.sh || exit 1
+suite page bash scripts/web.sh
 suite checks bash scripts/check.sh
 suite unit run_pytest tests/unit
 suite flow run_pytest tests/flow tests/wire tests/contract
@@ -39,5 +40,7 @@ suite sdk run_pytest tests/sdk
 suite fault run_pytest tests/fault
 suite security run_pytest tests/security
 suite server twice_at_most tests/server
+suite web npm --prefix web run --silent test
+suite browser twice_at_most tests/browser
 printf '%s\n' "" "suites:" "${report[@]}"
 exit $status

@@ -43,7 +43,7 @@ MISDEEDS = {
 }
 
 
-@pytest.mark.parametrize("misdeed", MISDEEDS)
+@pytest.mark.parametrize("misdeed", MISDEEDS, ids=lambda words: words.replace(" ", "-"))
 async def test_a_misdeed_of_a_page_is_noticed(plain_desk: Desk, misdeed: str) -> None:
     script, complaint = MISDEEDS[misdeed]
     page = await plain_desk.open()

@@ -18,6 +18,7 @@ PAGE = '<!doctype html><title>bobstay</title><script type="module" src="/assets/
 INCLUDED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore", "scripts/hatch_page.py")
 UV = ROOT / ".venv/bin/uv"
 LIMIT = 50
+NEEDED = ("bash", "cat", "cut", "dirname", "find", "sha256sum", "sort", "xargs")
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +41,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def without_node(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Variables of a machine with few commands."""
     home = tmp_path_factory.mktemp("home")
-    (home / "bin").mkdir()
-    for name in ("bash", "git", "uname"):
-        if found := shutil.which(name):
-            (home / "bin" / name).symlink_to(found)
+    path = commands(home / "bin", "bash", "git", "uname")
     kept = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "SSL_", "PIP_"))}
     # What `make setup` fetched to install the project is in uv's own folder.
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return {**kept, "HOME": str(home), "PATH": str(home / "bin"), "XDG_CACHE_HOME": cache, "UV_SYSTEM_CERTS": "true"}
+    return {**kept, "HOME": str(home), "PATH": path, "XDG_CACHE_HOME": cache, "UV_SYSTEM_CERTS": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +127,36 @@ def test_without_page_and_node_no_package_is_made_and_the_reason_is_told(
     assert done.returncode != 0
     assert "Install Node.js 20.19 or newer" in " ".join(done.stderr.split())
     assert not list((copy / "dist").glob("bobstay*"))
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_where_there_is_no_node_make_run_says_so_in_one_line_and_goes_on(
+    without_node: dict[str, str], tmp_path: Path, built: bool
+) -> None:
+    variables = {**without_node, "PATH": commands(tmp_path / "bin", *NEEDED)}
+    for name in ("scripts/web.sh", "web/package.json", "web/package-lock.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    if built:
+        (tmp_path / STATIC / "web").mkdir(parents=True)
+        (tmp_path / STATIC / "web/index.html").write_text(PAGE)
+    for arguments, code in (([], 1), (["--or-plain"], 0)):
+        done = subprocess.run(
+            ["bash", "scripts/web.sh", *arguments], cwd=tmp_path, env=variables, capture_output=True, check=False
+        )
+        assert done.returncode == code
+        assert done.stderr.count(b"\n") == 1
+        assert b"Node.js 20.19 or newer is needed" in done.stderr
+    assert (b"The console is the one built before." if built else b"The console is a plain page.") in done.stderr
+
+
+def commands(folder: Path, *names: str) -> str:
+    """A folder for PATH that holds these commands alone."""
+    folder.mkdir()
+    for name in names:
+        if found := shutil.which(name):
+            (folder / name).symlink_to(found)
+    return str(folder)
 
 
 def installed(wheel: Path, variables: dict[str, str], folder: Path) -> Path:
