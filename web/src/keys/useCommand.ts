@@ -1,0 +1,91 @@
+/** Says what a command does while a part of the page is there. Of several that do, the newest is asked first. */
+import { useEffect, useRef } from "react";
+import { BY_ID, COMMANDS, type CommandId } from "./commands";
+import { keyOf, pressed, same } from "./keymap";
+
+interface Doing {
+  id: CommandId;
+  /** Returns false to let another one do it. */
+  run: () => unknown;
+}
+
+const doing: Doing[] = [];
+
+export function useCommand(id: CommandId, run: () => unknown, enabled = true): void {
+  const newest = useRef(run);
+  newest.current = run;
+  useEffect(() => {
+    if (!enabled) return;
+    const entry: Doing = { id, run: () => newest.current() };
+    doing.push(entry);
+    return () => {
+      doing.splice(doing.indexOf(entry), 1);
+    };
+  }, [id, enabled]);
+}
+
+export function canRun(id: CommandId): boolean {
+  return doing.some((each) => each.id === id);
+}
+
+export function runCommand(id: CommandId): boolean {
+  for (const each of doing.filter((one) => one.id === id).reverse()) if (each.run() !== false) return true;
+  return false;
+}
+
+const SEQUENCE_MS = 900;
+let begun = "";
+let since = 0;
+
+/** Listens for keys as long as the page is there. */
+export function listen(): () => void {
+  const heard = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const key = pressed(event);
+    if (!key) return;
+    const typing = isTyping(event.target);
+    const sequence = begun && event.timeStamp - since < SEQUENCE_MS ? `${begun} ${key}` : "";
+    begun = "";
+    for (const step of sequence ? [sequence, key] : [key]) {
+      if (tryKey(step, typing)) {
+        event.preventDefault();
+        return;
+      }
+    }
+    if (
+      !typing &&
+      !document.querySelector("[role=dialog]") &&
+      COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))
+    ) {
+      begun = key;
+      since = event.timeStamp;
+    }
+  };
+  window.addEventListener("keydown", heard);
+  return () => window.removeEventListener("keydown", heard);
+}
+
+function tryKey(key: string, typing: boolean): boolean {
+  for (const { id } of COMMANDS) {
+    if (!same(keyOf(id), key)) continue;
+    const command = BY_ID[id];
+    const modified = /(mod|ctrl|alt)\+/.test(key);
+    if (typing && !(command.typing && modified)) continue;
+    if (!command.typing && document.querySelector("[role=dialog]:not([data-keys])")) continue;
+    if (runCommand(id)) return true;
+  }
+  return false;
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (
+    target.isContentEditable ||
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement
+  )
+    return true;
+  if (target instanceof HTMLInputElement)
+    return !["checkbox", "radio", "button", "range"].includes(target.type);
+  return target.closest(".xterm") !== null;
+}

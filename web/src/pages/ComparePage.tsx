@@ -1,0 +1,4 @@
+/** Two or more sessions side by side. */
+export function ComparePage() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** The first place: what needs you, what runs, or how to begin. */
+export function HomePage() {
+  return null;
+}

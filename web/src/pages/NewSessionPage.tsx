@@ -1,0 +1,4 @@
+/** Begins a session. */
+export function NewSessionPage() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** Searches what was said and done in all sessions. */
+export function SearchPage() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** Rules, servers, hooks, keys, devices. */
+export function SettingsPage() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** Tokens, money and time, by day, model and project. */
+export function UsagePage() {
+  return null;
+}

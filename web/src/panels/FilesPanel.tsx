@@ -1,0 +1,6 @@
+/** The files of a session. */
+import type { SessionView } from "@/api/types";
+
+export function FilesPanel({ session }: { session: SessionView }) {
+  return <p>{session.id}</p>;
+}

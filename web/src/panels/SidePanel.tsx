@@ -1,0 +1,67 @@
+/** The right column: one tab at a time, loaded when first looked at. It never takes the focus by itself. */
+import { Tabs } from "radix-ui";
+import { lazy, Suspense } from "react";
+import type { SessionView } from "@/api/types";
+import type { CommandId } from "@/keys/commands";
+import { useCommand } from "@/keys/useCommand";
+import { type PanelTab, useUi } from "@/state/ui";
+import { Boundary } from "@/ui/Boundary";
+
+const TABS: { tab: PanelTab; label: string; command: CommandId }[] = [
+  { tab: "diff", label: "Changes", command: "panel.diff" },
+  { tab: "files", label: "Files", command: "panel.files" },
+  { tab: "terminal", label: "Terminal", command: "panel.terminal" },
+  { tab: "tasks", label: "Tasks", command: "panel.tasks" },
+  { tab: "context", label: "Context", command: "panel.context" },
+  { tab: "events", label: "Events", command: "panel.events" },
+];
+
+const PANELS = {
+  diff: lazy(async () => ({ default: (await import("./DiffPanel")).DiffPanel })),
+  files: lazy(async () => ({ default: (await import("./FilesPanel")).FilesPanel })),
+  terminal: lazy(async () => ({ default: (await import("./TerminalPanel")).TerminalPanel })),
+  tasks: lazy(async () => ({ default: (await import("./TasksPanel")).TasksPanel })),
+  context: lazy(async () => ({ default: (await import("./ContextPanel")).ContextPanel })),
+  events: lazy(async () => ({ default: (await import("./EventsPanel")).EventsPanel })),
+};
+
+export function SidePanel({ session }: { session: SessionView }) {
+  const tab = useUi((state) => state.tab);
+  const set = useUi((state) => state.set);
+  const Panel = PANELS[tab];
+  return (
+    <Tabs.Root
+      value={tab}
+      onValueChange={(next) => set({ tab: next as PanelTab })}
+      className="flex h-full min-h-0 flex-col"
+    >
+      <Tabs.List
+        aria-label="Panels"
+        className="hairline-b flex h-11 shrink-0 items-center gap-0.5 overflow-x-auto px-2"
+      >
+        {TABS.map((each) => (
+          <Tab key={each.tab} {...each} />
+        ))}
+      </Tabs.List>
+      <Tabs.Content value={tab} className="min-h-0 flex-1 overflow-hidden outline-none">
+        <Boundary what="This panel" resetKey={`${session.id}/${tab}`}>
+          <Suspense fallback={null}>
+            <Panel key={session.id} session={session} />
+          </Suspense>
+        </Boundary>
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+function Tab({ tab, label, command }: { tab: PanelTab; label: string; command: CommandId }) {
+  useCommand(command, () => useUi.getState().set({ tab, panel: true }));
+  return (
+    <Tabs.Trigger
+      value={tab}
+      className="target rounded-box px-2 py-1 text-ink-2 hover:text-ink-1 data-[state=active]:bg-surface-2 data-[state=active]:text-ink-1"
+    >
+      {label}
+    </Tabs.Trigger>
+  );
+}

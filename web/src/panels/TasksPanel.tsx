@@ -1,0 +1,6 @@
+/** The tasks of a session. */
+import type { SessionView } from "@/api/types";
+
+export function TasksPanel({ session }: { session: SessionView }) {
+  return <p>{session.id}</p>;
+}

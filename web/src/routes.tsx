@@ -1,0 +1,83 @@
+/** The places of the page. Every one has an address, and the back button works. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { HomePage } from "@/pages/HomePage";
+import { InboxPage } from "@/pages/InboxPage";
+import { NotFoundPage } from "@/pages/NotFoundPage";
+import { SessionPage } from "@/pages/SessionPage";
+import { AppShell } from "@/shell/AppShell";
+
+const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
+
+/** What a link to a session may point at. */
+export interface SessionPlace {
+  row?: string;
+  call?: string;
+  ask?: string;
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === "string" && value ? value : undefined;
+}
+
+function sessionPlace(search: Record<string, unknown>): SessionPlace {
+  const [row, call, ask] = [word(search.row), word(search.call), word(search.ask)];
+  return { ...(row ? { row } : {}), ...(call ? { call } : {}), ...(ask ? { ask } : {}) };
+}
+
+const home = createRoute({ getParentRoute: () => root, path: "/", component: HomePage });
+const create = createRoute({
+  getParentRoute: () => root,
+  path: "/new",
+  validateSearch: (search: Record<string, unknown>): { cwd?: string } => {
+    const cwd = word(search.cwd);
+    return cwd ? { cwd } : {};
+  },
+  component: lazyRouteComponent(() => import("@/pages/NewSessionPage"), "NewSessionPage"),
+});
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: InboxPage });
+export const sessionRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/session/$id",
+  validateSearch: sessionPlace,
+  component: SessionPage,
+});
+const search = createRoute({
+  getParentRoute: () => root,
+  path: "/search",
+  validateSearch: (given: Record<string, unknown>): { q?: string } => {
+    const q = word(given.q);
+    return q ? { q } : {};
+  },
+  component: lazyRouteComponent(() => import("@/pages/SearchPage"), "SearchPage"),
+});
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: "/usage",
+  component: lazyRouteComponent(() => import("@/pages/UsagePage"), "UsagePage"),
+});
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings/$part",
+  component: lazyRouteComponent(() => import("@/pages/SettingsPage"), "SettingsPage"),
+});
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: (given: Record<string, unknown>): { ids?: string } => {
+    const ids = word(given.ids);
+    return ids ? { ids } : {};
+  },
+  component: lazyRouteComponent(() => import("@/pages/ComparePage"), "ComparePage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, create, inbox, sessionRoute, search, usage, settings, compare]),
+  defaultPreload: "intent",
+  scrollRestoration: false,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,4 @@
+/** The way around on a phone. */
+export function BottomBar() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** All keys on one sheet. */
+export function KeyHelp() {
+  return null;
+}

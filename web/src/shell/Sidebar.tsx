@@ -1,0 +1,4 @@
+/** All sessions by who needs somebody, the inbox, and the way to everything else. */
+export function Sidebar() {
+  return null;
+}

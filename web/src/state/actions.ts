@@ -1,0 +1,135 @@
+/** Everything a person can do to a session, as one function each. What fails is said in words and undone on the page. */
+import { toast } from "sonner";
+import { ApiProblem, api, said, wordsOf } from "@/api/client";
+import type { Change, ImagePart, NewSession, SessionView, Verdict } from "@/api/types";
+import { transcriptOf } from "@/stream/live";
+import { putSession, useApp } from "./app";
+
+const at = (id: string) => ({ params: { path: { id } } });
+
+export function complain(error: unknown): void {
+  toast.error(wordsOf(error));
+}
+
+export async function launch(wanted: Partial<NewSession> & { cwd: string }): Promise<SessionView> {
+  const session = await said(api.POST("/sessions", { body: wanted as NewSession }));
+  putSession(session);
+  return session;
+}
+
+export type Delivery = "steer" | "queue" | "interrupt";
+
+/** The words are on the page at once; they stay there with a reason if they could not be sent (S000-63). */
+export async function send(
+  id: string,
+  content: string,
+  images: ImagePart[],
+  delivery: Delivery,
+): Promise<boolean> {
+  const clientId = crypto.randomUUID();
+  const transcript = transcriptOf(id);
+  transcript.sending = [...transcript.sending, { clientId, text: content, at: Date.now(), problem: "" }];
+  transcript.tell();
+  try {
+    const body = { content, images, delivery, client_message_id: clientId };
+    const accepted = await said(api.POST("/sessions/{id}/messages", { ...at(id), body }));
+    putSession(accepted.session);
+    return true;
+  } catch (error) {
+    transcript.sending = transcript.sending.filter((each) => each.clientId !== clientId);
+    transcript.tell();
+    complain(error);
+    return false;
+  }
+}
+
+async function changed(
+  asked: Promise<{ data?: SessionView; error?: unknown }>,
+): Promise<SessionView | undefined> {
+  try {
+    const session = await said(asked);
+    putSession(session);
+    return session;
+  } catch (error) {
+    complain(error);
+    return undefined;
+  }
+}
+
+export const interrupt = (id: string) => changed(api.POST("/sessions/{id}/interrupt", at(id)));
+export const kill = (id: string) => changed(api.POST("/sessions/{id}/kill", at(id)));
+export const retry = (id: string) => changed(api.POST("/sessions/{id}/retry", at(id)));
+export const editInput = (id: string, input_id: string, content: string) =>
+  changed(
+    api.PATCH("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } }, body: { content } }),
+  );
+export const dropInput = (id: string, input_id: string) =>
+  changed(api.DELETE("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } } }));
+
+/** Change what is known of a session. The page shows it at once and takes it back if the server does not agree. */
+export async function configure(id: string, body: Partial<Change>): Promise<SessionView | undefined> {
+  const before = useApp.getState().sessions[id];
+  const { title, archived, pinned, draft } = body;
+  const seen = { title, archived, pinned, draft };
+  if (before) putSession({ ...before, ...(JSON.parse(JSON.stringify(seen)) as Partial<SessionView>) });
+  const after = await changed(api.PATCH("/sessions/{id}", { ...at(id), body: body as Change }));
+  if (!after && before) putSession(before);
+  return after;
+}
+
+export async function archive(session: SessionView): Promise<void> {
+  const archived = !session.archived;
+  if (!(await configure(session.id, { archived }))) return;
+  toast(archived ? `Archived “${session.title || "session"}”.` : "Back from the archive.", {
+    action: { label: "Undo", onClick: () => void configure(session.id, { archived: !archived }) },
+  });
+}
+
+export async function remove(id: string): Promise<boolean> {
+  try {
+    await api.DELETE("/sessions/{id}", at(id));
+    return true;
+  } catch (error) {
+    complain(error);
+    return false;
+  }
+}
+
+export async function follow(
+  id: string,
+  prompt: string,
+  more: Record<string, unknown> = {},
+): Promise<SessionView | undefined> {
+  const body = { prompt, client_id: crypto.randomUUID(), ...more };
+  return changed(api.POST("/sessions/{id}/continue", { ...at(id), body: body as never }));
+}
+
+export async function fork(id: string, entry: string): Promise<SessionView | undefined> {
+  return changed(
+    api.POST("/sessions/{id}/fork", { ...at(id), body: { at: entry, prompt: "", client_id: "" } }),
+  );
+}
+
+export interface Answered {
+  /** `done`: this answer counts. `late`: somebody was faster; the words say who. */
+  result: "done" | "late" | "failed";
+  words: string;
+}
+
+export async function decide(
+  interactionId: string,
+  verdict: Partial<Verdict> & Pick<Verdict, "decision" | "input_sha256">,
+): Promise<Answered> {
+  try {
+    await said(
+      api.POST("/interactions/{id}/decision", {
+        params: { path: { id: interactionId } },
+        body: verdict as Verdict,
+      }),
+    );
+    return { result: "done", words: "" };
+  } catch (error) {
+    const late = error instanceof ApiProblem && error.code === "already_answered";
+    return { result: late ? "late" : "failed", words: wordsOf(error) };
+  }
+}

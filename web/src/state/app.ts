@@ -1,0 +1,66 @@
+/** What every part of the page may look at: who is here, how the connection stands, all sessions at a glance. */
+import { create } from "zustand";
+import type { InteractionView, Me, ServerConfig, SessionView } from "@/api/types";
+import type { Connection } from "@/stream/socket";
+
+export interface Settled {
+  outcome: string;
+  by: string;
+}
+
+export interface AppState {
+  /** `out`: nobody is signed in here. `down`: the server did not answer. */
+  entry: "checking" | "in" | "out" | "down";
+  problem: string;
+  me: Me | null;
+  config: ServerConfig | null;
+  connection: Connection;
+  nextTry: number;
+  /** Another version of the server than the one this page came from. */
+  outdated: boolean;
+  sessions: Record<string, SessionView>;
+  /** Whether the list has come at least once. */
+  listed: boolean;
+  /** Interactions that were settled while this page looked on: by whom, and how. */
+  settled: Record<string, Settled>;
+}
+
+export const useApp = create<AppState>(() => ({
+  entry: "checking",
+  problem: "",
+  me: null,
+  config: null,
+  connection: "connecting",
+  nextTry: 0,
+  outdated: false,
+  sessions: {},
+  listed: false,
+  settled: {},
+}));
+
+export function putSession(session: SessionView): void {
+  useApp.setState((state) => ({ sessions: { ...state.sessions, [session.id]: session } }));
+}
+
+export function useSession(id: string): SessionView | undefined {
+  return useApp((state) => state.sessions[id]);
+}
+
+export function may(me: Me | null, scope: Me["scopes"][number]): boolean {
+  return me?.scopes.includes(scope) === true || me?.scopes.includes("admin") === true;
+}
+
+export interface Waiting {
+  session: SessionView;
+  interaction: InteractionView;
+}
+
+/** All that waits for a person, the oldest first. */
+export function waiting(sessions: Record<string, SessionView>): Waiting[] {
+  const found: Waiting[] = [];
+  for (const session of Object.values(sessions)) {
+    if (session.archived) continue;
+    for (const interaction of session.interactions) found.push({ session, interaction });
+  }
+  return found.sort((a, b) => a.interaction.opened_at - b.interaction.opened_at);
+}

@@ -1,0 +1,61 @@
+/** The last page of each transcript, kept in the browser: a session that was seen before is on the screen at once (S004-28). */
+import { type IDBPDatabase, openDB } from "idb";
+import type { Entry } from "@/stream/frames";
+import { PAGE } from "./transcript";
+
+interface Kept {
+  id: string;
+  epoch: string;
+  entries: Entry[];
+  at: number;
+}
+
+const MOST = 50;
+let opening: Promise<IDBPDatabase> | null = null;
+
+function database(): Promise<IDBPDatabase> {
+  opening ??= openDB("bobstay", 1, {
+    upgrade(made) {
+      made.createObjectStore("transcripts", { keyPath: "id" }).createIndex("at", "at");
+    },
+  });
+  return opening;
+}
+
+/** What was kept, or nothing: a browser that keeps nothing is no reason to show nothing. */
+export async function kept(id: string): Promise<Kept | undefined> {
+  try {
+    return (await (await database()).get("transcripts", id)) as Kept | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function keep(id: string, epoch: string, entries: Entry[]): Promise<void> {
+  if (!epoch || entries.length === 0) return;
+  try {
+    const store = await database();
+    await store.put("transcripts", { id, epoch, entries: entries.slice(-PAGE), at: Date.now() });
+    const keys = await store.getAllKeysFromIndex("transcripts", "at");
+    for (const key of keys.slice(0, Math.max(0, keys.length - MOST))) await store.delete("transcripts", key);
+  } catch {
+    // no room, or none allowed: the server has it all
+  }
+}
+
+export async function forget(id: string): Promise<void> {
+  try {
+    await (await database()).delete("transcripts", id);
+  } catch {
+    // nothing was kept
+  }
+}
+
+/** Everything goes when somebody signs out. */
+export async function forgetAll(): Promise<void> {
+  try {
+    await (await database()).clear("transcripts");
+  } catch {
+    // nothing was kept
+  }
+}

@@ -1,0 +1,336 @@
+/** What each kind of stored entry does to a transcript. A kind nobody knows becomes a row of its own (S000-13). */
+import type { Block, Usage } from "@/api/types";
+import type { Entry } from "@/stream/frames";
+import { type Fold, noTurn } from "./fold";
+import type { InteractionState, MarkOf, Picture, Row, ToolRow, ToolStatus } from "./rows";
+import { isOver } from "./rows";
+
+type Of<T extends Entry["event"]["type"]> = Extract<Entry["event"], { type: T }>;
+
+export function applyEntry(fold: Fold, entry: Entry): void {
+  noticeRewind(fold, entry);
+  const event = entry.event;
+  switch (event.type) {
+    case "prompted":
+      return prompted(fold, entry, event);
+    case "turn_started":
+      fold.turn = noTurn(event.turn, entry.at);
+      return;
+    case "block_done":
+      return blockDone(fold, entry, event);
+    case "message_done":
+      return messageDone(fold, entry, event);
+    case "interaction_opened":
+      return opened(fold, entry, event);
+    case "interaction_closed":
+      return closed(fold, event);
+    case "tool_started":
+      return changeTool(fold, event.call_id, { status: "running", input: event.input, startedAt: entry.at });
+    case "tool_done":
+      return toolDone(fold, entry, event);
+    case "tasks_replaced":
+      fold.tasks = { tasks: event.tasks, at: entry.at };
+      return;
+    case "run_done":
+      return runDone(fold, entry, event);
+    case "noted":
+      return fold.put({
+        ...common(fold, entry),
+        kind: "notice",
+        level: event.level ?? "info",
+        text: event.text,
+      });
+    case "hook_ran":
+      if (event.text || event.outcome === "error") {
+        const level = event.outcome === "error" ? "warning" : "info";
+        fold.put({
+          ...common(fold, entry),
+          kind: "notice",
+          level,
+          text: `${event.event} hook: ${event.text || event.outcome}`,
+        });
+      }
+      return;
+    case "advised":
+      return mark(
+        fold,
+        entry,
+        "advised",
+        `Auto mode: ${event.verdict}${event.reason ? `: ${event.reason}` : ""}`,
+      );
+    case "pruned":
+      return mark(fold, entry, "pruned", prunedText(event.call_ids.length, event.tokens ?? 0));
+    case "mode_changed":
+      return mark(fold, entry, "mode", event.mode);
+    case "model_changed":
+      return mark(fold, entry, "model", event.why === "fallback" ? `${event.model} (fallback)` : event.model);
+    case "worker_started":
+      return worker(fold, entry, event);
+    case "worker_exited":
+      if (event.error)
+        fold.put({ ...common(fold, entry), kind: "notice", level: "error", text: event.error });
+      return;
+    case "interrupt_asked":
+      return mark(fold, entry, "stopping", event.by);
+    case "artifact_made":
+      return fold.put({
+        ...common(fold, entry),
+        kind: "artifact",
+        of: event.kind,
+        title: event.title,
+        text: event.text,
+      });
+    case "session_started":
+      if (event.forked_from) mark(fold, entry, "forked", event.forked_from);
+      return;
+    case "configured":
+    case "session_changed":
+    case "permissions_changed":
+    case "input_queued":
+    case "input_dropped":
+      return; // told by the session's own state
+    case "raw":
+      return fold.put({
+        ...common(fold, entry),
+        kind: "unknown",
+        name: nameOf(event.data),
+        data: event.data,
+      });
+    default:
+      return unknown(fold, entry);
+  }
+}
+
+function unknown(fold: Fold, entry: Entry): void {
+  const data: unknown = entry.event;
+  fold.put({ ...common(fold, entry), kind: "unknown", name: nameOf(data), data });
+}
+
+function nameOf(data: unknown): string {
+  const type = (data as { type?: unknown } | null)?.type;
+  return typeof type === "string" ? type : "unknown";
+}
+
+export function common(fold: Fold, entry: Entry, id = entry.id) {
+  const { seq, at, parentCall, agent } = entry;
+  return { id, seq, entry: entry.id, at, turn: fold.turn.turn, parentCall, agent };
+}
+
+/** An entry that does not follow the last one goes on from an earlier place: what lies between is no longer part of the talk. */
+function noticeRewind(fold: Fold, entry: Entry): void {
+  if (!entry.parent || !fold.lastEntry || entry.parent === fold.lastEntry || entry.parentCall) return;
+  const place = fold.seqs.get(entry.parent);
+  if (place === undefined) return;
+  for (const row of fold.rows.values()) {
+    if (row.seq > place && !row.superseded) fold.put({ ...row, superseded: true });
+  }
+  fold.put({ ...common(fold, entry, `rewind-${entry.id}`), kind: "mark", of: "rewind", text: "" });
+}
+
+function prompted(fold: Fold, entry: Entry, event: Of<"prompted">): void {
+  const { text, pictures } = readable(event.blocks);
+  fold.put({
+    ...common(fold, entry, event.id || entry.id),
+    kind: "user",
+    text,
+    pictures,
+    origin: event.origin ?? "human",
+    why: event.why ?? "",
+    clientId: event.client_id ?? "",
+  });
+}
+
+function blockDone(fold: Fold, entry: Entry, event: Of<"block_done">): void {
+  const id = `${event.message_id}/${event.index}`;
+  const block = event.block;
+  fold.activity = null;
+  const before = fold.rows.get(id);
+  const base = { ...common(fold, entry, id), at: before?.at ?? entry.at };
+  if (block.type === "tool_call") {
+    if (before && before.id !== block.id && before.seq === 0) fold.drop(id);
+    fold.calls.delete(id);
+    toolCalled(fold, entry, block);
+    return;
+  }
+  fold.open.delete(id);
+  if (block.type === "text") {
+    const { model = "", partial = false } = event;
+    fold.put({ ...base, kind: "text", text: block.text, streaming: false, partial, model });
+  } else if (block.type === "thinking") {
+    fold.put({
+      ...base,
+      kind: "thinking",
+      text: block.text,
+      streaming: false,
+      redacted: block.redacted ?? false,
+    });
+  } else {
+    unknown(fold, entry);
+  }
+}
+
+function toolCalled(fold: Fold, entry: Entry, call: Extract<Block, { type: "tool_call" }>): void {
+  const held = fold.tool(call.id);
+  const status: ToolStatus = held?.settled || (held?.status === "running" ? "running" : "pending");
+  const { name, input, malformed = "" } = call;
+  if (!entry.parentCall) fold.turn.tools += 1;
+  fold.open.delete(call.id);
+  fold.put({
+    ...(held ?? noTool(fold, entry, call.id)),
+    ...common(fold, entry, call.id),
+    name,
+    input,
+    malformed,
+    writing: "",
+    status,
+  });
+}
+
+export function noTool(fold: Fold, entry: Entry, id: string): ToolRow {
+  return {
+    ...common(fold, entry, id),
+    kind: "tool",
+    name: "",
+    input: {},
+    writing: "",
+    status: "pending",
+    output: "",
+    pictures: [],
+    display: null,
+    tail: "",
+    printed: 0,
+    startedAt: 0,
+    durationMs: 0,
+    decided: null,
+    added: 0,
+    removed: 0,
+    interaction: null,
+    malformed: "",
+    settled: "",
+  };
+}
+
+function changeTool(fold: Fold, id: string, change: Partial<ToolRow>): void {
+  const row = fold.tool(id);
+  if (row && !(change.status && isOver(row.status))) fold.put({ ...row, ...change });
+}
+
+/** The last result of a call is the one that counts, and it takes the place of any before (S002-11, FM-8). */
+function toolDone(fold: Fold, entry: Entry, event: Of<"tool_done">): void {
+  const { reply } = event;
+  const row = fold.tool(reply.call_id);
+  const { text, pictures } = readable(reply.content);
+  const failed = reply.is_error ? "error" : "completed";
+  const status: ToolStatus = event.denied ? "denied" : event.interrupted ? "interrupted" : failed;
+  const called = row !== undefined && row.status !== "no_call";
+  fold.put({
+    ...(row ?? noTool(fold, entry, reply.call_id)),
+    name: row?.name || event.name || "",
+    input: event.input ?? row?.input ?? {},
+    status: called ? status : "no_call",
+    settled: status,
+    output: text,
+    pictures,
+    display: event.display ?? null,
+    durationMs: event.duration_ms ?? 0,
+    decided: event.decided ?? null,
+    added: event.lines_added ?? 0,
+    removed: event.lines_removed ?? 0,
+    tail: "",
+  });
+}
+
+function messageDone(fold: Fold, entry: Entry, event: Of<"message_done">): void {
+  fold.activity = null;
+  fold.turn.cost += event.cost ?? 0;
+  if (entry.parentCall) return;
+  fold.turn.steps += 1;
+  fold.turn.usage = sum(fold.turn.usage, event.usage);
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + (b.input ?? 0),
+    output: a.output + (b.output ?? 0),
+    cache_read: a.cache_read + (b.cache_read ?? 0),
+    cache_write: a.cache_write + (b.cache_write ?? 0),
+  };
+}
+
+function opened(fold: Fold, entry: Entry, event: Of<"interaction_opened">): void {
+  const state: InteractionState = {
+    id: event.id,
+    opened: event,
+    openedAt: entry.at,
+    outcome: "",
+    by: "",
+    message: "",
+  };
+  fold.interactions.set(event.id, state);
+  const row = fold.tool(event.call.id);
+  if (row) fold.put({ ...row, interaction: state });
+}
+
+function closed(fold: Fold, event: Of<"interaction_closed">): void {
+  const before = fold.interactions.get(event.id);
+  if (!before || before.outcome) return;
+  const state = { ...before, outcome: event.outcome, by: event.by ?? "", message: event.message ?? "" };
+  fold.interactions.set(event.id, state);
+  const row = fold.tool(before.opened.call.id);
+  if (row) fold.put({ ...row, interaction: state });
+}
+
+/** After the end of a turn nothing runs and nothing is open, whatever was missed (FM-10). */
+function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
+  for (const id of [...fold.open]) fold.drop(id);
+  for (const id of [...fold.unfinished]) endTool(fold, id);
+  for (const state of fold.interactions.values()) {
+    if (!state.outcome) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
+  }
+  fold.activity = null;
+  const { turn, steps, tools, usage, cost } = fold.turn;
+  fold.put({
+    ...common(fold, entry),
+    kind: "turn",
+    turn,
+    ending: event.ending,
+    text: event.ending === "completed" ? "" : (event.text ?? ""),
+    error: event.error ?? "",
+    durationMs: event.duration_ms ?? 0,
+    steps,
+    tools,
+    usage,
+    cost,
+  });
+}
+
+function endTool(fold: Fold, id: string): void {
+  const row = fold.tool(id);
+  if (row && !isOver(row.status)) fold.put({ ...row, status: "interrupted", tail: "" });
+}
+
+function worker(fold: Fold, entry: Entry, event: Of<"worker_started">): void {
+  const external = event.kind === "process" || event.kind === "terminal";
+  if (external && event.epoch > 1) mark(fold, entry, "worker", event.kind);
+}
+
+function mark(fold: Fold, entry: Entry, of: MarkOf, text: string): void {
+  fold.put({ ...common(fold, entry), kind: "mark", of, text });
+}
+
+function prunedText(calls: number, tokens: number): string {
+  const outputs = calls === 1 ? "1 old output" : `${calls} old outputs`;
+  return tokens ? `${outputs} (${tokens.toLocaleString("en")} tokens)` : outputs;
+}
+
+export function readable(blocks: readonly Block[]): { text: string; pictures: Picture[] } {
+  const texts: string[] = [];
+  const pictures: Picture[] = [];
+  for (const block of blocks) {
+    if (block.type === "text") texts.push(block.text);
+    else if (block.type === "image") pictures.push({ mediaType: block.media_type, data: block.data });
+  }
+  return { text: texts.join("\n"), pictures };
+}
+
+export type { Row };

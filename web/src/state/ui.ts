@@ -1,0 +1,53 @@
+/** How a person likes the page: remembered in this browser, and nothing the server has to know. */
+import { create } from "zustand";
+import { persist } from "zustand/middleware";
+
+export type PanelTab = "diff" | "files" | "terminal" | "tasks" | "context" | "events";
+export type Theme = "system" | "dark" | "light";
+
+interface Ui {
+  theme: Theme;
+  sidebar: boolean;
+  panel: boolean;
+  tab: PanelTab;
+  /** Widths in pixels. */
+  sidebarWidth: number;
+  panelWidth: number;
+  hideTools: boolean;
+  hideThinking: boolean;
+  diffSplit: boolean;
+  notify: boolean;
+  welcomed: boolean;
+  set(change: Partial<Omit<Ui, "set">>): void;
+}
+
+export const useUi = create<Ui>()(
+  persist(
+    (set) => ({
+      theme: "system",
+      sidebar: true,
+      panel: true,
+      tab: "diff",
+      sidebarWidth: 272,
+      panelWidth: 420,
+      hideTools: false,
+      hideThinking: false,
+      diffSplit: false,
+      notify: false,
+      welcomed: false,
+      set: (change) => set(change),
+    }),
+    { name: "bobstay.ui" },
+  ),
+);
+
+/** What is open, by row: survives switching between sessions, not a reload. */
+interface Folds {
+  open: Record<string, boolean>;
+  toggle(id: string, open: boolean): void;
+}
+
+export const useFolds = create<Folds>((set) => ({
+  open: {},
+  toggle: (id, open) => set((state) => ({ open: { ...state.open, [id]: open } })),
+}));

@@ -1,0 +1,107 @@
+/** What comes over the socket: stored entries with a `seq`, and what is only said once. */
+import type { DurableEvent, Envelope, InteractionView, SessionView, StreamFrame } from "@/api/types";
+
+/** A stored entry, from the socket or from a page of the log: the same either way. */
+export interface Entry {
+  seq: number;
+  id: string;
+  parent: string;
+  /** Milliseconds since 1970. */
+  at: number;
+  event: DurableEvent;
+  agent: string;
+  parentCall: string;
+}
+
+/** Where words that are being said stand: whole as far as they were sent. */
+export interface Part {
+  message_id?: string;
+  index?: number;
+  kind?: "text" | "thinking" | "tool_input";
+  call_id?: string;
+  name?: string;
+  offset?: number;
+  text?: string;
+}
+
+export interface Timing {
+  server_id: string;
+  version?: string;
+  heartbeat: number;
+  silence: number;
+  connect: number;
+  retry_first: number;
+  retry_most: number;
+  retry_jitter: number;
+  retry_calm: number;
+}
+
+export type LiveFrame =
+  | { type: "server.hello"; data: Timing }
+  | { type: "server.heartbeat"; data: object }
+  | { type: "stream.synchronized"; topic: string; data: Synchronized }
+  | {
+      type: "stream.reset";
+      topic: string;
+      data: { topic: string; reason: string; seq: number; epoch?: string };
+    }
+  | { type: "stream.left"; topic: string; data: object }
+  | { type: "session.changed"; topic: string; data: { session: SessionView } }
+  | { type: "session.deleted"; topic: string; data: { id: string } }
+  | { type: "interaction.opened"; topic: "app"; data: { session_id: string; interaction: InteractionView } }
+  | {
+      type: "interaction.resolved";
+      topic: "app";
+      data: { session_id: string; id: string; outcome: string; by: string };
+    }
+  | { type: "part.began" | "part.delta" | "part.dropped" | "tool.output"; topic: string; data: Part }
+  | { type: "model.requested"; topic: string; data: { model: string } }
+  | {
+      type: "model.retrying";
+      topic: string;
+      data: { attempt: number; attempts: number; delay: number; status: number | null; error: string };
+    }
+  | { type: "diff.changed"; topic: string; data: Record<string, unknown> }
+  | { type: "error"; topic?: string; data: { code: string; message: string; id?: string } }
+  | { type: "pong"; data: { id: string } };
+
+export interface Synchronized {
+  topic: string;
+  seq?: number;
+  epoch?: string;
+  session?: SessionView;
+  parts?: Part[];
+  sessions?: SessionView[];
+  total?: number;
+  interactions?: { session_id: string; interaction: InteractionView }[];
+}
+
+export type Frame = StreamFrame | LiveFrame;
+
+export function isStored(frame: Frame): frame is StreamFrame {
+  return typeof (frame as StreamFrame).seq === "number" && (frame as StreamFrame).seq > 0;
+}
+
+export function entryOfFrame(frame: StreamFrame): Entry {
+  return {
+    seq: frame.seq,
+    id: frame.id,
+    parent: frame.parent ?? "",
+    at: Date.parse(frame.ts) || 0,
+    event: frame.data,
+    agent: frame.agent ?? "",
+    parentCall: frame.parent_call ?? "",
+  };
+}
+
+export function entryOfEnvelope(envelope: Envelope): Entry {
+  return {
+    seq: envelope.seq,
+    id: envelope.id,
+    parent: envelope.parent,
+    at: envelope.at * 1000,
+    event: envelope.event,
+    agent: envelope.agent ?? "",
+    parentCall: envelope.parent_call ?? "",
+  };
+}

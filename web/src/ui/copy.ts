@@ -1,0 +1,11 @@
+/** Clean text to the clipboard, and a word that it is there. */
+import { toast } from "sonner";
+
+export async function copy(text: string, what = "Copied"): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(what);
+  } catch {
+    toast.error("The browser did not allow copying.");
+  }
+}
