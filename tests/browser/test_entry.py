@@ -1,0 +1,115 @@
+"""How one comes in: the code in the address, who is told what, and links that lead into the page."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.desk import Desk
+
+PLACES = ("/", "/new", "/inbox", "/search", "/usage", "/settings/permissions", "/compare")
+
+
+async def is_in(page: Page) -> None:
+    """The console is there, with nobody asked to sign in."""
+    await expect(page.get_by_role("navigation", name="Sessions")).to_be_visible()
+
+
+async def test_the_code_in_the_address_leads_into_the_console_and_leaves_the_address(desk: Desk) -> None:
+    """FM-45: a code that stays in the address would be in histories, bookmarks and pictures of the screen."""
+    seat = await desk.seat()
+    code = await seat.code()
+    page = await seat.open(code=code)
+    await is_in(page)
+    assert page.url == f"{desk.url}/"
+    await page.reload()
+    await is_in(page)
+    assert await page.evaluate("() => document.cookie") == "", "scripts of the page cannot read the cookie"
+    kept = "() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, document.title])"
+    assert code not in await page.evaluate(kept)
+    assert not [url for url in seat.watch.requests if code in url.partition("#")[0]]
+
+
+async def test_a_code_that_was_used_is_told_in_words(desk: Desk) -> None:
+    first = await desk.seat()
+    code = await first.code()
+    await is_in(await first.open(code=code))
+    second = await desk.seat()
+    second.expect("401")
+    page = await second.open(code=code)
+    await expect(page.get_by_text("was used already")).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Sessions")).to_have_count(0)
+    assert "code=" not in page.url
+
+
+async def test_a_used_code_does_not_matter_to_who_is_in_already(desk: Desk) -> None:
+    """Somebody opens the printed address again, from the terminal or a bookmark."""
+    seat = await desk.seat()
+    code = await seat.code()
+    await is_in(await seat.open(code=code))
+    seat.expect("401")
+    again = await seat.open(code=code)
+    await is_in(again)
+    assert "code=" not in again.url
+
+
+async def test_without_a_code_one_is_told_where_to_get_one(desk: Desk) -> None:
+    seat = await desk.seat()
+    seat.expect("401")
+    page = await seat.open(code="")
+    await expect(page.get_by_text("bobstay serve")).to_be_visible()
+    assert await seat.axe() == []
+
+
+async def test_who_came_in_is_still_in_after_a_reload_and_in_a_new_tab(desk: Desk) -> None:
+    page = await desk.open()
+    await is_in(page)
+    await page.reload()
+    await is_in(page)
+    await is_in(await desk.tab())
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.strip("/").replace("/", "-") or "home")
+async def test_a_link_leads_to_its_place_at_once(desk: Desk, place: str) -> None:
+    """Also for somebody who is not in yet: the code is exchanged and the place kept."""
+    page = await desk.open(place)
+    await is_in(page)
+    assert page.url == desk.url + place
+    await page.reload()
+    await is_in(page)
+    assert page.url == desk.url + place
+    assert desk.seats[0].watch.elsewhere() == []
+
+
+async def test_a_link_to_a_session_leads_to_it(desk: Desk) -> None:
+    session = await desk.launch("a prompt of many words", model="demo")
+    await desk.place.until_status(session, "completed")
+    page = await desk.open(f"/session/{session}")
+    await is_in(page)
+    await expect(page.get_by_role("main")).to_be_visible()
+    assert page.url == f"{desk.url}/session/{session}"
+
+
+async def test_an_address_that_leads_nowhere_says_so(desk: Desk) -> None:
+    page = await desk.open("/no/such/place.html")
+    await expect(page.get_by_text("There is nothing at this address")).to_be_visible()
+    await page.get_by_role("link", name="To the sessions").click()
+    await expect(page).to_have_url(f"{desk.url}/")
+
+
+async def test_files_with_a_hash_in_their_name_are_fetched_once(desk: Desk) -> None:
+    page = await desk.open()
+    await is_in(page)
+    assert await sizes(page), "the page is made of such files"
+    assert all(size > 0 for size in (await sizes(page)).values())
+    again = await desk.tab()
+    await is_in(again)
+    assert set((await sizes(again)).values()) == {0}
+
+
+async def sizes(page: Page) -> dict[str, int]:
+    """How many bytes came over the network for each file with a hash in its name."""
+    found: dict[str, int] = await page.evaluate(
+        """() => Object.fromEntries(performance.getEntriesByType("resource")
+            .filter((entry) => new URL(entry.name).pathname.startsWith("/assets/"))
+            .map((entry) => [entry.name, entry.transferSize]))"""
+    )
+    return found
