@@ -554,6 +554,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/diff/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. */
+        post: operations["diff_reject_diff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/events": {
         parameters: {
             query?: never;
@@ -1437,6 +1454,27 @@ export interface components {
              * @default false
              */
             truncated: boolean;
+            /**
+             * @description What there is to show: lines, or why there are none.
+             * @default text
+             * @enum {unknown}
+             */
+            view: "binary" | "empty" | "link" | "mode_only" | "renamed_only" | "submodule" | "text" | "too_large" | "unreadable";
+            /**
+             * @description Bytes of the file as it is now.
+             * @default 0
+             */
+            size: number;
+            /**
+             * @description Changes with the file; quote it to take the whole file back. Empty where there is none now.
+             * @default
+             */
+            version: string;
+            /**
+             * @description Whether the whole file can be taken back.
+             * @default false
+             */
+            rejectable: boolean;
             /** @default [] */
             hunks: components["schemas"]["Hunk"][];
         };
@@ -1640,6 +1678,15 @@ export interface components {
             header: string;
             /** @description Lines as in a unified diff, each with ` `, `+`, `-` or `\` before it. */
             text: string;
+            /** @description Of the lines as they are; quote it to take this hunk back. */
+            sha256: string;
+        };
+        /** HunkPlace */
+        HunkPlace: {
+            old_start: number;
+            old_lines: number;
+            new_start: number;
+            new_lines: number;
         };
         /** Image */
         Image: {
@@ -2225,6 +2272,38 @@ export interface components {
             used_at: number;
             sessions: number;
         };
+        /** Rejected */
+        Rejected: {
+            path: string;
+            /** @description Where a copy of the file before this is, on the server; empty if there was no file. */
+            kept: string;
+            /** @description What still differs at this path. */
+            changes: components["schemas"]["Changes"];
+        };
+        /** Rejection */
+        Rejection: {
+            path: string;
+            /**
+             * @description The hunk to take back; none for the whole file.
+             * @default null
+             */
+            hunk: components["schemas"]["HunkPlace"] | null;
+            /**
+             * @description Of the hunk, as the diff gave it.
+             * @default
+             */
+            sha256: string;
+            /**
+             * @description Of the whole file, as the diff gave it; empty for one that was deleted.
+             * @default
+             */
+            version: string;
+            /**
+             * @description As the diff was asked for.
+             * @default
+             */
+            base: string;
+        };
         /** RuleChange */
         RuleChange: {
             cwd: string;
@@ -2508,6 +2587,11 @@ export interface components {
             tasks_total: number;
             /** @default 0 */
             seq: number;
+            /**
+             * @description Id of the last entry; one that does not follow it goes another way from an earlier one.
+             * @default
+             */
+            head: string;
             /**
              * @description Another process runs it: a command line, or a console that is no longer.
              * @default false
@@ -4749,6 +4833,44 @@ export interface operations {
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
             409: components["responses"]["Failed409_conflict"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    diff_reject_diff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rejection"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rejected"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_invalid_not_supported"];
             500: components["responses"]["Failed500_internal"];

@@ -1,10 +1,18 @@
-"""What a session changed, over HTTP: files, hunks and numbers."""
+"""What a session changed, over HTTP: files, hunks and numbers; and a way to take parts of it back."""
 
-from msgspec import Struct
+import os
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.errors import ApiError
 from bobstay.server.files.changes import Changes, changes
 from bobstay.server.files.place import bounds_of, look
+from bobstay.server.hunks.reject import HunkPlace, Wish, take_back
+from bobstay.server.sessions.view import SessionView
+
+KEPT = "rejected"
 
 
 class DiffQuery(Struct, frozen=True):
@@ -15,13 +23,52 @@ class DiffQuery(Struct, frozen=True):
     hunks: bool = True
 
 
+class Rejection(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+    hunk: HunkPlace | None = None
+    """The hunk to take back; none for the whole file."""
+    sha256: Annotated[str, Meta(max_length=64)] = ""
+    """Of the hunk, as the diff gave it."""
+    version: Annotated[str, Meta(max_length=64)] = ""
+    """Of the whole file, as the diff gave it; empty for one that was deleted."""
+    base: str = ""
+    """As the diff was asked for."""
+
+
+class Rejected(Struct, frozen=True):
+    path: str
+    kept: str
+    """Where a copy of the file before this is, on the server; empty if there was no file."""
+    changes: Changes
+    """What still differs at this path."""
+
+
 async def show_diff(call: Call) -> Changes:
     """What is different from a commit, new files included."""
     view = call.console.registry.view(call.path["id"])
-    base = call.query.base or (view.config.base if view.config.worktree else "")
     with look(view.cwd, bounds_of(call.console)) as place:
         environment = call.console.environment.children
+        base = _base(view, call.query.base)
         return await changes(place, environment, base=base, path=call.query.path, hunks=call.query.hunks)
+
+
+async def reject_diff(call: Call) -> Rejected:
+    """Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept."""
+    wanted: Rejection = call.body
+    if wanted.hunk is not None and not wanted.sha256:
+        raise ApiError("invalid", "Quote the sha256 of the hunk, as the diff gave it.")
+    view = call.console.registry.view(call.path["id"])
+    environment, base = call.console.environment.children, _base(view, wanted.base)
+    with look(view.cwd, bounds_of(call.console)) as place:
+        wish = Wish(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
+        kept = await take_back(place, environment, os.path.join(call.console.config.state, KEPT), wish)
+        detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": kept}
+        call.console.audit.record(call.principal.name, "diff.reject", detail)
+        return Rejected(wanted.path, kept, await changes(place, environment, base=base, path=wanted.path))
+
+
+def _base(view: SessionView, asked: str) -> str:
+    return asked or (view.config.base if view.config.worktree else "")
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -32,5 +79,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         query=DiffQuery,
         returns=Changes,
         errors=("not_found", "forbidden", "invalid", "not_supported", "conflict", "unavailable"),
+    ),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/diff/reject",
+        reject_diff,
+        "operate",
+        Rejection,
+        returns=Rejected,
+        errors=("not_found", "forbidden", "not_supported", "conflict", "too_large", "storage", "unavailable"),
     ),
 )

@@ -2,24 +2,26 @@
 
 import asyncio
 import os
+from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.server.errors import ApiError
 from bobstay.server.files.content import LOOKED_AT, read_up_to
-from bobstay.server.files.diff import DiffFile, as_added, parse_list, parse_patch
+from bobstay.server.files.diff import DiffFile, Look, as_added, parse_list, parse_patch
 from bobstay.server.files.git import EMPTY_TREES, Git, Repo
-from bobstay.server.files.names import parts_of, shown
+from bobstay.server.files.names import meant, parts_of, shown
 from bobstay.server.files.place import Place
 from bobstay.server.files.repository import check_name, repo_of
 
 MOST_FILES = 2_000
 MOST_PATCH = 4 * 1024 * 1024
 """Bytes of all hunks of one answer."""
+MOST_NAMED = 200
 MOST_COUNTED = 1024 * 1024
 """Bytes of a new file whose lines are counted."""
-_QUIET = (
+QUIET = (
     *("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"),
     *("--find-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"),
 )
@@ -42,7 +44,7 @@ async def changes(
     Raises:
         ApiError: not a repository, no such commit, git failed.
     """
-    only = parts_of(path)
+    only = b"/".join(parts_of(path))
     repo = repo_of(place.path, environment)
     head = await repo.commit("HEAD")
     since = head
@@ -51,23 +53,68 @@ async def changes(
         if not since:
             raise ApiError("not_found", f"There is no commit {base}. It may have been rebased away; compare with HEAD.")
     async with repo.reading(head) as git:
-        wanted = ("--", b"/".join(only)) if only else ("--", b".")
         tree = since or EMPTY_TREES[40 if len(head) != 64 else 64]
-        listed = await git.run("diff", "--raw", "--numstat", "-z", *_QUIET, tree, *wanted)
+        # All names even where one is asked for: seen alone, a file that was renamed looks new.
+        listed = await git.run("diff", "--raw", "--numstat", "-z", *QUIET, tree, "--", b".")
+        wanted = ("--", only or b".")
         new = await git.run("ls-files", "-z", "--others", "--exclude-standard", *wanted)
         conflicts = await git.run("ls-files", "-z", "--unmerged", *wanted)
         if listed.code and not listed.cut:
             raise ApiError("conflict", f"Git cannot compare: {listed.words.strip()[:500]}")
         files = _with_conflicts(parse_list(listed.out), conflicts.out)
+        files = [file for file in files if _wanted(file, only)]
         patch: dict[str, DiffFile] = {}
         if hunks and files:
-            patch = await _patch(git, tree, wanted)
+            patch = await _patch(git, tree, [only, *_elsewhere(files, only)] if only else [b"."])
     untracked = [name for name in new.out.split(b"\0") if name and not name.endswith(b"/")]
     made = await asyncio.to_thread(_untracked, place, untracked, MOST_PATCH if hunks else 0)
-    files = [_joined(file, patch, hunks=hunks) for file in files[:MOST_FILES]]
+    joined = [_joined(file, patch, hunks=hunks) for file in files[:MOST_FILES]]
     total = len(files) + len(untracked)
-    files = (files + made)[:MOST_FILES]
-    return Changes(since, head, tuple(files), total, total > len(files) or listed.cut or new.cut)
+    shown_files = [_described(place, file, hunks=hunks) for file in (joined + made)[:MOST_FILES]]
+    return Changes(since, head, tuple(shown_files), total, total > len(shown_files) or listed.cut or new.cut)
+
+
+def version_of(place: Place, path: str) -> tuple[str, int]:
+    """What changes whenever a file does, and its size; empty where there is none."""
+    try:
+        found = os.stat(meant(path), dir_fd=place.root, follow_symlinks=False)
+    except (OSError, ValueError):
+        return "", 0
+    known = f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_mode}"
+    return sha256(known.encode()).hexdigest()[:32], found.st_size
+
+
+def _wanted(file: DiffFile, only: bytes) -> bool:
+    return not only or any(_is_in(meant(name), only) for name in (file.path, file.old_path) if name)
+
+
+def _elsewhere(files: list[DiffFile], only: bytes) -> list[bytes]:
+    """The other names of files that came into a place, or left it."""
+    names = (meant(name) for file in files for name in (file.old_path, file.path) if name)
+    return [name for name in names if not _is_in(name, only)][:MOST_NAMED]
+
+
+def _is_in(name: bytes, only: bytes) -> bool:
+    return name == only or name.startswith(only + b"/")
+
+
+def _described(place: Place, file: DiffFile, *, hunks: bool) -> DiffFile:
+    version, size = version_of(place, file.path)
+    view = file.view if file.view != "text" else _view(file, hunks=hunks)
+    rejectable = view not in ("link", "submodule", "unreadable") and file.status not in ("unmerged", "type_changed")
+    return replace(file, version=version, size=size, view=view, rejectable=rejectable)
+
+
+def _view(file: DiffFile, *, hunks: bool) -> Look:
+    if file.binary:
+        return "binary"
+    if file.added or file.removed:
+        return "too_large" if hunks and not file.hunks else "text"
+    if file.status in ("renamed", "copied"):
+        return "renamed_only"
+    if file.status == "modified" and file.old_mode != file.new_mode:
+        return "mode_only"
+    return "too_large" if file.truncated else "empty"
 
 
 def _with_conflicts(files: list[DiffFile], listed: bytes) -> list[DiffFile]:
@@ -76,8 +123,8 @@ def _with_conflicts(files: list[DiffFile], listed: bytes) -> list[DiffFile]:
     return [replace(file, status="unmerged") if file.path in names else file for file in files]
 
 
-async def _patch(git: Git, tree: str, wanted: tuple[str | bytes, ...]) -> dict[str, DiffFile]:
-    said = await git.run("diff", "--patch", "--unified=3", *_QUIET, tree, *wanted, most=MOST_PATCH)
+async def _patch(git: Git, tree: str, wanted: list[bytes]) -> dict[str, DiffFile]:
+    said = await git.run("diff", "--patch", "--unified=3", *QUIET, tree, "--", *wanted, most=MOST_PATCH)
     return await asyncio.to_thread(parse_patch, said.out, cut=said.cut)
 
 
@@ -108,7 +155,8 @@ def _new_file(place: Place, name: bytes, room: int) -> DiffFile:
             size = os.fstat(handle).st_size
             data = read_up_to(handle, MOST_COUNTED)
     except (ApiError, OSError):
-        return DiffFile(path, "untracked", truncated=True)  # a link, a pipe, or gone
+        link = os.path.islink(os.path.join(os.fsencode(place.path), name))
+        return DiffFile(path, "untracked", truncated=True, view="link" if link else "unreadable")
     if b"\0" in data[:LOOKED_AT]:
         return DiffFile(path, "untracked", binary=True)
     made, lines, cut = as_added(data)

@@ -1,7 +1,8 @@
 """Reads what `git diff` says into files, hunks and numbers. Names and contents may be any bytes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -11,6 +12,9 @@ from bobstay.server.files.names import shown
 
 Change: TypeAlias = Literal[
     "added", "modified", "deleted", "renamed", "copied", "type_changed", "unmerged", "untracked"
+]
+Look: TypeAlias = Literal[
+    "text", "binary", "mode_only", "renamed_only", "empty", "too_large", "link", "submodule", "unreadable"
 ]
 MOST_FILE = 256 * 1024
 """Bytes of hunks shown of one file."""
@@ -25,6 +29,7 @@ _STATUS: dict[str, Change] = {
     "U": "unmerged",
 }
 _HUNK = re.compile(rb"@@ -(\d{1,10})(?:,(\d{1,10}))? \+(\d{1,10})(?:,(\d{1,10}))? @@ ?(.*)")
+_SPECIAL: dict[str, Look] = {"120000": "link", "160000": "submodule"}
 _OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -38,6 +43,28 @@ class Hunk(Struct, frozen=True):
     """What git takes for the name of the function the change is in."""
     text: str
     """Lines as in a unified diff, each with ` `, `+`, `-` or `\\` before it."""
+    sha256: str
+    """Of the lines as they are; quote it to take this hunk back."""
+
+
+class RawHunk(Struct, frozen=True):
+    """A hunk as git wrote it, byte for byte."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    header: bytes
+    body: tuple[bytes, ...]
+
+    @property
+    def sha256(self) -> str:
+        return sha256(b"\n".join(self.body)).hexdigest()
+
+    @property
+    def shown(self) -> Hunk:
+        numbers = (self.old_start, self.old_lines, self.new_start, self.new_lines)
+        return Hunk(*numbers, _text([self.header[:200]]), _text(self.body), self.sha256)
 
 
 class DiffFile(Struct, frozen=True, omit_defaults=True):
@@ -52,6 +79,14 @@ class DiffFile(Struct, frozen=True, omit_defaults=True):
     new_mode: str = ""
     truncated: bool = False
     """There is more than is shown here; ask for this path alone, or look at the file."""
+    view: Look = "text"
+    """What there is to show: lines, or why there are none."""
+    size: int = 0
+    """Bytes of the file as it is now."""
+    version: str = ""
+    """Changes with the file; quote it to take the whole file back. Empty where there is none now."""
+    rejectable: bool = False
+    """Whether the whole file can be taken back."""
     hunks: tuple[Hunk, ...] = ()
 
 
@@ -77,13 +112,23 @@ def parse_patch(said: bytes, *, most_file: int = MOST_FILE, cut: bool = False) -
             continue
         last = shown(name)
         binary = any(line.startswith((b"Binary files ", b"GIT binary patch")) for line in header)
-        hunks, truncated = _hunks(lines, most_file)
+        raw, truncated = _hunks(lines, most_file)
+        hunks = tuple(hunk.shown for hunk in raw)
         before = found.get(last)
         if before is not None:  # a file that became a link, say: git tells it as a removal and an addition
             hunks = (*before.hunks, *hunks)
         found[last] = DiffFile(last, "modified", binary=binary, truncated=truncated, hunks=hunks)
     if cut and last:
         found[last] = replace(found[last], truncated=True)
+    return found
+
+
+def patch_hunks(said: bytes, path: bytes) -> list[RawHunk]:
+    """The hunks of one file in the output of `git diff --patch`, byte for byte."""
+    found: list[RawHunk] = []
+    for header, lines in _sections(said):
+        if _name(header) == path:
+            found += _hunks(lines, len(said))[0]
     return found
 
 
@@ -111,8 +156,8 @@ def as_added(data: bytes, *, most: int = MOST_FILE) -> tuple[tuple[Hunk, ...], i
     truncated = len(shown_lines) < len(lines)
     if not ended and not truncated:
         shown_lines.append(b"\\ No newline at end of file")
-    hunk = Hunk(0, 0, 1, len(lines), "", _text(shown_lines))
-    return (hunk,), len(lines), truncated
+    hunk = RawHunk(0, 0, 1, len(lines), b"", tuple(shown_lines))
+    return (hunk.shown,), len(lines), truncated
 
 
 def _raw(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) -> None:
@@ -127,7 +172,8 @@ def _raw(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) ->
     modes = (old_mode, new_mode) if old_mode != new_mode else ("", "")
     if path in found and status != "unmerged" and found[path].status == "unmerged":
         return
-    found[path] = DiffFile(shown(path), status, shown(old), old_mode=modes[0], new_mode=modes[1])
+    look: Look = _SPECIAL.get(new_mode if new_mode != "000000" else old_mode, "text")
+    found[path] = DiffFile(shown(path), status, shown(old), old_mode=modes[0], new_mode=modes[1], view=look)
 
 
 def _numbers(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) -> None:
@@ -183,35 +229,34 @@ def _name(header: list[bytes]) -> bytes | None:
     return second.removeprefix(b"b/") if same else None
 
 
-def _hunks(lines: list[bytes], most: int) -> tuple[tuple[Hunk, ...], bool]:
-    hunks: list[Hunk] = []
+def _hunks(lines: list[bytes], most: int) -> tuple[list[RawHunk], bool]:
+    """The hunks of a file, and whether there were more bytes of them than wanted."""
+    hunks: list[RawHunk] = []
     size = 0
-    numbers: tuple[int, int, int, int] | None = None
-    title = ""
+    match: re.Match[bytes] | None = None
     body: list[bytes] = []
 
     def close() -> None:
-        if numbers is not None:
-            hunks.append(Hunk(*numbers, title, _text(body)))
+        if match is not None:
+            numbers = int(match[1]), int(match[2] or 1), int(match[3]), int(match[4] or 1)
+            hunks.append(RawHunk(*numbers, match[5], tuple(body)))
 
     for line in lines:
-        match = _HUNK.match(line)
-        if match:
+        begins = _HUNK.match(line)
+        if begins:
             close()
-            old_lines, new_lines = int(match[2] or 1), int(match[4] or 1)
-            numbers = (int(match[1]), old_lines, int(match[3]), new_lines)
-            title, body = _text([match[5][:200]]), []
+            match, body = begins, []
         elif line:
             size += len(line) + 1
             if size > most:
                 close()
-                return tuple(hunks), True
+                return hunks, True
             body.append(line)
     close()
-    return tuple(hunks), False
+    return hunks, False
 
 
-def _text(lines: list[bytes]) -> str:
+def _text(lines: Sequence[bytes]) -> str:
     """Lines as text; very long ones are cut, so that one line of a bundled script does not fill the screen."""
     return "\n".join(
         (line if len(line) <= MOST_LINE else line[:MOST_LINE] + b" [...]").decode("utf-8", "replace") for line in lines

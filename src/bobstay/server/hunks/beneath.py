@@ -1,0 +1,107 @@
+"""Changes files beneath a session's directory: no link is followed, and a file is replaced whole or not at all."""
+
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+
+from bobstay.model.ids import new_id
+from bobstay.server.errors import ApiError
+from bobstay.server.files.beneath import opened
+from bobstay.server.files.content import read_up_to
+from bobstay.server.files.names import parts_of, shown
+from bobstay.server.files.place import Place
+
+MOST = 16 * 1024 * 1024
+"""Bytes of a file that is changed here; a larger one is for a terminal."""
+
+
+def content(place: Place, path: str) -> bytes:
+    """A file whole.
+
+    Raises:
+        ApiError: it is not there, not to be shown, or too large.
+    """
+    with place.file(path) as handle:
+        data = read_up_to(handle, MOST + 1)
+    check_size(data, path)
+    return data
+
+
+def check_size(data: bytes, path: str) -> None:
+    if len(data) > MOST:
+        text = f"{path} has more than {MOST // 1024 // 1024} MiB. Change it in a terminal."
+        raise ApiError("too_large", text, limit=MOST)
+
+
+def put(place: Place, path: str, data: bytes, mode: int | None = None) -> None:
+    """Write a file, over the one that is there. `mode` None keeps the one it has.
+
+    Raises:
+        ApiError
+    """
+    parts = parts_of(path)
+    with _folder(place, parts) as folder, _told(path):
+        name, beside = parts[-1], f".{new_id()}.bobstay".encode()
+        if mode is None:
+            mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(beside, flags, 0o600, dir_fd=folder)
+        try:
+            with open(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(beside, dir_fd=folder)
+            raise
+
+
+def remove(place: Place, path: str) -> None:
+    parts = parts_of(path)
+    with _folder(place, parts) as folder, _told(path):
+        os.unlink(parts[-1], dir_fd=folder)
+
+
+def set_mode(place: Place, path: str, mode: int) -> None:
+    with place.file(path) as handle, _told(path):
+        os.fchmod(handle, mode)
+
+
+def make_folders(place: Place, path: str) -> None:
+    """See to it that the directories a file lies in are there."""
+    parts = parts_of(path)
+    for number in range(1, len(parts)):
+        with _folder(place, parts[:number]) as folder, suppress(FileExistsError), _told(path):
+            os.mkdir(parts[number - 1], 0o777, dir_fd=folder)
+
+
+def exists(place: Place, path: str) -> bool:
+    try:
+        os.stat(b"/".join(parts_of(path)), dir_fd=place.root, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _folder(place: Place, parts: Sequence[bytes]) -> Generator[int, None, None]:
+    if not parts or b".git" in parts or not place.shows(parts):
+        raise ApiError("forbidden", f"{shown(b'/'.join(parts))} is not to be changed here.")
+    with opened(place.root, parts[:-1], directory=True) as handle:
+        yield handle
+
+
+@contextmanager
+def _told(path: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except FileNotFoundError:
+        raise ApiError("conflict", f"{path} is gone meanwhile. Look at the diff again.") from None
+    except OSError as error:
+        raise ApiError("storage", f"{path} cannot be changed: {error.strerror}.") from None

@@ -1,0 +1,189 @@
+"""Takes back what a session changed, a hunk or a whole file at a time, if it is still what the person saw."""
+
+import asyncio
+import os
+import threading
+import time
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bobstay.server.doors.private import NotPrivate, private_folder
+from bobstay.server.errors import ApiError
+from bobstay.server.files.changes import QUIET, Changes, changes, version_of
+from bobstay.server.files.diff import DiffFile, RawHunk, patch_hunks
+from bobstay.server.files.git import EMPTY_TREES, Git
+from bobstay.server.files.names import meant
+from bobstay.server.files.place import Place
+from bobstay.server.files.repository import repo_of
+from bobstay.server.hunks import beneath
+from bobstay.server.hunks.reverse import DoesNotFit, without
+from bobstay.server.hunks.staged import unstage
+
+MOST_KEPT = 200
+"""Copies of what was taken back, of all sessions together; the oldest go."""
+_Number = Annotated[int, Meta(ge=0, lt=2**31)]
+_changing = threading.Lock()
+"""Two who take back at once must not write over each other."""
+
+
+class HunkPlace(Struct, frozen=True, forbid_unknown_fields=True):
+    old_start: _Number
+    old_lines: _Number
+    new_start: _Number
+    new_lines: _Number
+
+
+class Wish(Struct, frozen=True):
+    """What to take back."""
+
+    path: str
+    base: str
+    hunk: HunkPlace | None
+    sha256: str
+    version: str
+
+
+async def take_back(place: Place, environment: dict[str, str], keep: str, wish: Wish) -> str:
+    """Do it; returns where a copy of the file as it was is kept, or nothing if there was none. `keep` is the folder.
+
+    Raises:
+        ApiError: conflict, where the file is not what the person saw.
+    """
+    seen = await changes(place, environment, base=wish.base, path=wish.path, hunks=False)
+    file = next((file for file in seen.files if file.path == wish.path), None)
+    if file is None:
+        raise changed(wish.path, "It does not differ from the base any more.")
+    if file.status == "unmerged":
+        raise ApiError("conflict", f"{wish.path} waits for a merge to be finished. Do that first.")
+    if wish.hunk is None:
+        return await _whole(place, environment, keep, wish, seen, file)
+    return await _hunk(place, environment, keep, wish, seen, file)
+
+
+def changed(path: str, why: str = "") -> ApiError:
+    text = f"{path} is not what was shown. {why}".strip()
+    return ApiError("conflict", f"{text} Look at the diff again.", path=path)
+
+
+# ---------------------------------------------------------------- one hunk
+
+
+async def _hunk(place: Place, environment: dict[str, str], keep: str, wish: Wish, seen: Changes, file: DiffFile) -> str:
+    if file.status not in ("modified", "renamed", "copied") or file.view not in ("text", "too_large"):
+        text = f"{wish.path} was {file.status.replace('_', ' ')} as a whole: take the whole file back."
+        raise ApiError("invalid", text)
+    repo = repo_of(place.path, environment)
+    async with repo.reading(seen.head) as git:
+        names = [meant(name) for name in (file.old_path, file.path) if name]
+        said = await git.run("diff", "--patch", "--unified=3", *QUIET, _tree(seen), "--", *names, most=beneath.MOST)
+    if said.cut:
+        raise ApiError("too_large", f"The diff of {wish.path} is too large. Change it in a terminal.")
+    found = _same(patch_hunks(said.out, meant(wish.path)), wish)
+    if found is None:
+        raise changed(wish.path)
+
+    def work() -> str:
+        with _changing:
+            data = beneath.content(place, wish.path)
+            try:
+                before = without(data, found)
+            except DoesNotFit:
+                raise changed(wish.path) from None
+            copy = _keep(keep, wish.path, data)
+            beneath.put(place, wish.path, before)
+            return copy
+
+    return await asyncio.to_thread(work)
+
+
+def _same(hunks: list[RawHunk], wish: Wish) -> RawHunk | None:
+    """The hunk that was meant. Its new place may have moved: another one before it was taken back meanwhile."""
+    hunk = wish.hunk
+    assert hunk is not None
+    wanted = (hunk.old_start, hunk.old_lines, hunk.new_lines, wish.sha256)
+    return next((one for one in hunks if (one.old_start, one.old_lines, one.new_lines, one.sha256) == wanted), None)
+
+
+# ---------------------------------------------------------------- a whole file
+
+
+async def _whole(
+    place: Place, environment: dict[str, str], keep: str, wish: Wish, seen: Changes, file: DiffFile
+) -> str:
+    if not file.rejectable:
+        text = f"{wish.path} is a link, a submodule or of another kind than before. Change it in a terminal."
+        raise ApiError("not_supported", text)
+    if file.version != wish.version:
+        raise changed(wish.path)
+    comes_back = file.status in ("modified", "deleted", "renamed")
+    source = file.old_path or file.path
+    data = mode = None
+    repo = repo_of(place.path, environment)
+    async with repo.reading(seen.head) as git:
+        if comes_back:
+            data, mode = await _at_base(git, _tree(seen), source)
+        if source != wish.path and comes_back and beneath.exists(place, source):
+            raise changed(source, "There is a new file under its old name.")
+        await unstage(repo, git, seen.head, _tree(seen), [meant(name) for name in dict.fromkeys((source, wish.path))])
+
+    def work() -> str:
+        with _changing:
+            if version_of(place, wish.path)[0] != wish.version:
+                raise changed(wish.path)
+            copy = _keep(keep, wish.path, beneath.content(place, wish.path)) if file.status != "deleted" else ""
+            if data is not None:
+                beneath.make_folders(place, source)
+                beneath.put(place, source, data, mode)
+            if source != wish.path or not comes_back:
+                beneath.remove(place, wish.path)
+            return copy
+
+    return await asyncio.to_thread(work)
+
+
+async def _at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
+    """A file's content as git would check it out, without starting anything, and its mode."""
+    name = meant(path)
+    attributes = await git.run("check-attr", "-z", "filter", "--", name)
+    value = attributes.out.split(b"\0")[2:3]
+    if attributes.code or value not in ([b"unspecified"], [b"unset"]):
+        text = f"{path} passes a filter on its way out of git, which the console does not start. Use a terminal."
+        raise ApiError("not_supported", text)
+    listed = await git.run("ls-tree", "-z", tree, "--", name)
+    mode = listed.out.partition(b" ")[0]
+    if mode not in (b"100644", b"100755"):
+        raise ApiError("not_supported", f"{path} was no plain file. Change it in a terminal.")
+    said = await git.run("cat-file", "--filters", tree.encode() + b":./" + name, most=beneath.MOST)
+    if said.cut:
+        raise ApiError("too_large", f"{path} was too large to be brought back here. Use a terminal.")
+    if said.code:
+        raise ApiError("conflict", f"Git does not find {path} in the base: {said.words.strip()[:200]}.")
+    return said.out, 0o755 if mode == b"100755" else 0o644
+
+
+def _tree(seen: Changes) -> str:
+    return seen.base or EMPTY_TREES[40 if len(seen.head) != 64 else 64]
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def _keep(folder: str, path: str, data: bytes) -> str:
+    """A copy for those who wish they had not; only its owner can read it.
+
+    Raises:
+        ApiError: it cannot be kept, so nothing is taken back.
+    """
+    name = f"{time.time_ns():020}-{os.path.basename(path)[-100:]}"
+    target = os.path.join(folder, name)
+    try:
+        private_folder(folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(os.fsencode(target), flags, 0o600), "wb") as file:
+            file.write(data)
+        for old in sorted(os.listdir(folder))[:-MOST_KEPT]:
+            os.unlink(os.path.join(folder, old))
+    except (OSError, NotPrivate, UnicodeEncodeError) as error:
+        raise ApiError("storage", f"No copy of {path} could be kept, so it was left alone: {error}.") from None
+    return target
