@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
@@ -50,17 +51,25 @@ def model() -> Iterator[ModelServer]:
         yield running
 
 
-@pytest.fixture
-def built_page() -> None:
-    there = os.path.exists(os.path.join(page_files.BUILT, page_files.INDEX))
-    assert there, "The page is not built: run `make web` first."
+@pytest.fixture(scope="session")
+def built_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A copy of the built page, so that a build meanwhile does not change it under a test."""
+    built = os.environ.get("BOBSTAY_TEST_PAGE") or page_files.BUILT
+    assert os.path.exists(os.path.join(built, page_files.INDEX)), "The page is not built: run `make web` first."
+    return shutil.copytree(built, str(tmp_path_factory.mktemp("page") / "web"))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def desk(
-    browser: Browser, model: ModelServer, tmp_path: Path, request: pytest.FixtureRequest, built_page: None
+    browser: Browser,
+    model: ModelServer,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    built_page: str,
 ) -> AsyncIterator[Desk]:
     """A console with the built page; `desk.open()` signs a browser in to it."""
+    monkeypatch.setattr(page_files, "BUILT", built_page)
     async for each in at_desk(browser, model, tmp_path, request):
         yield each
 
