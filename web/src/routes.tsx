@@ -13,6 +13,8 @@ export interface SessionPlace {
   row?: string;
   call?: string;
   ask?: string;
+  /** A file of the session's directory. */
+  file?: string;
 }
 
 function word(value: unknown): string | undefined {
@@ -20,8 +22,12 @@ function word(value: unknown): string | undefined {
 }
 
 function sessionPlace(search: Record<string, unknown>): SessionPlace {
-  const [row, call, ask] = [word(search.row), word(search.call), word(search.ask)];
-  return { ...(row ? { row } : {}), ...(call ? { call } : {}), ...(ask ? { ask } : {}) };
+  const place: SessionPlace = {};
+  for (const name of ["row", "call", "ask", "file"] as const) {
+    const given = word(search[name]);
+    if (given) place[name] = given;
+  }
+  return place;
 }
 
 const home = createRoute({ getParentRoute: () => root, path: "/", component: HomePage });

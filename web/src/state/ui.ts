@@ -13,6 +13,8 @@ interface Ui {
   /** Widths in pixels. */
   sidebarWidth: number;
   panelWidth: number;
+  /** The right panel lies over the transcript, wide enough to read a diff side by side. */
+  panelWide: boolean;
   hideTools: boolean;
   hideThinking: boolean;
   diffSplit: boolean;
@@ -30,6 +32,7 @@ export const useUi = create<Ui>()(
       tab: "diff",
       sidebarWidth: 272,
       panelWidth: 420,
+      panelWide: false,
       hideTools: false,
       hideThinking: false,
       diffSplit: false,

@@ -1,5 +1,5 @@
 /** What comes over the socket: stored entries with a `seq`, and what is only said once. */
-import type { DurableEvent, Envelope, InteractionView, SessionView, StreamFrame } from "@/api/types";
+import type { DurableEvent, Envelope, InteractionView, SessionView, StreamFrame, TaskRow } from "@/api/types";
 
 /** A stored entry, from the socket or from a page of the log: the same either way. */
 export interface Entry {
@@ -62,6 +62,7 @@ export type LiveFrame =
       data: { attempt: number; attempts: number; delay: number; status: number | null; error: string };
     }
   | { type: "diff.changed"; topic: string; data: Record<string, unknown> }
+  | { type: "tasks.changed"; topic: string; data: { tasks: TaskRow[] } }
   | { type: "error"; topic?: string; data: { code: string; message: string; id?: string } }
   | { type: "pong"; data: { id: string } };
 
