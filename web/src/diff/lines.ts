@@ -1,0 +1,148 @@
+/** What changed between two texts, line by line: hunks with old and new numbers, and the words that differ. */
+import type { Hunk } from "@/api/types";
+import { type Change, changesOf } from "./changes";
+import { markWords, type Word } from "./words";
+
+export interface DiffLine {
+  kind: "same" | "added" | "removed";
+  /** Its number in the old text; none if it is new. */
+  old: number | null;
+  now: number | null;
+  /** As it stands in the text, without the newline; a `\r` before that is kept. */
+  text: string;
+  /** Pieces of `text`, where it differs from another line in a few words only. */
+  words?: Word[];
+  /** The text ends here, without a newline. */
+  bare?: true;
+}
+
+export interface DiffHunk {
+  oldStart: number;
+  newStart: number;
+  lines: DiffLine[];
+  /** What stands beside the place: mostly the function it is in. */
+  header?: string;
+}
+
+export const CONTEXT = 3;
+
+/** The hunks that make `after` of `before`. With `context` Infinity every line is in one hunk. */
+export function diffTexts(before: string, after: string, context: number = CONTEXT): DiffHunk[] {
+  if (before === after && context !== Number.POSITIVE_INFINITY) return [];
+  const old = linesOf(before);
+  const now = linesOf(after);
+  return hunksOf(old, now, changesOf(old, now), context);
+}
+
+/** The lines of a text, each with its newline: so a last one without differs from the same with one. */
+export function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  const last = lines.pop() ?? "";
+  const ended = lines.map((line) => `${line}\n`);
+  return last ? [...ended, last] : ended;
+}
+
+function hunksOf(old: string[], now: string[], changes: Change[], context: number): DiffHunk[] {
+  const hunks: DiffHunk[] = [];
+  let lines: DiffLine[] = [];
+  let oldAt = 0;
+  let newAt = 0;
+  const same = (count: number) => {
+    for (let step = 0; step < count; step += 1) {
+      lines.push(lineOf("same", oldAt + 1, newAt + 1, now[newAt] ?? ""));
+      oldAt += 1;
+      newAt += 1;
+    }
+  };
+  const close = () => {
+    if (lines.length > 0) hunks.push(hunkOf(lines));
+    lines = [];
+  };
+  for (const change of changes) {
+    const gap = change.oldStart - oldAt;
+    if (lines.length > 0 && gap > context * 2) {
+      same(Math.min(context, gap));
+      close();
+    }
+    const skipped = Math.max(0, change.oldStart - oldAt - context);
+    if (lines.length === 0 && skipped > 0) {
+      oldAt += skipped;
+      newAt += skipped;
+    }
+    same(change.oldStart - oldAt);
+    for (; oldAt < change.oldEnd; oldAt += 1)
+      lines.push(lineOf("removed", oldAt + 1, null, old[oldAt] ?? ""));
+    for (; newAt < change.newEnd; newAt += 1) lines.push(lineOf("added", null, newAt + 1, now[newAt] ?? ""));
+  }
+  if (lines.length > 0 || context === Number.POSITIVE_INFINITY) same(Math.min(context, old.length - oldAt));
+  close();
+  return hunks;
+}
+
+function lineOf(kind: DiffLine["kind"], old: number | null, now: number | null, raw: string): DiffLine {
+  return raw.endsWith("\n")
+    ? { kind, old, now, text: raw.slice(0, -1) }
+    : { kind, old, now, text: raw, bare: true };
+}
+
+function hunkOf(lines: DiffLine[], header = ""): DiffHunk {
+  const oldStart = lines.find((line) => line.old !== null)?.old ?? 0;
+  const newStart = lines.find((line) => line.now !== null)?.now ?? 0;
+  return { oldStart, newStart, lines: markWords(lines), ...(header ? { header } : {}) };
+}
+
+/** A hunk as the server's diff gives it. */
+export function parseHunk(hunk: Hunk): DiffHunk {
+  const lines = hunk.text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return read(lines, hunk.old_start, hunk.new_start, hunk.header);
+}
+
+/** Hunks as tools give them (`structuredPatch`), or nothing where they are none. */
+export function parsePatch(patch: unknown): DiffHunk[] {
+  if (!Array.isArray(patch)) return [];
+  return patch.flatMap((each: unknown) => {
+    const { oldStart, newStart, lines } = (each ?? {}) as Record<string, unknown>;
+    if (typeof oldStart !== "number" || typeof newStart !== "number" || !Array.isArray(lines)) return [];
+    const texts = lines.filter((line): line is string => typeof line === "string");
+    return texts.length > 0 ? [read(texts, oldStart, newStart, "")] : [];
+  });
+}
+
+function read(texts: string[], oldStart: number, newStart: number, header: string): DiffHunk {
+  const lines: DiffLine[] = [];
+  let old = oldStart;
+  let now = newStart;
+  for (const text of texts) {
+    const body = text.slice(1);
+    const sign = text[0];
+    if (sign === "\\") {
+      const last = lines.at(-1);
+      if (last) last.bare = true;
+    } else if (sign === "+") {
+      lines.push({ kind: "added", old: null, now, text: body });
+      now += 1;
+    } else if (sign === "-") {
+      lines.push({ kind: "removed", old, now: null, text: body });
+      old += 1;
+    } else {
+      lines.push({ kind: "same", old, now, text: body });
+      old += 1;
+      now += 1;
+    }
+  }
+  return { oldStart, newStart, lines: markWords(lines), ...(header ? { header } : {}) };
+}
+
+/** How many lines come and go. */
+export function countOf(hunks: readonly DiffHunk[]): { added: number; removed: number } {
+  let added = 0;
+  let removed = 0;
+  for (const hunk of hunks) {
+    for (const line of hunk.lines) {
+      if (line.kind === "added") added += 1;
+      else if (line.kind === "removed") removed += 1;
+    }
+  }
+  return { added, removed };
+}
