@@ -47,7 +47,11 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   }
 }
 
-const client = createClient<paths>({ baseUrl: "/api/v1", credentials: "same-origin" });
+const client = createClient<paths>({
+  baseUrl: "/api/v1",
+  credentials: "same-origin",
+  fetch: (request) => globalThis.fetch(request),
+});
 client.use(failures);
 
 /** `await said(api.GET("/config"))`: the answer, or an `ApiProblem` thrown. */

@@ -90,6 +90,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "input_dropped":
       return; // told by the session's own state
     case "raw":
+      if (isInit(event.data)) return; // told by the context panel
       return fold.put({
         ...common(fold, entry),
         kind: "unknown",
@@ -104,6 +105,11 @@ export function applyEntry(fold: Fold, entry: Entry): void {
 function unknown(fold: Fold, entry: Entry): void {
   const data: unknown = entry.event;
   fold.put({ ...common(fold, entry), kind: "unknown", name: nameOf(data), data });
+}
+
+function isInit(data: unknown): boolean {
+  const said = data as { type?: unknown; subtype?: unknown } | null;
+  return said?.type === "system" && said.subtype === "init";
 }
 
 function nameOf(data: unknown): string {

@@ -9,6 +9,8 @@ import { Socket, type World } from "./socket";
 
 /** Transcripts that stay in memory after somebody looked at them. */
 const MOST_OPEN = 5;
+/** Entries after which what was kept is loaded anew rather than gone on from. */
+const FAR = 1000;
 
 const transcripts = new Map<string, Transcript>();
 const watched = new Map<string, number>();
@@ -116,10 +118,17 @@ async function begin(transcript: Transcript): Promise<void> {
   if (transcript.state === "empty") {
     transcript.state = "loading";
     const before = await kept(transcript.id);
-    if (before && before.entries.length > 0) transcript.begin(before.entries, before.epoch);
+    if (before && isNear(transcript.id, before.entries.at(-1)?.seq ?? 0))
+      transcript.begin(before.entries, before.epoch);
     else if (!(await load(transcript))) return;
   }
   follow(transcript);
+}
+
+/** What was kept is worth going on from: not much happened since. */
+function isNear(id: string, seq: number): boolean {
+  const known = useApp.getState().sessions[id];
+  return seq > 0 && (known === undefined || known.seq - seq < FAR);
 }
 
 function follow(transcript: Transcript): void {

@@ -123,9 +123,9 @@ export class Socket {
 
   #heard(socket: WebSocket, data: unknown): void {
     if (socket !== this.#socket) return;
-    this.#expect(this.timing.silence, socket);
     const frames = framesIn(data);
     for (const frame of frames) if (frame.type === "server.hello") this.timing = { ...FIRST, ...frame.data };
+    this.#expect(this.timing.silence, socket);
     if (frames.length > 0) this.#take(frames);
   }
 

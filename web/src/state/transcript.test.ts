@@ -1,0 +1,78 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Envelope } from "@/api/types";
+import { type Entry, entryOfFrame, type Frame, isStored } from "@/stream/frames";
+import { Fold } from "./fold";
+import claude from "./recordings/claude.json";
+import { Transcript } from "./transcript";
+
+const ALL: Entry[] = (claude as unknown as Frame[]).filter(isStored).map(entryOfFrame);
+
+/** The server's pages, over the page's own way of asking. */
+function serve(size: number, fails = false): void {
+  vi.stubGlobal("fetch", async (request: Request) => {
+    if (fails) throw new TypeError("network");
+    const before = Number(new URL(request.url, "http://x").searchParams.get("before"));
+    const page = ALL.filter((entry) => entry.seq < before).slice(-size);
+    const events = page.map(
+      (entry) => ({ ...entry, at: entry.at / 1000, parent_call: entry.parentCall }) as unknown as Envelope,
+    );
+    return new Response(JSON.stringify({ events, seq: ALL.length }), {
+      headers: { "content-type": "application/json" },
+    });
+  });
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+function shown(fold: Fold): unknown {
+  return { rows: [...fold.rows], items: fold.items, children: [...fold.children], seq: fold.seq };
+}
+
+test("pages loaded backwards give what the whole gives, also where one cuts a call from its result", async () => {
+  const whole = new Fold();
+  whole.take(ALL);
+  for (const size of [1, 3, 7, 100]) {
+    serve(size);
+    const transcript = new Transcript("t");
+    transcript.begin(ALL.slice(-size), "epoch");
+    while (transcript.hasOlder) await transcript.older();
+    expect(shown(transcript.fold)).toEqual(shown(whole));
+  }
+});
+
+test("a page that cannot be loaded leaves what is there (FM-19)", async () => {
+  serve(3, true);
+  const transcript = new Transcript("t");
+  transcript.begin(ALL.slice(-3), "epoch");
+  const before = transcript.fold;
+  await expect(transcript.older()).rejects.toThrow("cannot be reached");
+  expect(transcript.fold).toBe(before);
+  expect(transcript.hasOlder).toBe(true);
+});
+
+test("words that were sent are gone from those on their way when they are heard of", () => {
+  const transcript = new Transcript("t");
+  transcript.begin(ALL.slice(0, 3), "epoch");
+  transcript.sending = [{ clientId: "c1", text: "Hello", at: 0, problem: "" }];
+  const event = {
+    type: "prompted",
+    id: "p",
+    blocks: [{ type: "text", text: "Hello" }],
+    client_id: "c1",
+  } as Entry["event"];
+  transcript.take([{ seq: 4, id: "e4", parent: "", at: 0, event, agent: "", parentCall: "" }]);
+  expect(transcript.sending).toEqual([]);
+});
+
+test("only those who look at a row that changed are told", () => {
+  const transcript = new Transcript("t");
+  transcript.begin(ALL, "epoch");
+  transcript.tell();
+  const [first, second] = [...transcript.fold.rows.keys()];
+  const told: string[] = [];
+  transcript.onRow(first as string, () => told.push("first"));
+  transcript.onRow(second as string, () => told.push("second"));
+  transcript.fold.put({ ...transcript.fold.rows.get(second as string) } as never);
+  transcript.tell();
+  expect(told).toEqual(["second"]);
+});
