@@ -32,6 +32,7 @@ export const COMMANDS = [
   { id: "list.open", title: "Open", group: "Lists", key: "enter", quiet: true },
   { id: "list.select.down", title: "Select downwards", group: "Lists", key: "shift+j", quiet: true },
   { id: "list.select.up", title: "Select upwards", group: "Lists", key: "shift+k", quiet: true },
+  { id: "list.clear", title: "Choose nothing", group: "Lists", key: "escape", quiet: true },
   { id: "list.archive", title: "Archive", group: "Lists", key: "e" },
   { id: "compose", title: "Write a message", group: "Session", key: "i" },
   { id: "stop", title: "Stop the agent", group: "Session", key: "ctrl+x", typing: true },

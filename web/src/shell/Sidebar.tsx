@@ -1,4 +1,119 @@
 /** All sessions by who needs somebody, the inbox, and the way to everything else. */
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { keyOf, shown, useKeymap } from "@/keys/keymap";
+import { runCommand } from "@/keys/useCommand";
+import { useApp, waiting } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { IconButton } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
+import { Keys } from "@/ui/Keys";
+import { ConnectionState } from "./ConnectionState";
+import { ListEnd } from "./ListEnd";
+import { ListHead } from "./ListHead";
+import { SelectionBar } from "./SelectionBar";
+import { SessionList } from "./SessionList";
+import { useListed } from "./useListed";
+
 export function Sidebar() {
-  return null;
+  const [filter, setFilter] = useState("");
+  const [archived, setArchived] = useState(false);
+  const items = useListed(filter, archived);
+  const listed = useApp((state) => state.listed);
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <Top />
+      <ListHead filter={filter} onFilter={setFilter} />
+      <SessionList
+        items={items}
+        footer={
+          <ListEnd
+            empty={listed && items.length === 0}
+            filter={filter}
+            archived={archived}
+            onArchived={setArchived}
+          />
+        }
+      />
+      <SelectionBar />
+      <Foot />
+    </div>
+  );
+}
+
+function Top() {
+  const own = useKeymap((state) => state.own);
+  const count = useApp((state) => waiting(state.sessions).length);
+  const row =
+    "target flex h-7 items-center gap-2 rounded-box px-2 text-ink-1 no-underline hover:bg-surface-2";
+  const active = { className: "bg-surface-3" };
+  return (
+    <div className="px-2 pt-2">
+      <div className="flex h-7 items-center justify-between px-2">
+        <Link to="/" className="font-semibold text-ink-1 no-underline">
+          bobstay
+        </Link>
+        <button
+          type="button"
+          aria-label="Find anything"
+          className="target rounded-box px-1 hover:bg-surface-2"
+          onClick={() => runCommand("palette")}
+        >
+          <Keys keys={shown(keyOf("palette", own))} />
+        </button>
+      </div>
+      <Link to="/new" className={`${row} mt-1`} activeProps={active}>
+        <Icon name="plus" className="text-ink-2" />
+        <span className="flex-1">New</span>
+        <Keys keys={shown(keyOf("new", own))} />
+      </Link>
+      <Link to="/inbox" className={row} activeProps={active}>
+        <Icon name="inbox" className={count > 0 ? "text-needs" : "text-ink-2"} />
+        <span className="flex-1">Inbox</span>
+        {count > 0 && (
+          <span className="tabular min-w-5 rounded-full bg-needs px-1.5 text-center text-small font-semibold text-surface-0">
+            {count}
+            <span className="sr-only"> waiting</span>
+          </span>
+        )}
+      </Link>
+    </div>
+  );
+}
+
+function Foot() {
+  const theme = useUi((state) => state.theme);
+  const dark = theme !== "light";
+  return (
+    <div className="hairline-t mt-1 px-2 py-1.5">
+      <div className="flex items-center gap-0.5">
+        <Place to="/search" label="Search in all sessions" icon="search" />
+        <Place to="/usage" label="Usage" icon="chart" />
+        <Place to="/settings/permissions" label="Settings" icon="settings" />
+        <IconButton label="Switch between dark and light" command="theme" onClick={() => runCommand("theme")}>
+          <Icon name={dark ? "sun" : "moon"} />
+        </IconButton>
+        <IconButton label="All keys" command="help" onClick={() => runCommand("help")}>
+          <Icon name="keyboard" />
+        </IconButton>
+      </div>
+      <div className="px-2 pt-1">
+        <ConnectionState />
+      </div>
+    </div>
+  );
+}
+
+function Place({ to, label, icon }: { to: string; label: string; icon: "search" | "chart" | "settings" }) {
+  return (
+    <Link
+      to={to}
+      aria-label={label}
+      title={label}
+      className="target inline-flex size-7 items-center justify-center rounded-box text-ink-2 hover:bg-surface-2 hover:text-ink-1"
+      activeProps={{ className: "bg-surface-3 text-ink-1" }}
+    >
+      <Icon name={icon} />
+    </Link>
+  );
 }

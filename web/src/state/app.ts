@@ -21,6 +21,8 @@ export interface AppState {
   sessions: Record<string, SessionView>;
   /** Whether the list has come at least once. */
   listed: boolean;
+  /** How many sessions the server has that are not archived; the list may hold only the newest of them. */
+  total: number;
   /** Interactions that were settled while this page looked on: by whom, and how. */
   settled: Record<string, Settled>;
 }
@@ -35,11 +37,21 @@ export const useApp = create<AppState>(() => ({
   outdated: false,
   sessions: {},
   listed: false,
+  total: 0,
   settled: {},
 }));
 
 export function putSession(session: SessionView): void {
   useApp.setState((state) => ({ sessions: { ...state.sessions, [session.id]: session } }));
+}
+
+/** Several at once; what is known here to be newer stays. */
+export function putSessions(found: SessionView[]): void {
+  useApp.setState((state) => {
+    const sessions = { ...state.sessions };
+    for (const each of found) if ((sessions[each.id]?.seq ?? -1) < each.seq) sessions[each.id] = each;
+    return { sessions };
+  });
 }
 
 export function useSession(id: string): SessionView | undefined {

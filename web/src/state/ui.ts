@@ -13,6 +13,7 @@ interface Ui {
   /** Widths in pixels. */
   sidebarWidth: number;
   panelWidth: number;
+  grouping: "state" | "project";
   /** The right panel lies over the transcript, wide enough to read a diff side by side. */
   panelWide: boolean;
   hideTools: boolean;
@@ -32,6 +33,7 @@ export const useUi = create<Ui>()(
       tab: "diff",
       sidebarWidth: 272,
       panelWidth: 420,
+      grouping: "state",
       panelWide: false,
       hideTools: false,
       hideThinking: false,

@@ -117,13 +117,17 @@ export class Pump {
   }
 }
 
-/** The list as it is now; sessions the page knows beside it (archived, old) stay. */
+/** The list as it is now; sessions the page knows beside it (archived, or too old to be listed) stay. */
 function synchronizeApp(data: Synchronized): void {
+  const listed = data.sessions ?? [];
+  const total = data.total ?? listed.length;
+  const oldest = total > listed.length ? Math.min(...listed.map((each) => each.updated_at)) : 0;
   useApp.setState((state) => {
     const sessions: AppState["sessions"] = {};
-    for (const known of Object.values(state.sessions)) if (known.archived) sessions[known.id] = known;
-    for (const session of data.sessions ?? []) sessions[session.id] = session;
-    return { sessions, listed: true };
+    for (const known of Object.values(state.sessions))
+      if (known.archived || known.updated_at < oldest) sessions[known.id] = known;
+    for (const session of listed) sessions[session.id] = session;
+    return { sessions, listed: true, total };
   });
 }
 

@@ -20,3 +20,8 @@ export function useNarrow(): boolean {
 export function useMiddling(): boolean {
   return useMedia("(max-width: 1099px)");
 }
+
+/** Touched with fingers, not pointed at. */
+export function useCoarse(): boolean {
+  return useMedia("(pointer: coarse)");
+}

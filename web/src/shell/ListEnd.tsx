@@ -1,0 +1,85 @@
+/** The end of the list: older sessions, those in the archive, or what to do where there are none. */
+import { useEffect, useState } from "react";
+import { api, said } from "@/api/client";
+import { complain } from "@/state/actions";
+import { putSessions, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+
+interface Props {
+  empty: boolean;
+  filter: string;
+  archived: boolean;
+  onArchived: (archived: boolean) => void;
+}
+
+export function ListEnd({ empty, filter, archived, onArchived }: Props) {
+  const missing = useMissing();
+  const older = useOlder(false, "");
+  const put = useOlder(true, "");
+  useFilterOnServer(filter, missing);
+  const toggle = async () => {
+    if (!archived && !put.begun) await put.more();
+    onArchived(!archived);
+  };
+  return (
+    <div className="flex flex-col items-start gap-1 py-2">
+      {empty && (
+        <p className="m-0 px-2 py-1 text-ink-3">
+          {filter ? "No session has these words in its title or path." : "Sessions you start appear here."}
+        </p>
+      )}
+      {missing && !older.ended && (
+        <Button look="quiet" onClick={() => void older.more()}>
+          Load older sessions
+        </Button>
+      )}
+      <Button look="quiet" aria-pressed={archived} onClick={() => void toggle()}>
+        {archived ? "Hide archived" : "Show archived"}
+      </Button>
+      {archived && !put.ended && (
+        <Button look="quiet" onClick={() => void put.more()}>
+          Load more archived
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Whether the server has sessions that are not in the list. */
+function useMissing(): boolean {
+  return useApp((state) => {
+    let known = 0;
+    for (const each of Object.values(state.sessions)) if (!each.archived) known += 1;
+    return state.total > known;
+  });
+}
+
+function useOlder(archived: boolean, q: string) {
+  const [cursor, setCursor] = useState<string | null>(null);
+  const more = async () => {
+    try {
+      const query = { archived, limit: 200, ...(cursor ? { cursor } : {}), ...(q ? { q } : {}) };
+      const page = await said(api.GET("/sessions", { params: { query } }));
+      putSessions(page.sessions);
+      setCursor(page.cursor);
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return { more, begun: cursor !== null, ended: cursor === "" };
+}
+
+/** Sessions too old to be in the list are found by their words all the same. */
+function useFilterOnServer(filter: string, missing: boolean): void {
+  useEffect(() => {
+    const q = filter.trim();
+    if (!missing || q.length < 2) return;
+    const timer = window.setTimeout(() => {
+      said(api.GET("/sessions", { params: { query: { q, limit: 50 } } })).then(
+        (page) => putSessions(page.sessions),
+        () => undefined, // what is here is filtered anyway
+      );
+    }, 250);
+    return () => window.clearTimeout(timer);
+  }, [filter, missing]);
+}

@@ -1,0 +1,60 @@
+/** One session in the list: how it stands, what it is about, since when. */
+import { Link } from "@tanstack/react-router";
+import { type MouseEvent, memo } from "react";
+import { useSession } from "@/state/app";
+import { Icon } from "@/ui/Icon";
+import { StatusMark } from "@/ui/Status";
+import { baseName, money } from "@/words/format";
+import { changedAt, projectOf, titleOf } from "./order";
+import { Since } from "./Since";
+
+interface Props {
+  id: string;
+  current: boolean;
+  cursor: boolean;
+  chosen: boolean;
+  withProject: boolean;
+  onPick: (id: string, event: MouseEvent) => void;
+}
+
+export const SessionLine = memo(function SessionLine(props: Props) {
+  const { id, current, cursor, chosen, withProject, onPick } = props;
+  const session = useSession(id);
+  if (!session) return null;
+  const title = titleOf(session);
+  const project = projectOf(session);
+  const tasks = session.tasks_total > 0 ? `${session.tasks_done}/${session.tasks_total}` : "";
+  const look = chosen
+    ? "bg-accent-soft"
+    : current
+      ? "bg-surface-3"
+      : cursor
+        ? "bg-surface-2"
+        : "hover:bg-surface-2";
+  return (
+    <Link
+      to="/session/$id"
+      params={{ id }}
+      aria-current={current ? "page" : undefined}
+      title={`${title}\n${session.cwd}`}
+      onClick={(event) => onPick(id, event)}
+      className={`group flex h-full items-center gap-1.5 rounded-box px-2 text-ink-1 no-underline ${look} ${cursor ? "ring-1 ring-line-strong ring-inset" : ""}`}
+    >
+      <StatusMark session={session} />
+      <bdi className={`min-w-0 flex-1 truncate ${session.status === "waiting_input" ? "font-medium" : ""}`}>
+        {title}
+      </bdi>
+      {session.pinned && <Icon name="pin" size={12} className="text-ink-3" />}
+      {withProject && (
+        <bdi className="max-w-24 shrink-0 truncate text-small text-ink-3 group-hover:hidden">
+          {baseName(project)}
+        </bdi>
+      )}
+      <span className="tabular hidden shrink-0 gap-2 text-small text-ink-2 group-hover:flex">
+        {tasks && <span title="Tasks done">{tasks}</span>}
+        <span>{money(session.cost)}</span>
+      </span>
+      <Since at={changedAt(session)} className="min-w-7 shrink-0 text-right text-small text-ink-3" />
+    </Link>
+  );
+});

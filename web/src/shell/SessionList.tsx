@@ -1,0 +1,142 @@
+/** The sessions, however many: only those in view are drawn. J and K walk, Enter opens, Shift takes along, E puts away. */
+import { useNavigate } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type MouseEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
+import { useCommand } from "@/keys/useCommand";
+import { useApp } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { useCoarse } from "@/ui/media";
+import { archiveAll } from "./archiving";
+import type { ListItem } from "./order";
+import { SessionLine } from "./SessionLine";
+import { chooseTo, clearChoice, extend, stepFrom, useSelection } from "./selection";
+import { useCurrentId } from "./useListed";
+
+const ROW = 30;
+const HEAD = 28;
+const FINGER = 46;
+
+export function SessionList({ items, footer }: { items: ListItem[]; footer?: ReactNode }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const current = useCurrentId();
+  const coarse = useCoarse();
+  const withProject = useUi((state) => state.grouping === "state");
+  const { cursor, chosen } = useSelection();
+  const ids = useMemo(() => items.flatMap((item) => (item.kind === "session" ? [item.id] : [])), [items]);
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (place) => (items[place]?.kind === "head" ? HEAD : coarse ? FINGER : ROW),
+    getItemKey: (place) => items[place]?.key ?? place,
+    overscan: 10,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are asked anew when the kind of pointer is another
+  useEffect(() => virtual.measure(), [coarse]);
+  useEffect(() => {
+    const place = items.findIndex((item) => item.key === cursor);
+    if (place >= 0) virtual.scrollToIndex(place, { align: "auto" });
+  }, [cursor, items, virtual]);
+  useListCommands(ids, cursor || current);
+  const pick = useCallback(
+    (id: string, event: MouseEvent) => {
+      if (event.shiftKey) {
+        event.preventDefault();
+        chooseTo(ids, cursor || current, id);
+      } else {
+        clearChoice();
+        useSelection.setState({ cursor: "" });
+      }
+    },
+    [ids, cursor, current],
+  );
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto px-2">
+      <ul className="relative m-0 list-none p-0" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((each) => {
+          const item = items[each.index];
+          if (!item) return null;
+          return (
+            <li
+              key={each.key}
+              className="absolute inset-x-0 top-0"
+              style={{ height: each.size, transform: `translateY(${each.start}px)` }}
+            >
+              {item.kind === "head" ? (
+                <Head item={item} />
+              ) : (
+                <SessionLine
+                  id={item.id}
+                  current={item.id === current}
+                  cursor={item.id === cursor}
+                  chosen={chosen.has(item.id)}
+                  withProject={withProject}
+                  onPick={pick}
+                />
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {footer}
+    </div>
+  );
+}
+
+function Head({ item }: { item: ListItem & { kind: "head" } }) {
+  const needs = item.key === "head/needs";
+  return (
+    <h2
+      title={item.project || undefined}
+      className={`m-0 flex h-full items-end gap-1.5 px-2 pb-1 text-[11px] leading-4 font-semibold tracking-wide ${needs ? "text-needs" : "text-ink-3"}`}
+    >
+      <bdi className={`truncate ${item.project ? "" : "uppercase"}`}>{item.title}</bdi>
+      <span className="tabular font-normal">{item.count}</span>
+    </h2>
+  );
+}
+
+function useListCommands(ids: string[], at: string): void {
+  const navigate = useNavigate();
+  const move = (by: 1 | -1) => {
+    if (ids.length === 0) return false;
+    useSelection.setState({ cursor: stepFrom(ids, at, by) });
+    return true;
+  };
+  useCommand("list.down", () => move(1));
+  useCommand("list.up", () => move(-1));
+  useCommand("list.select.down", () => extend(ids, 1, at));
+  useCommand("list.select.up", () => extend(ids, -1, at));
+  useCommand("list.clear", () => {
+    const { cursor, chosen } = useSelection.getState();
+    if (!cursor && chosen.size === 0) return false;
+    useSelection.setState({ cursor: "", chosen: new Set() });
+    return true;
+  });
+  useCommand("list.open", () => {
+    const { cursor } = useSelection.getState();
+    // Enter on a button or a link is for that button or link.
+    if (!cursor || document.activeElement?.closest("button, a, [role=button], summary")) return false;
+    clearChoice();
+    void navigate({ to: "/session/$id", params: { id: cursor } });
+    return true;
+  });
+  useCommand("list.archive", () => {
+    const { sessions } = useApp.getState();
+    const { chosen, cursor } = useSelection.getState();
+    const meant = chosen.size > 0 ? [...chosen] : [cursor || at];
+    const found = meant.flatMap((id) => sessions[id] ?? []);
+    if (found.length === 0) return false;
+    useSelection.setState({
+      cursor: chosen.size > 0 ? "" : stepAway(ids, meant[0] ?? ""),
+      chosen: new Set(),
+    });
+    void archiveAll(found);
+    return true;
+  });
+}
+
+/** Where the cursor goes when its session leaves the list. */
+function stepAway(ids: string[], id: string): string {
+  const next = stepFrom(ids, id, 1);
+  return next === id ? stepFrom(ids, id, -1) : next;
+}
