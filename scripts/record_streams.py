@@ -76,9 +76,10 @@ def record(served: Served, model: ModelServer, engine: str, steps: list[Step]) -
     model.play("sub", Step(blocks=[Call("Read", {"file_path": "cart.py"}, "toolu_s1")]), Step(blocks=[Say("Seen.")]))
     first, rest = steps[:6], steps[6:]
     token = model.play(f"first-{engine}", *first)
-    url, origin = f"ws://127.0.0.1:{served.port}/api/v1/ws", f"http://127.0.0.1:{served.port}"
+    url = f"ws://127.0.0.1:{served.port}/api/v1/ws"
+    origin: Any = f"http://127.0.0.1:{served.port}"
     headers = {"Cookie": served.cookie}
-    with connect(url, additional_headers=headers, origin=origin, compression=None) as socket:  # type: ignore[arg-type] - any text
+    with connect(url, additional_headers=headers, origin=origin, compression=None) as socket:
         id = served.post("/sessions", {"cwd": str(served.work), "engine": engine, "title": "Recorded"})["id"]
         socket.send(json.dumps({"type": "subscribe", "topic": f"session:{id}", "after": 0}))
         served.post(f"/sessions/{id}/messages", {"content": f"Fix the flaky cart test {token}"})
