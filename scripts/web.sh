@@ -38,12 +38,17 @@ page_ready=web/node_modules/.bobstay-built
 
 modules_stamp() { stamp_of web/package.json web/package-lock.json scripts/web.sh; }
 
-page_stamp() {
+source_stamp() {
     {
         modules_stamp
         find web -path web/node_modules -prune -o -type f ! -name '*.test.ts' ! -name '*.test.tsx' -print0 | sort -z | xargs -0 sha256sum
     } | sha256sum | cut -c1-32
 }
+
+# Who builds the page by another way does not pack its files: then there are others than here.
+files_stamp() { find "$page" -type f 2>/dev/null | sort | sha256sum | cut -c1-32; }
+
+is_built() { [ -f "$page/index.html" ] && is_done "$page_ready" "$(source_stamp) $(files_stamp)"; }
 
 install_modules() {
     local stamp
@@ -59,9 +64,9 @@ install_modules() {
 }
 
 build_page() {
-    local stamp
-    stamp=$(page_stamp)
-    [ -f "$page/index.html" ] && is_done "$page_ready" "$stamp" && return
+    local sources
+    is_built && return
+    sources=$(source_stamp)
     say "building the page"
     rm -rf "$fresh"
     npm --prefix web run --silent build -- --outDir "$PWD/$fresh" --emptyOutDir --logLevel warn >&2 ||
@@ -74,14 +79,14 @@ build_page() {
     [ ! -d "$page" ] || mv "$page" "$fresh.old"
     mv "$fresh" "$page"
     rm -rf "$fresh.old"
-    echo "$stamp" >"$page_ready"
+    echo "$sources $(files_stamp)" >"$page_ready"
     say "done: $(du -sh "$page" | cut -f1) in $page"
 }
 
 # The plain page is all there is where the sources are not, as in a copy of the package.
 [ -f web/package.json ] || give_up "there are no sources of the page here."
 [ "$wanted" = --modules ] && is_done "$modules_ready" "$(modules_stamp)" && exit 0
-[ "$wanted" != --modules ] && [ -f "$page/index.html" ] && is_done "$page_ready" "$(page_stamp)" && exit 0
+[ "$wanted" != --modules ] && is_built && exit 0
 check_node
 mkdir -p web/node_modules
 # Two at once would write into each other's files.
