@@ -113,7 +113,7 @@ def project(folder: Path) -> Path:
 
 
 async def begin(desk: Desk, name: str, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
-    """A session whose prompt reads as a person wrote it: the word that calls for the script comes with the system prompt."""
+    """A session with a title of its own: the word that calls for the script stays at the end of the prompt."""
     token = desk.play(name, *steps)
     settings = {"permission_mode": "plan" if config.get("workflow") == "plan" else "acceptEdits", **config}
     return await desk.launch(f"{prompt}\n\n{token}", cwd=str(cwd), title=prompt[:60], **settings)
@@ -156,9 +156,7 @@ def fix() -> list[Step]:
         ),
         Step(
             blocks=[
-                Say(
-                    "`total()` adds up the items **without the lock** that `add()` needs:\n\n```python\nreturn sum(...)\n```"
-                ),
+                Say("`total()` adds up **without the lock** that `add()` needs:\n\n```python\nreturn sum(...)\n```"),
                 Call("Edit", edit),
                 Call("TodoWrite", {"todos": todos}),
             ],
