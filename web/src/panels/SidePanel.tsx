@@ -3,9 +3,13 @@ import { Tabs } from "radix-ui";
 import { lazy, Suspense } from "react";
 import type { SessionView } from "@/api/types";
 import type { CommandId } from "@/keys/commands";
-import { useCommand } from "@/keys/useCommand";
+import { keyOf, shown } from "@/keys/keymap";
 import { type PanelTab, useUi } from "@/state/ui";
 import { Boundary } from "@/ui/Boundary";
+import { IconButton } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
+import { useNarrow } from "@/ui/media";
+import { usePanelSheet } from "./sheet";
 
 const TABS: { tab: PanelTab; label: string; command: CommandId }[] = [
   { tab: "diff", label: "Changes", command: "panel.diff" },
@@ -28,22 +32,45 @@ const PANELS = {
 export function SidePanel({ session }: { session: SessionView }) {
   const tab = useUi((state) => state.tab);
   const set = useUi((state) => state.set);
+  const wide = useUi((state) => state.panelWide);
+  const narrow = useNarrow();
   const Panel = PANELS[tab];
   return (
     <Tabs.Root
       value={tab}
       onValueChange={(next) => set({ tab: next as PanelTab })}
-      className="flex h-full min-h-0 flex-col"
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && wide && !event.defaultPrevented) set({ panelWide: false });
+      }}
+      // Wide, it lies over the transcript; nothing in it is mounted anew.
+      className={
+        wide && !narrow
+          ? "fixed inset-y-0 right-0 z-20 flex w-[min(1280px,calc(100vw-120px))] flex-col bg-surface-1 shadow-float"
+          : "flex h-full min-h-0 flex-col"
+      }
     >
-      <Tabs.List
-        aria-label="Panels"
-        className="hairline-b flex h-11 shrink-0 items-center gap-0.5 overflow-x-auto px-2"
-      >
-        {TABS.map((each) => (
-          <Tab key={each.tab} {...each} />
-        ))}
-      </Tabs.List>
-      <Tabs.Content value={tab} className="min-h-0 flex-1 overflow-hidden outline-none">
+      <div className="hairline-b flex h-11 shrink-0 items-center gap-1 px-2 max-md:h-12">
+        <Tabs.List aria-label="Panels" className="flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto">
+          {TABS.map((each) => (
+            <Tab key={each.tab} {...each} />
+          ))}
+        </Tabs.List>
+        {!narrow && (
+          <IconButton
+            label={wide ? "Back to the column" : "Widen the panel"}
+            aria-pressed={wide}
+            onClick={() => set({ panelWide: !wide })}
+          >
+            <Icon name={wide ? "panel" : "expand"} size={14} />
+          </IconButton>
+        )}
+        {narrow && (
+          <IconButton label="Close" onClick={() => usePanelSheet.setState({ open: false })}>
+            <Icon name="close" />
+          </IconButton>
+        )}
+      </div>
+      <Tabs.Content value={tab} tabIndex={-1} className="min-h-0 flex-1 overflow-hidden outline-none">
         <Boundary what="This panel" resetKey={`${session.id}/${tab}`}>
           <Suspense fallback={null}>
             <Panel key={session.id} session={session} />
@@ -55,10 +82,11 @@ export function SidePanel({ session }: { session: SessionView }) {
 }
 
 function Tab({ tab, label, command }: { tab: PanelTab; label: string; command: CommandId }) {
-  useCommand(command, () => useUi.getState().set({ tab, panel: true }));
+  const key = keyOf(command);
   return (
     <Tabs.Trigger
       value={tab}
+      title={key ? `${label} (${shown(key)})` : label}
       className="target rounded-box px-2 py-1 text-ink-2 hover:text-ink-1 data-[state=active]:bg-surface-2 data-[state=active]:text-ink-1"
     >
       {label}

@@ -1,6 +1,8 @@
 /** Three columns on a desk, one on a phone; all that is there on every page. */
 import { Outlet, useMatch, useNavigate } from "@tanstack/react-router";
 import { useCommand } from "@/keys/useCommand";
+import { PanelKeys } from "@/panels/PanelKeys";
+import { PanelSheet } from "@/panels/PanelSheet";
 import { SidePanel } from "@/panels/SidePanel";
 import { useApp, useSession, waiting } from "@/state/app";
 import { useUi } from "@/state/ui";
@@ -65,6 +67,8 @@ export function AppShell() {
           </>
         )}
       </div>
+      {session && <PanelKeys sessionId={session.id} />}
+      {narrow && session && <PanelSheet session={session} />}
       {narrow && <BottomBar />}
       <Palette />
       <KeyHelp />

@@ -1,0 +1,34 @@
+/** Keys and links that lead to a panel, whether the panel is open or not. */
+import { useSearch } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { CommandId } from "@/keys/commands";
+import { useCommand } from "@/keys/useCommand";
+import type { PanelTab } from "@/state/ui";
+import { showFile } from "./files/chosen";
+import { openPanel } from "./sheet";
+
+const KEYS: Record<PanelTab, CommandId> = {
+  diff: "panel.diff",
+  files: "panel.files",
+  terminal: "panel.terminal",
+  tasks: "panel.tasks",
+  context: "panel.context",
+  events: "panel.events",
+};
+
+export function PanelKeys({ sessionId }: { sessionId: string }) {
+  const { file } = useSearch({ strict: false });
+  useEffect(() => {
+    if (!file) return;
+    showFile(sessionId, file);
+    openPanel("files");
+  }, [sessionId, file]);
+  return Object.entries(KEYS).map(([tab, command]) => (
+    <PanelKey key={tab} tab={tab as PanelTab} command={command} />
+  ));
+}
+
+function PanelKey({ tab, command }: { tab: PanelTab; command: CommandId }) {
+  useCommand(command, () => openPanel(tab));
+  return null;
+}

@@ -1,0 +1,64 @@
+/** Comments on lines of a diff, collected per session until they are sent together; they survive a reload. */
+import { create } from "zustand";
+import { persist } from "zustand/middleware";
+
+export interface LineComment {
+  id: string;
+  path: string;
+  side: "old" | "new";
+  line: number;
+  /** The line as it read when it was commented on. */
+  text: string;
+  words: string;
+}
+
+interface Comments {
+  of: Record<string, LineComment[]>;
+  add(sessionId: string, comment: Omit<LineComment, "id">): void;
+  change(sessionId: string, id: string, words: string): void;
+  remove(sessionId: string, id: string): void;
+  put(sessionId: string, comments: LineComment[]): void;
+}
+
+export const useComments = create<Comments>()(
+  persist(
+    (set) => {
+      const edit = (id: string, make: (comments: LineComment[]) => LineComment[]) =>
+        set((state) => {
+          const next = make(state.of[id] ?? []);
+          const { [id]: _, ...rest } = state.of;
+          return { of: next.length > 0 ? { ...rest, [id]: next } : rest };
+        });
+      return {
+        of: {},
+        add: (sessionId, comment) =>
+          edit(sessionId, (comments) => [...comments, { ...comment, id: crypto.randomUUID() }]),
+        change: (sessionId, id, words) =>
+          edit(sessionId, (comments) => comments.map((each) => (each.id === id ? { ...each, words } : each))),
+        remove: (sessionId, id) => edit(sessionId, (comments) => comments.filter((each) => each.id !== id)),
+        put: (sessionId, comments) => edit(sessionId, () => comments),
+      };
+    },
+    { name: "bobstay.comments" },
+  ),
+);
+
+const NONE: LineComment[] = [];
+
+export function useCommentsOf(sessionId: string): LineComment[] {
+  return useComments((state) => state.of[sessionId] ?? NONE);
+}
+
+/** All comments as one message: where, which line, what about it. */
+export function messageOf(comments: readonly LineComment[]): string {
+  const first = comments.length === 1 ? "A comment on the changes:" : "Comments on the changes:";
+  const parts = byPlace(comments).map((each) => {
+    const where = `${each.path}:${each.line}${each.side === "old" ? " (a line that was removed)" : ""}`;
+    return `${where}\n> ${each.text.trim() || "(an empty line)"}\n${each.words.trim()}`;
+  });
+  return [first, ...parts].join("\n\n");
+}
+
+export function byPlace(comments: readonly LineComment[]): LineComment[] {
+  return [...comments].sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+}

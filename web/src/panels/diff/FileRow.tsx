@@ -1,0 +1,107 @@
+/** One changed file in the list: a line that opens to its hunks and stays in sight while they are read. */
+import type { DiffFile } from "@/api/types";
+import { may, useApp } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { Boundary } from "@/ui/Boundary";
+import { IconButton } from "@/ui/Button";
+import { copy } from "@/ui/copy";
+import { Icon } from "@/ui/Icon";
+import { Menu, MenuItem } from "@/ui/Menu";
+import { showFile } from "../files/chosen";
+import { Counts, PathName } from "../PathName";
+import { FileHunks } from "./FileHunks";
+import { statusOf } from "./fileWords";
+import { useReject } from "./HunkActions";
+
+interface Props {
+  sessionId: string;
+  file: DiffFile;
+  open: boolean;
+  onToggle: (open: boolean) => void;
+  comments: number;
+  roomy: boolean;
+}
+
+export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Props) {
+  const { letter, word, colour } = statusOf(file);
+  return (
+    <section aria-label={file.path} data-file={file.path} className="hairline-b">
+      <header className="sticky top-0 z-10 flex h-8 items-center gap-1 bg-surface-1 pr-1 max-md:h-11">
+        <button
+          type="button"
+          data-file-head
+          aria-expanded={open}
+          onClick={() => onToggle(!open)}
+          className="flex h-full min-w-0 flex-1 items-center gap-2 pl-2 text-left hover:bg-surface-2"
+        >
+          <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
+          <span className={`w-3 text-center font-mono text-small font-semibold ${colour}`} title={word}>
+            <span aria-hidden="true">{letter}</span>
+            <span className="sr-only">{word}</span>
+          </span>
+          <PathName path={file.path} className="flex-1" />
+          {comments > 0 && (
+            <span className="tabular inline-flex items-center gap-0.5 text-small text-accent">
+              <Icon name="comment" size={12} />
+              {comments}
+              <span className="sr-only">{comments === 1 ? "comment" : "comments"}</span>
+            </span>
+          )}
+          {file.binary ? (
+            <span className="text-small text-ink-3">binary</span>
+          ) : (
+            <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
+          )}
+        </button>
+        <FileMenu sessionId={sessionId} file={file} />
+      </header>
+      {open && (
+        <div className="bg-surface-0">
+          {file.old_path && file.old_path !== file.path && (
+            <p className="m-0 flex min-w-0 gap-1 px-3 pt-2 text-ink-2">
+              <span className="shrink-0">{file.status === "copied" ? "Copied from" : "Was"}</span>
+              <PathName path={file.old_path} />
+            </p>
+          )}
+          <Boundary what="This change" resetKey={file.version}>
+            <FileHunks sessionId={sessionId} file={file} roomy={roomy} />
+          </Boundary>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function FileMenu({ sessionId, file }: { sessionId: string; file: DiffFile }) {
+  const allowed = useApp((state) => may(state.me, "operate"));
+  const { reject, busy } = useReject(sessionId);
+  return (
+    <Menu
+      label={`More for ${file.path}`}
+      trigger={
+        <IconButton label={`More for ${file.path}`} className="h-6 w-6">
+          <Icon name="more" />
+        </IconButton>
+      }
+    >
+      <MenuItem icon="copy" onSelect={() => void copy(file.path, "Copied the path")}>
+        Copy the path
+      </MenuItem>
+      <MenuItem
+        icon="file"
+        disabled={file.status === "deleted"}
+        onSelect={() => {
+          showFile(sessionId, file.path);
+          useUi.getState().set({ tab: "files" });
+        }}
+      >
+        Open the file
+      </MenuItem>
+      {allowed && file.rejectable && (
+        <MenuItem icon="retry" danger disabled={busy} onSelect={() => void reject(file, null)}>
+          Reject the whole file
+        </MenuItem>
+      )}
+    </Menu>
+  );
+}

@@ -1,0 +1,59 @@
+/** What a session changed: asked for once, and again shortly after the server says that something moved. */
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { api, said } from "@/api/client";
+import type { Changes } from "@/api/types";
+import { onFrame } from "@/stream/live";
+
+/** Milliseconds in which further changes are waited for: an agent writes many files at once. */
+const CALM = 400;
+
+export function useChanges(sessionId: string) {
+  useWatch(sessionId);
+  return useQuery({
+    queryKey: ["diff", sessionId, "list"],
+    queryFn: () =>
+      said(api.GET("/sessions/{id}/diff", { params: { path: { id: sessionId }, query: { hunks: false } } })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The hunks of one file. `shape` is what the list says of it: another one means to ask again. */
+export function useHunks(sessionId: string, path: string, shape: string, enabled = true) {
+  return useQuery({
+    queryKey: ["diff", sessionId, "file", path, shape],
+    queryFn: () => hunksOf(sessionId, path),
+    placeholderData: keepPreviousData,
+    enabled,
+  });
+}
+
+export async function hunksOf(sessionId: string, path: string): Promise<Changes> {
+  const params = { path: { id: sessionId }, query: { path, hunks: true } };
+  return said(api.GET("/sessions/{id}/diff", { params }));
+}
+
+function useWatch(sessionId: string): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    let timer = 0;
+    const again = () => {
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        void queries.invalidateQueries({ queryKey: ["diff", sessionId] });
+        void queries.invalidateQueries({ queryKey: ["worktree", sessionId] });
+      }, CALM);
+    };
+    const leave = onFrame((frame) => {
+      if (frame.type === "diff.changed" && frame.topic === `session:${sessionId}`) again();
+      // After a gap nobody knows what was missed.
+      if (frame.type === "server.hello") again();
+    });
+    // Without a watcher the list is as it was when it was opened; the button asks again.
+    void api.POST("/sessions/{id}/watch", { params: { path: { id: sessionId } } }).catch(() => undefined);
+    return () => {
+      window.clearTimeout(timer);
+      leave();
+    };
+  }, [sessionId, queries]);
+}

@@ -1,0 +1,21 @@
+/** Which file of a session is looked at: asked for from elsewhere, kept while one switches between panels. */
+import { create } from "zustand";
+
+export interface Chosen {
+  path: string;
+  /** 0: from the top. */
+  line: number;
+}
+
+export const useChosen = create<{ of: Record<string, Chosen> }>(() => ({ of: {} }));
+
+export function showFile(sessionId: string, path: string, line = 0): void {
+  useChosen.setState((state) => ({ of: { ...state.of, [sessionId]: { path, line } } }));
+}
+
+export function leaveFile(sessionId: string): void {
+  useChosen.setState((state) => {
+    const { [sessionId]: _, ...rest } = state.of;
+    return { of: rest };
+  });
+}
