@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from bobstay.config.environment import Environment
 from bobstay.config.keys import secret_values
+from bobstay.kit.secrets import Mask
 from bobstay.model.event import Envelope
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees import worktrees_of
@@ -19,6 +20,7 @@ from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
 from bobstay.server.doors.access import Doors
+from bobstay.server.doors.addresses import is_loopback
 from bobstay.server.doors.gatekeeper import Gatekeeper
 from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
@@ -26,6 +28,7 @@ from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
 from bobstay.server.index.retention import DAY, archive_older_than
 from bobstay.server.metrics import Meter
+from bobstay.server.push.bell import Bell
 from bobstay.server.recover import learn, recover, sweep_up
 from bobstay.server.rpc.bridge import Bridge
 from bobstay.server.rpc.server import NAME as RPC_SOCKET
@@ -85,6 +88,7 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     console.audit = database.audit
     console.variables = variables
     console.meter = Meter(registry)
+    console.bell = _bell(console)
     crew.console = console
 
     def heard(_: SessionView, after: SessionView, envelope: Envelope) -> None:
@@ -113,6 +117,8 @@ class _Life:
         console = self._console
         await console.database.catch_up(console.registry.store)
         learn(console.registry, await console.database.views())
+        if console.bell is not None:
+            await console.bell.begin(console.registry.views.values())
         await console.doors.start()
         await console.outside.begin()
         await self.rpc.start()
@@ -128,6 +134,8 @@ class _Life:
         await console.outside.close()
         await console.crew.close()
         await console.runner.close()
+        if console.bell is not None:
+            await console.bell.close()
         await console.doors.close()
         await console.database.close()
 
@@ -161,6 +169,23 @@ class _Life:
         gone, kept = await worktrees_of(console).prune(known)
         if gone or kept:
             log.info("work trees of no session: %d removed, %d kept for their changes", len(gone), len(kept))
+
+
+def _bell(console: Console) -> Bell:
+    """Notifications: of every session there is, to devices of clients that are not revoked."""
+    config, registry = console.config, console.registry
+    public = next((url for url in config.public_urls if url.startswith("https://")), "mailto:console@bobstay.example")
+    mask = Mask(console.environment.secrets)
+    bell = Bell(console.database, config.state, mask, loopback=is_loopback(config.host), subject=public)
+
+    def is_open(session_id: str, interaction: str) -> bool:
+        view = registry.views.get(session_id)
+        return view is not None and any(entry.id == interaction for entry in view.interactions)
+
+    bell.is_open = is_open
+    registry.changes.listeners.append(bell.see)
+    console.doors.attend(bell.owners, bell.revoked)
+    return bell
 
 
 def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:

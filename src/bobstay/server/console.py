@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bobstay.server.inbox import Inbox
     from bobstay.server.index.database import Database
     from bobstay.server.metrics import Meter
+    from bobstay.server.push.bell import Bell
     from bobstay.server.runner import Runner
     from bobstay.server.sessions.outside import Outside
     from bobstay.server.sessions.registry import Registry
@@ -71,3 +72,5 @@ class Console(Struct):
     """What single sessions are run with beside the common environment."""
     meter: Meter | None = None
     """Counts what happens, for the metrics."""
+    bell: Bell | None = None
+    """Tells devices of people who do not look."""

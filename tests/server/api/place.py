@@ -68,6 +68,7 @@ class Place:
 
     async def __aenter__(self) -> Self:
         built = await build(self.config, self.environment)
+        self.built = built
         self.console = built.console
         self.console.registry.listeners.append(self._heard)
         options = server_options(Timing.of(self.config.heartbeat))

@@ -364,6 +364,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/push/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The public key of this server for subscriptions; made once. */
+        get: operations["push_push_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/push/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your devices; an admin sees all. */
+        get: operations["push_list_subscriptions"];
+        put?: never;
+        /** Let a device be told of questions and failures; it goes when the client that made it is revoked. */
+        post: operations["push_subscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/push/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Tell a device nothing any more. */
+        delete: operations["push_unsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/recent-dirs": {
         parameters: {
             query?: never;
@@ -2065,6 +2117,21 @@ export interface components {
             /** @default  */
             client_id: string;
         };
+        /**
+         * NewSubscription
+         * @description What `PushSubscription.toJSON()` gives, and what it is called.
+         */
+        NewSubscription: {
+            endpoint: string;
+            keys: components["schemas"]["SubscriptionKeys"];
+            /** @default  */
+            label: string;
+            /**
+             * @description Tell it of work that is done, too; questions and failures are always told.
+             * @default false
+             */
+            completed: boolean;
+        };
         /** NewTask */
         NewTask: {
             title: string;
@@ -2234,6 +2301,27 @@ export interface components {
              * @default false
              */
             images: boolean;
+        };
+        /** PushDevice */
+        PushDevice: {
+            id: string;
+            label: string;
+            who: string;
+            /** @description The host that delivers. The whole address is not shown: who has it can send. */
+            service: string;
+            created_at: number;
+            completed: boolean;
+            /** @description It was made by the very client that asks. */
+            mine: boolean;
+        };
+        /** PushDevices */
+        PushDevices: {
+            subscriptions: components["schemas"]["PushDevice"][];
+        };
+        /** PushKey */
+        PushKey: {
+            /** @description For `applicationServerKey`: an uncompressed point of P-256, base64url. */
+            public_key: string;
         };
         /** PutUser */
         PutUser: {
@@ -2721,6 +2809,11 @@ export interface components {
              * @default
              */
             threshold: string;
+        };
+        /** SubscriptionKeys */
+        SubscriptionKeys: {
+            p256dh: string;
+            auth: string;
         };
         /** Surroundings */
         Surroundings: {
@@ -4368,6 +4461,126 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    push_push_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushKey"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    push_list_subscriptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushDevices"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    push_subscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSubscription"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushDevice"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
+            429: components["responses"]["Failed429_too_many"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    push_unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_not_supported"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

@@ -1,6 +1,7 @@
 """What happens to sessions, for those who look at lists: each one's newest state, a few times a second at most."""
 
 import asyncio
+from collections.abc import Callable
 
 from bobstay.model.event import Envelope, InteractionClosed, InteractionOpened
 from bobstay.server.sessions.view import SessionView, interaction_view
@@ -16,6 +17,8 @@ class Changes:
     """Publishes on the app topic. A list needs the newest state of a session and none before it."""
 
     def __init__(self, hub: Hub, interval: float = INTERVAL) -> None:
+        self.listeners: list[Callable[[SessionView], None]] = []
+        """Told of every state of every session, whoever runs it."""
         self._hub = hub
         self._interval = interval
         self._told: dict[str, tuple[float, SessionView]] = {}
@@ -24,6 +27,8 @@ class Changes:
 
     def changed(self, view: SessionView) -> None:
         """A session is now like this."""
+        for listener in self.listeners:
+            listener(view)
         if not self._hub.followed(APP):
             self._forget_all()
             return

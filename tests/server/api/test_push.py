@@ -1,0 +1,295 @@
+"""Web push against a real service on this machine: encrypted, signed, retried, and taken back with its client."""
+
+import asyncio
+import json
+import os
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from bobstay.server.push.encrypt import MOST, BadKeys, Keys, encrypted
+from bobstay.server.push.post import BadEndpoint, check_endpoint, reachable
+from bobstay.server.push.vapid import NAME, PushUnusable, Vapid, b64url
+from tests.modelserver.script import Call, Gate, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import SECRET, Place
+from tests.server.api.push_service import Browser, PushService, claims_of, unpadded
+
+PUSH = "/api/v1/push"
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[PushService]:
+    async with PushService() as running:
+        yield running
+
+
+async def asking(place: Place, model: ModelServer, name: str = "ask") -> str:
+    """A session that waits for permission. Its title is the prompt."""
+    step = Step(blocks=[Call("Bash", {"command": "touch /secret/plans"}, "c")])
+    id = await place.launch(model.play(name, step, Step(blocks=[Say("ok")])), title=f"Mend {name} {SECRET}")
+    await place.until_status(id, "waiting_input")
+    return id
+
+
+async def subscribed(place: Place, service: PushService, browser: Browser, **more: Any) -> Any:
+    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, **more))
+    assert reply.status == 201, reply.body
+    return reply.json
+
+
+async def test_a_question_reaches_the_device_and_nobody_between_can_read_it(
+    place: Place, model: ModelServer, service: PushService
+) -> None:
+    """RFC 8291 and 8292: the browser's keys decrypt it, the server's key signed it; no input and no secret is in it."""
+    browser = Browser()
+    key = (await place.get(f"{PUSH}/key")).json["public_key"]
+    device = await subscribed(place, service, browser, label="My phone")
+    assert (device["label"], device["service"], device["mine"]) == ("My phone", "127.0.0.1", True)
+    id = await asking(place, model)
+    (received,) = await service.until(lambda found: len(found) == 1)
+    (entry,) = place.view(id).interactions
+    assert browser.read(received.body) == {
+        "title": "Mend ask [masked ANTHROPIC_API_KEY]",
+        "body": "Bash needs your permission.",
+        "url": f"/session/{id}?ask={entry.id}",
+        "tag": f"request-{entry.id}",
+    }
+    assert SECRET not in json.dumps(browser.read(received.body))
+    assert b"Mend" not in received.body
+    claims = claims_of(received.headers["authorization"], key)
+    assert claims["aud"] == service.origin
+    assert time.time() < claims["exp"] <= time.time() + 24 * 3600
+    assert claims["sub"].startswith("mailto:")
+    assert received.headers["content-encoding"] == "aes128gcm"
+    assert received.headers["urgency"] == "high"
+    assert int(received.headers["ttl"]) > 0
+    assert len(received.headers["topic"]) == 32
+
+
+async def test_failures_are_told_and_ends_only_to_those_who_want_them(
+    place: Place, model: ModelServer, service: PushService
+) -> None:
+    some, all_ = Browser(), Browser()
+    await subscribed(place, service, some, name="some")
+    await subscribed(place, service, all_, name="all", completed=True)
+    done = await place.launch(model.play("fine", Step(blocks=[Say("ok")])), title="Fine")
+    await place.until_status(done, "completed")
+    failed = await place.launch(model.play("bad", Step(status=400)), title="Bad")
+    await place.until_status(failed, "failed")
+    received = await service.until(lambda found: len(found) == 3)
+    told = {
+        (one.path.rpartition("/")[2], (all_ if "all" in one.path else some).read(one.body)["body"]) for one in received
+    }
+    assert told == {
+        ("all", "Done."),
+        ("all", "It failed. Open it to see why."),
+        ("some", "It failed. Open it to see why."),
+    }
+
+
+async def test_a_device_that_is_gone_is_forgotten(place: Place, model: ModelServer, service: PushService) -> None:
+    browser = Browser()
+    await subscribed(place, service, browser)
+    service.answers = [b"410 Gone\r\n"]
+    await asking(place, model, "one")
+    await service.until(lambda found: len(found) == 1)
+    assert await quiet(place) == []
+    await asking(place, model, "two")
+    await quiet(place)
+    assert len(service.received) == 1
+
+
+async def quiet(place: Place) -> Any:
+    """Wait until nobody is being told anything; the devices there are then."""
+    assert place.console.bell is not None
+    async with asyncio.timeout(20):
+        await place.console.bell.quiet()
+    return (await place.get(f"{PUSH}/subscriptions")).json["subscriptions"]
+
+
+async def test_a_busy_service_is_asked_again_but_not_for_ever(
+    place: Place, model: ModelServer, service: PushService
+) -> None:
+    assert place.console.bell is not None
+    place.console.bell.pauses = (0.01, 0.01)
+    await subscribed(place, service, Browser())
+    service.answers = [b"429 Too Many Requests\r\n", b"503 Busy\r\n"]
+    await asking(place, model, "one")
+    await service.until(lambda found: len(found) == 3)
+    service.answers = [b"500 Oh\r\n"] * 10
+    await asking(place, model, "two")
+    await service.until(lambda found: len(found) == 6)
+    service.answers = [b"403 Forbidden\r\n"]
+    await asking(place, model, "three")
+    await service.until(lambda found: len(found) == 7)
+    service.answers = []
+    await asking(place, model, "four")
+    await quiet(place)
+    assert len(service.received) == 8
+
+
+async def test_an_answered_question_is_not_told_any_more(
+    place: Place, model: ModelServer, service: PushService
+) -> None:
+    assert place.console.bell is not None
+    place.console.bell.pauses = (0.2,)
+    await subscribed(place, service, Browser())
+    service.answers = [b"503 Busy\r\n"]
+    id = await asking(place, model, "one")
+    await service.until(lambda found: len(found) == 1)
+    (entry,) = place.view(id).interactions
+    body = {"decision": "deny", "input_sha256": entry.input_sha256}
+    assert (await place.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
+    await quiet(place)
+    assert len(service.received) == 1
+
+
+async def test_a_device_goes_with_its_client(place: Place, model: ModelServer, service: PushService) -> None:
+    """FM-46: revoking a client ends what it had."""
+    doors = place.console.doors
+    client, secret = await doors.clients.create("token", "eve", ("read",), label="x", by="test", lifetime=None)
+    headers = {"Authorization": f"Bearer {secret}"}
+    browser = Browser()
+    made = await place.post(f"{PUSH}/subscriptions", service.subscription(browser), headers=headers)
+    assert made.status == 201
+    assert await doors.revoke(client.id, "test")
+    await asking(place, model)
+    assert await quiet(place) == []
+    assert service.received == []
+
+
+async def test_devices_are_their_owners_alone(place: Place, service: PushService) -> None:
+    doors = place.console.doors
+    headers: dict[str, dict[str, str]] = {}
+    for who in ("eve", "bob"):
+        _, secret = await doors.clients.create("token", who, ("read",), label="x", by="test", lifetime=None)
+        headers[who] = {"Authorization": f"Bearer {secret}"}
+    body = service.subscription(Browser(), "eves", label="Eve's")
+    made = (await place.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
+    again = (await place.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
+    listed = (await place.get(f"{PUSH}/subscriptions", headers=headers["eve"])).json["subscriptions"]
+    assert [device["id"] for device in listed] == [again["id"]] != [made["id"]]
+    assert "/send/" not in json.dumps(listed)
+    assert (await place.get(f"{PUSH}/subscriptions", headers=headers["bob"])).json == {"subscriptions": []}
+    path = f"{PUSH}/subscriptions/{again['id']}"
+    assert (await place.ask("DELETE", path, headers=headers["bob"])).status == 404
+    assert [one["mine"] for one in (await place.get(f"{PUSH}/subscriptions")).json["subscriptions"]] == [False]
+    assert (await place.ask("DELETE", path, headers=headers["eve"])).status == 204
+    assert (await place.ask("DELETE", path, headers=headers["eve"])).status == 404
+    assert (await place.get(f"{PUSH}/key", headers={})).status == 401
+
+
+async def test_what_was_asked_before_the_start_is_not_told_again(
+    model: ModelServer, tmp_path: Path, service: PushService
+) -> None:
+    async with Place(model, tmp_path) as first:
+        await subscribed(first, service, Browser())
+        key = (await first.get(f"{PUSH}/key")).json
+        await asking(first, model, "one")
+        await service.until(lambda found: len(found) == 1)
+    async with Place(model, tmp_path) as second:
+        assert (await second.get(f"{PUSH}/key")).json == key
+        gate = Gate()
+        id = await second.launch(model.play("g", Step(status=400, gate=gate)), title="Next")
+        await gate.reached()
+        gate.open()
+        await second.until_status(id, "failed")
+        received = await service.until(lambda found: len(found) == 2)
+        assert len(received) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"endpoint": "http://push.example.com/x"},
+        {"endpoint": "ftp://push.example.com/x"},
+        {"endpoint": "https://user:pass@push.example.com/x"},
+        {"endpoint": "https://2130706433/x"},
+        {"endpoint": "https://intranet/x"},
+        {"endpoint": "https://push.example.com/" + "x" * 3000},
+        {"endpoint": ""},
+        {"keys": {"p256dh": "AAAA", "auth": "AAAA"}},
+        {"keys": {"p256dh": b64url(b"\4" + b"\1" * 64), "auth": b64url(b"0" * 16)}},
+        {"keys": {"p256dh": "ü", "auth": "?"}},
+        {"keys": {}},
+        {"label": "x" * 300},
+    ],
+)
+async def test_strange_subscriptions_are_refused(place: Place, service: PushService, change: dict[str, Any]) -> None:
+    reply = await place.post(f"{PUSH}/subscriptions", {**service.subscription(Browser()), **change})
+    assert (reply.status, reply.json["error"]["code"]) == (422, "invalid")
+
+
+def test_only_a_server_for_this_machine_may_reach_this_machine() -> None:
+    assert check_endpoint("http://127.0.0.1:9/x", loopback=True).port == 9
+    for endpoint in ("http://127.0.0.1:9/x", "https://127.0.0.1/x", "https://localhost/x", "https://[::1]/x"):
+        with pytest.raises(BadEndpoint):
+            check_endpoint(endpoint, loopback=False)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00::1]", "[::ffff:10.0.0.1]"])
+async def test_private_networks_are_never_reached(host: str) -> None:
+    """However the name was spelled: what counts is the number it leads to."""
+    target = check_endpoint(f"https://{host}/x", loopback=True)
+    for loopback in (True, False):
+        with pytest.raises(BadEndpoint):
+            await reachable(target, loopback=loopback)
+
+
+async def test_too_many_devices_of_one_client_are_refused(place: Place, service: PushService) -> None:
+    browser = Browser()
+    for number in range(20):
+        await subscribed(place, service, browser, name=str(number))
+    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, "one more"))
+    assert reply.json["error"]["code"] == "invalid"  # a blank in the address
+    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, "one-more"))
+    assert (reply.status, reply.json["error"]["code"]) == (429, "too_many")
+
+
+def test_the_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        first = Vapid.load(str(tmp_path)).public_key
+    finally:
+        os.umask(before)
+    path = tmp_path / NAME
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert Vapid.load(str(tmp_path)).public_key == first
+    path.write_text("-----BEGIN PRIVATE KEY-----\nnonsense\n")
+    with pytest.raises(PushUnusable, match="damaged"):
+        Vapid.load(str(tmp_path))
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(PushUnusable, match="link"):
+        Vapid.load(str(tmp_path))
+
+
+def test_the_example_of_the_standard_is_read() -> None:
+    """RFC 8291, section 5: so that this browser and our encryption are not wrong in the same way."""
+    private = int.from_bytes(unpadded("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"), "big")
+    browser = Browser(ec.derive_private_key(private, ec.SECP256R1()), unpadded("BTBZMqHH6r4Tts7J_aSIgg"))
+    body = (
+        "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_"
+        "yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
+    )
+    assert browser.opened(unpadded(body)) == b"When I grow up, I want to be a watermelon"
+
+
+def test_every_message_is_sealed_anew_and_its_length_says_little() -> None:
+    browser = Browser()
+    keys = Keys.read(browser.keys["p256dh"], browser.keys["auth"] + "==")
+    short, long = encrypted(b'{"a":1}', keys), encrypted(b'{"a":%d}' % 10**200, keys)
+    assert len(short) == len(long)
+    assert encrypted(b'{"a":1}', keys) != short
+    assert browser.read(short) == {"a": 1}
+    assert browser.read(encrypted(b'"' + b"x" * (MOST - 2) + b'"', keys)) == "x" * (MOST - 2)
+    with pytest.raises(ValueError, match="too long"):
+        encrypted(b"x" * (MOST + 1), keys)
+    with pytest.raises(BadKeys):
+        Keys.read(browser.keys["p256dh"], "AA")
