@@ -1,46 +1,165 @@
 /** A diff: hunks with numbers and signs, unified or side by side, and room for comments on lines. */
-import type { ReactNode } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { type CommentedLine, type Commenting, CommentingContext, keyOf, type LineComment } from "./comments";
 import { HunkView } from "./HunkView";
+import { keyed } from "./keyed";
 import type { DiffHunk } from "./lines";
 
-export interface LineComment {
-  side: "old" | "new";
-  line: number;
-  /** What was said of it. */
-  words: string;
-}
-
-export interface CommentedLine {
-  side: "old" | "new";
-  line: number;
-  /** The line itself. */
-  text: string;
-  /** What is said of it. */
-  words: string;
-}
+export type { CommentedLine, LineComment } from "./comments";
 
 export interface DiffViewProps {
   hunks: readonly DiffHunk[];
   path: string;
   split: boolean;
   comments?: readonly LineComment[];
+  /** `text` is the line, `words` what somebody says of it. */
   onComment?: (line: CommentedLine) => void;
+  onRemoveComment?: (comment: LineComment) => void;
   renderHunkActions?: (hunk: DiffHunk, index: number) => ReactNode;
   /** Lines shown before one has to ask for more. */
   maxLines?: number;
 }
 
-export function DiffView({ hunks, path, split, renderHunkActions }: DiffViewProps) {
+const MOST_LINES = 2_000;
+const MORE = 1_000;
+
+export function DiffView({
+  hunks,
+  path,
+  split,
+  renderHunkActions,
+  maxLines = MOST_LINES,
+  ...commented
+}: DiffViewProps) {
+  const commenting = useComments(commented);
+  const [more, setMore] = useState<Record<number, number>>({});
+  const [picked, setPicked] = useState<"left" | "right" | "">("");
+  const room = useMemo(() => roomOf(hunks, maxLines), [hunks, maxLines]);
+  const returns = useMemo(() => hasMixedEnds(hunks), [hunks]);
+  const figure = useRef<HTMLElement>(null);
+  useEffect(() => offerStop(figure.current));
+  const selecting = split && picked ? OTHER_SIDE[picked] : "";
   return (
-    <figure aria-label={`Changes in ${path}`} className="m-0 text-code font-mono">
-      {hunks.map((hunk, index) => (
-        <HunkView
-          key={`${hunk.oldStart}/${hunk.newStart}`}
-          hunk={hunk}
-          split={split}
-          actions={renderHunkActions?.(hunk, index)}
-        />
-      ))}
-    </figure>
+    <CommentingContext value={commenting}>
+      <figure
+        ref={figure}
+        aria-label={`Changes in ${path}`}
+        className={`m-0 font-mono text-code text-ink-1 ${selecting}`}
+        style={{ "--digits": digitsOf(hunks) } as CSSProperties}
+        onKeyDown={walk}
+        onFocus={keepStop}
+        onPointerDown={(event) => setPicked(sideOf(event.target))}
+      >
+        {keyed(hunks).map(({ key, item: hunk }, index) => (
+          <HunkView
+            key={key}
+            hunk={hunk}
+            path={path}
+            split={split}
+            skipped={skippedBefore(hunks, index)}
+            actions={renderHunkActions?.(hunk, index)}
+            returns={returns}
+            most={(room[index] ?? 0) + (more[index] ?? 0)}
+            onMore={() => setMore((before) => ({ ...before, [index]: (before[index] ?? 0) + MORE }))}
+          />
+        ))}
+      </figure>
+    </CommentingContext>
   );
+}
+
+/** Side by side only the side where a selection begins is selected: copying gives one text, not two mixed. */
+const OTHER_SIDE = {
+  left: "[&_[data-side=right]]:select-none",
+  right: "[&_[data-side=left]]:select-none",
+} as const;
+
+function sideOf(target: EventTarget): "left" | "right" | "" {
+  const half = target instanceof Element ? target.closest<HTMLElement>("[data-side]") : null;
+  return (half?.dataset.side ?? "") as "left" | "right" | "";
+}
+
+function useComments({
+  comments,
+  onComment,
+  onRemoveComment,
+}: Pick<DiffViewProps, "comments" | "onComment" | "onRemoveComment">): Commenting {
+  const [open, setOpen] = useState("");
+  return useMemo(() => {
+    const said = new Map<string, LineComment[]>();
+    for (const comment of comments ?? []) {
+      const key = keyOf(comment);
+      said.set(key, [...(said.get(key) ?? []), comment]);
+    }
+    return { tell: onComment, remove: onRemoveComment, open, setOpen, said };
+  }, [comments, onComment, onRemoveComment, open]);
+}
+
+/** How many lines of each hunk there is room for: the first ones get it. */
+function roomOf(hunks: readonly DiffHunk[], most: number): number[] {
+  let left = most;
+  return hunks.map((hunk) => {
+    const room = Math.min(left, hunk.lines.length);
+    left -= room;
+    return room;
+  });
+}
+
+function skippedBefore(hunks: readonly DiffHunk[], index: number): number {
+  const hunk = hunks[index];
+  if (!hunk) return 0;
+  const last =
+    hunks[index - 1]?.lines.findLast((line) => line.now !== null)?.now ?? hunks[index - 1]?.newStart ?? 0;
+  return Math.max(0, hunk.newStart - last - 1);
+}
+
+function digitsOf(hunks: readonly DiffHunk[]): number {
+  const last = hunks.at(-1);
+  const largest = last ? Math.max(last.oldStart, last.newStart) + last.lines.length : 0;
+  return Math.max(2, String(largest).length);
+}
+
+/** Carriage returns say something only where not every line ends with one. */
+function hasMixedEnds(hunks: readonly DiffHunk[]): boolean {
+  let some = false;
+  let none = false;
+  for (const hunk of hunks) {
+    for (const line of hunk.lines) {
+      if (line.text.endsWith("\r")) some = true;
+      else if (!line.bare) none = true;
+    }
+  }
+  return some && none;
+}
+
+/** Arrows go from line to line; Tab finds the diff once, at the line where one was. */
+function walk(event: KeyboardEvent<HTMLElement>): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const here = (event.target as Element).closest<HTMLElement>("[data-line]");
+  if (!step || !here) return;
+  event.preventDefault();
+  const lines = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-line]")];
+  lines[lines.indexOf(here) + step]?.focus();
+}
+
+function offerStop(figure: HTMLElement | null): void {
+  if (figure?.querySelector('[data-line][tabindex="0"]')) return;
+  const first = figure?.querySelector<HTMLElement>("[data-line]");
+  if (first) first.tabIndex = 0;
+}
+
+function keepStop(event: { target: EventTarget; currentTarget: HTMLElement }): void {
+  const here = (event.target as Element).closest<HTMLElement>("[data-line]");
+  if (!here) return;
+  for (const line of event.currentTarget.querySelectorAll<HTMLElement>('[data-line][tabindex="0"]'))
+    line.tabIndex = -1;
+  here.tabIndex = 0;
 }

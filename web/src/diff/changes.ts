@@ -14,7 +14,7 @@ export interface Change {
 }
 
 /** Changed lines in one piece between anchors, above which nobody looks for the shortest way. */
-const MOST_EDITS = 400;
+const MOST_EDITS = 250;
 
 export function changesOf(old: readonly string[], now: readonly string[]): Change[] {
   const found: Change[] = [];

@@ -1,7 +1,7 @@
 /** What changed between two texts, line by line: hunks with old and new numbers, and the words that differ. */
 import type { Hunk } from "@/api/types";
 import { type Change, changesOf } from "./changes";
-import { markWords, type Word } from "./words";
+import { MOST_PAIRS, markWords, type Word } from "./words";
 
 export interface DiffLine {
   kind: "same" | "added" | "removed";
@@ -31,7 +31,7 @@ export function diffTexts(before: string, after: string, context: number = CONTE
   if (before === after && context !== Number.POSITIVE_INFINITY) return [];
   const old = linesOf(before);
   const now = linesOf(after);
-  return hunksOf(old, now, changesOf(old, now), context);
+  return withWords(hunksOf(old, now, changesOf(old, now), context));
 }
 
 /** The lines of a text, each with its newline: so a last one without differs from the same with one. */
@@ -85,31 +85,41 @@ function lineOf(kind: DiffLine["kind"], old: number | null, now: number | null, 
     : { kind, old, now, text: raw, bare: true };
 }
 
-function hunkOf(lines: DiffLine[], header = ""): DiffHunk {
+function hunkOf(lines: DiffLine[]): DiffHunk {
   const oldStart = lines.find((line) => line.old !== null)?.old ?? 0;
   const newStart = lines.find((line) => line.now !== null)?.now ?? 0;
-  return { oldStart, newStart, lines: markWords(lines), ...(header ? { header } : {}) };
+  return { oldStart, newStart, lines };
+}
+
+function withWords(hunks: DiffHunk[]): DiffHunk[] {
+  let left = MOST_PAIRS;
+  for (const hunk of hunks) if (left > 0) left = markWords(hunk.lines, left);
+  return hunks;
 }
 
 /** A hunk as the server's diff gives it. */
 export function parseHunk(hunk: Hunk): DiffHunk {
   const lines = hunk.text.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  return read(lines, hunk.old_start, hunk.new_start, hunk.header);
+  const read = hunkFrom(lines, hunk.old_start, hunk.new_start);
+  if (hunk.header) read.header = hunk.header;
+  markWords(read.lines);
+  return read;
 }
 
 /** Hunks as tools give them (`structuredPatch`), or nothing where they are none. */
 export function parsePatch(patch: unknown): DiffHunk[] {
   if (!Array.isArray(patch)) return [];
-  return patch.flatMap((each: unknown) => {
+  const hunks = patch.flatMap((each: unknown) => {
     const { oldStart, newStart, lines } = (each ?? {}) as Record<string, unknown>;
     if (typeof oldStart !== "number" || typeof newStart !== "number" || !Array.isArray(lines)) return [];
     const texts = lines.filter((line): line is string => typeof line === "string");
-    return texts.length > 0 ? [read(texts, oldStart, newStart, "")] : [];
+    return texts.length > 0 ? [hunkFrom(texts, oldStart, newStart)] : [];
   });
+  return withWords(hunks);
 }
 
-function read(texts: string[], oldStart: number, newStart: number, header: string): DiffHunk {
+function hunkFrom(texts: string[], oldStart: number, newStart: number): DiffHunk {
   const lines: DiffLine[] = [];
   let old = oldStart;
   let now = newStart;
@@ -131,7 +141,7 @@ function read(texts: string[], oldStart: number, newStart: number, header: strin
       now += 1;
     }
   }
-  return { oldStart, newStart, lines: markWords(lines), ...(header ? { header } : {}) };
+  return { oldStart, newStart, lines };
 }
 
 /** How many lines come and go. */

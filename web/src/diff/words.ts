@@ -9,8 +9,8 @@ export interface Word {
 
 /** Of one line; longer ones are code for machines. */
 const LONGEST = 600;
-/** Pairs of lines in a hunk whose words are looked at. */
-const MOST_PAIRS = 300;
+/** Pairs of lines in one diff whose words are looked at: nobody reads more of them than that so closely. */
+export const MOST_PAIRS = 150;
 /** Words that come and go in one pair. */
 const MOST_EDITS = 120;
 /** Two lines are the same line changed if this much of the longer one stays. */
@@ -19,19 +19,19 @@ const ENOUGH = 0.35;
 const TOKEN =
   /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Thai}|[\p{L}_][\p{L}\p{M}\p{N}_]*|\p{N}+|\s+|./gsu;
 
-/** The same lines, with words in those that have a counterpart. */
-export function markWords(lines: DiffLine[]): DiffLine[] {
-  let pairs = 0;
+/** Puts words into those lines that have a counterpart. Returns how many pairs may still be looked at. */
+export function markWords(lines: DiffLine[], most: number = MOST_PAIRS): number {
+  let left = most;
   for (let start = 0; start < lines.length; ) {
     const middle = endOf(lines, start, "removed");
     const end = endOf(lines, middle, "added");
     const count = Math.min(middle - start, end - middle);
-    for (let step = 0; step < count && pairs < MOST_PAIRS; step += 1, pairs += 1) {
+    for (let step = 0; step < count && left > 0; step += 1, left -= 1) {
       compare(lines[start + step], lines[middle + step]);
     }
     start = end > start ? end : start + 1;
   }
-  return lines;
+  return left;
 }
 
 function endOf(lines: readonly DiffLine[], start: number, kind: DiffLine["kind"]): number {

@@ -1,0 +1,60 @@
+/** A line cut where its colour or its being changed changes: what is drawn as one piece. */
+import type { Word } from "./words";
+
+export interface Token {
+  text: string;
+  color: string;
+}
+
+export interface Segment {
+  text: string;
+  /** Empty: the line's own. */
+  color: string;
+  changed: boolean;
+}
+
+/** Tokens that do not make up exactly this line are of another one and count for nothing. */
+export function segmentsOf(text: string, words?: readonly Word[], tokens?: readonly Token[]): Segment[] {
+  const colours = tokens && lengthOf(tokens) === text.length ? tokens : [{ text, color: "" }];
+  const marks = words && lengthOf(words) === text.length ? words : [{ text, changed: false }];
+  const made: Segment[] = [];
+  let place = 0;
+  let colour = 0;
+  let mark = 0;
+  let colourEnd = colours[0]?.text.length ?? 0;
+  let markEnd = marks[0]?.text.length ?? 0;
+  while (place < text.length) {
+    while (colourEnd <= place && colour < colours.length - 1) {
+      colour += 1;
+      colourEnd += colours[colour]?.text.length ?? 0;
+    }
+    while (markEnd <= place && mark < marks.length - 1) {
+      mark += 1;
+      markEnd += marks[mark]?.text.length ?? 0;
+    }
+    const end = Math.max(place + 1, Math.min(colourEnd, markEnd));
+    made.push({
+      text: text.slice(place, end),
+      color: colours[colour]?.color ?? "",
+      changed: marks[mark]?.changed ?? false,
+    });
+    place = end;
+  }
+  return made;
+}
+
+function lengthOf(pieces: readonly { text: string }[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.text.length, 0);
+}
+
+/** The first `most` characters of the pieces. */
+export function firstOf(segments: Segment[], most: number): Segment[] {
+  const kept: Segment[] = [];
+  let left = most;
+  for (const segment of segments) {
+    if (left <= 0) break;
+    kept.push(segment.text.length <= left ? segment : { ...segment, text: segment.text.slice(0, left) });
+    left -= segment.text.length;
+  }
+  return kept;
+}
