@@ -34,9 +34,9 @@ const home = createRoute({ getParentRoute: () => root, path: "/", component: Hom
 const create = createRoute({
   getParentRoute: () => root,
   path: "/new",
-  validateSearch: (search: Record<string, unknown>): { cwd?: string } => {
-    const cwd = word(search.cwd);
-    return cwd ? { cwd } : {};
+  validateSearch: (search: Record<string, unknown>): { cwd?: string; from?: string } => {
+    const [cwd, from] = [word(search.cwd), word(search.from)];
+    return { ...(cwd ? { cwd } : {}), ...(from ? { from } : {}) };
   },
   component: lazyRouteComponent(() => import("@/pages/NewSessionPage"), "NewSessionPage"),
 });

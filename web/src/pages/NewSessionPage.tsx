@@ -1,4 +1,143 @@
 /** Begins a session. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useState } from "react";
+import type { Picture } from "@/composer/drafts";
+import { BYPASS } from "@/composer/modes";
+import { useCommand } from "@/keys/useCommand";
+import { confirm } from "@/shell/confirm";
+import { launch } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Empty } from "@/ui/Empty";
+import { DirectoryField, useRecentDirectories } from "./new/DirectoryField";
+import { asked, useDraft } from "./new/draft";
+import { Handover, useHandover } from "./new/Handover";
+import { Options } from "./new/Options";
+import { PromptField } from "./new/PromptField";
+import { type Problems, seen, told } from "./new/problems";
+import { TrustNote, useSettled } from "./new/TrustNote";
+
 export function NewSessionPage() {
-  return null;
+  const allowed = useApp((state) => may(state.me, "operate"));
+  if (!allowed)
+    return (
+      <Empty title="You may look, and not start sessions">
+        Who runs this server can give you the right to operate.
+      </Empty>
+    );
+  return <Form />;
+}
+
+function Form() {
+  const config = useApp((state) => state.config);
+  const draft = useDraft();
+  const [pictures, setPictures] = useState<readonly Picture[]>([]);
+  const [problems, setProblems] = useState<Problems>({});
+  const [busy, setBusy] = useState(false);
+  const navigate = useNavigate();
+  const search = useSearch({ from: "/new" });
+  const handover = useHandover(search.from ?? "");
+  const cwd = useSettled(draft.cwd.trim());
+  const first = useFirstDirectory(search.cwd ?? "");
+
+  const start = async () => {
+    const found = seen(draft, pictures.length);
+    setProblems(found);
+    if (Object.keys(found).length > 0 || busy || !(await isMeant(draft.permission))) return;
+    setBusy(true);
+    if (!draft.clientId) draft.set({ clientId: crypto.randomUUID() });
+    try {
+      const wanted = asked(useDraft.getState(), config?.default_max_turns ?? 100);
+      const images = pictures.map((each) => each.part);
+      const session = await launch({ ...wanted, images, artifacts: handover.chosen });
+      draft.sent();
+      await navigate({ to: "/session/$id", params: { id: session.id } });
+    } catch (error) {
+      setProblems(told(error));
+      draft.set({ clientId: "" });
+    } finally {
+      setBusy(false);
+    }
+  };
+  useCommand("start", () => void start());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void start();
+  };
+  const change = (field: keyof Problems, next: Parameters<typeof draft.set>[0]) => {
+    draft.set(next);
+    if (problems[field]) setProblems(({ [field]: _, ...rest }) => rest);
+  };
+  return (
+    <div className="h-full overflow-y-auto">
+      <form
+        noValidate
+        aria-label="New session"
+        onSubmit={submit}
+        className="mx-auto flex max-w-190 flex-col gap-4 px-4 pt-6 pb-8 md:px-6 md:pt-10"
+      >
+        <h1 className="m-0 text-[18px] leading-6 font-semibold">New session</h1>
+        <DirectoryField
+          value={draft.cwd}
+          onChange={(value) => change("cwd", { cwd: value })}
+          problem={problems.cwd}
+          autoFocus={!first && !draft.cwd}
+        />
+        <TrustNote cwd={cwd} />
+        <PromptField
+          value={draft.prompt}
+          onChange={(prompt) => change("prompt", { prompt })}
+          cwd={cwd}
+          engine={draft.engine}
+          pictures={pictures}
+          onPictures={setPictures}
+          problem={problems.prompt}
+          autoFocus={Boolean(first || draft.cwd)}
+        />
+        <Handover handover={handover} />
+        {config && <Options config={config} problems={problems} />}
+        {problems.all && (
+          <p role="alert" className="m-0 text-failed">
+            {problems.all}
+          </p>
+        )}
+        <StartBar busy={busy} />
+      </form>
+    </div>
+  );
+}
+
+function StartBar({ busy }: { busy: boolean }) {
+  return (
+    <div className="hairline-t sticky bottom-0 -mx-4 flex items-center justify-end gap-3 bg-surface-0 px-4 py-3 md:-mx-6 md:px-6">
+      <span className="flex-1 text-small text-ink-3 max-md:hidden">
+        The agent goes on without this page. Close it whenever you like.
+      </span>
+      <Button look="primary" type="submit" command="start" disabled={busy} className="min-w-24 max-md:flex-1">
+        {busy ? "Starting" : "Start"}
+      </Button>
+    </div>
+  );
+}
+
+/** The directory of the link, else the one used last: it is filled in where nothing is. */
+function useFirstDirectory(wanted: string): string {
+  const recent = useRecentDirectories();
+  const first = wanted || recent.data?.[0]?.path || "";
+  useEffect(() => {
+    const { cwd, set } = useDraft.getState();
+    if (wanted || (!cwd && first)) set({ cwd: wanted || first });
+  }, [wanted, first]);
+  return first;
+}
+
+async function isMeant(permission: string): Promise<boolean> {
+  if (permission !== BYPASS) return true;
+  return confirm({
+    title: "Start without asking for permission?",
+    words:
+      "For 60 minutes the agent runs commands and changes files without asking. What it breaks is broken. Everything is written down.",
+    action: "Start with bypass",
+    danger: true,
+  });
 }

@@ -10,6 +10,7 @@ import { themeNow } from "@/theme/theme";
 import { Boundary } from "@/ui/Boundary";
 import { useNarrow } from "@/ui/media";
 import { BottomBar } from "./BottomBar";
+import { ConfirmDialog } from "./ConfirmDialog";
 import { KeyHelp } from "./KeyHelp";
 import { Notifications } from "./Notifications";
 import { Palette } from "./Palette";
@@ -73,6 +74,7 @@ export function AppShell() {
       <Palette />
       <KeyHelp />
       <Notifications />
+      <ConfirmDialog />
     </div>
   );
 }

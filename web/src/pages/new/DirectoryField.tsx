@@ -1,0 +1,65 @@
+/** Where the session works: recent directories first, then those that begin with what is typed. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useMemo } from "react";
+import { api, said } from "@/api/client";
+import { since } from "@/shell/Since";
+import { Combo, type Proposal } from "@/ui/Combo";
+import { Field } from "@/ui/Field";
+
+interface Props {
+  value: string;
+  onChange: (value: string) => void;
+  problem: string | undefined;
+  autoFocus: boolean;
+  about?: React.ReactNode;
+}
+
+export function DirectoryField({ value, onChange, problem, autoFocus, about }: Props) {
+  const proposals = useDirectories(value);
+  return (
+    <Field label="Directory" problem={problem} about={about}>
+      {(given) => (
+        <Combo
+          given={given}
+          label="Directories"
+          mono
+          autoFocus={autoFocus}
+          value={value}
+          onChange={onChange}
+          proposals={proposals}
+          placeholder="/path/to/project"
+        />
+      )}
+    </Field>
+  );
+}
+
+export function useRecentDirectories() {
+  return useQuery({
+    queryKey: ["recent-dirs"],
+    queryFn: async () => (await said(api.GET("/recent-dirs"))).directories,
+  });
+}
+
+function useDirectories(typed: string): Proposal[] {
+  const prefix = useDeferredValue(typed.trim());
+  const recent = useRecentDirectories();
+  const found = useQuery({
+    queryKey: ["directories", prefix],
+    queryFn: async () => (await said(api.GET("/directories", { params: { query: { prefix } } }))).directories,
+    enabled: prefix === "" || /^[/~]/.test(prefix),
+    placeholderData: keepPreviousData,
+  });
+  return useMemo(() => {
+    const wanted = prefix.toLowerCase();
+    const known = (recent.data ?? []).filter(
+      (each) => each.path.toLowerCase().includes(wanted) && each.path !== prefix,
+    );
+    const seen = new Set(known.map((each) => each.path));
+    const others = (found.data ?? []).filter((path) => !seen.has(path) && path.replace(/\/$/, "") !== prefix);
+    return [
+      ...known.slice(0, 8).map((each) => ({ value: each.path, about: since(each.used_at) })),
+      ...others.slice(0, 50).map((path) => ({ value: path, more: true })),
+    ];
+  }, [prefix, recent.data, found.data]);
+}

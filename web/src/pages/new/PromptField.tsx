@@ -1,0 +1,186 @@
+/** What is to be done: words, commands after a slash, pictures by paste or drop. */
+import { useQuery } from "@tanstack/react-query";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useId, useRef, useState } from "react";
+import { toast } from "sonner";
+import { api, said } from "@/api/client";
+import { completed, matching, type Trigger, triggerAt } from "@/composer/completion";
+import type { Picture } from "@/composer/drafts";
+import { readPictures, weightOf } from "@/composer/pictures";
+import { useApp } from "@/state/app";
+import { IconButton } from "@/ui/Button";
+import { Field } from "@/ui/Field";
+import { Icon } from "@/ui/Icon";
+import { bytes } from "@/words/format";
+
+interface Props {
+  value: string;
+  onChange: (text: string) => void;
+  cwd: string;
+  engine: string;
+  pictures: readonly Picture[];
+  onPictures: (pictures: readonly Picture[]) => void;
+  problem: string | undefined;
+  autoFocus: boolean;
+}
+
+const ROOM_FOR_WORDS = 1024 * 1024;
+
+export function PromptField(props: Props) {
+  const { value, onChange, pictures, onPictures, problem, autoFocus } = props;
+  const most = useApp((state) => state.config?.limits.body_bytes ?? 24 * 1024 * 1024);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const completion = useCommandCompletion(props, field.current);
+  const add = async (files: File[]) => {
+    const read = await readPictures(files, weightOf(pictures), most - ROOM_FOR_WORDS);
+    for (const words of read.refused) toast.error(words);
+    if (read.pictures.length > 0) onPictures([...pictures, ...read.pictures]);
+  };
+  const paste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void add(files);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    void add([...event.dataTransfer.files]);
+  };
+  return (
+    <Field label="Prompt" problem={problem}>
+      {(given) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: files may be dropped on it; by keys they are pasted
+        <div
+          onDrop={drop}
+          onDragOver={(event) => event.preventDefault()}
+          className={`relative rounded-box border bg-surface-1 focus-within:border-accent ${problem ? "border-failed" : "border-line-strong"}`}
+        >
+          <textarea
+            {...given}
+            ref={field}
+            // biome-ignore lint/a11y/noAutofocus: the page is a form, and this is where one writes
+            autoFocus={autoFocus}
+            value={value}
+            rows={6}
+            placeholder="What is to be done?"
+            onChange={(event) => {
+              onChange(event.target.value);
+              completion.look(event.target.value, event.target.selectionStart);
+            }}
+            onKeyDown={completion.key}
+            onBlur={() => completion.close()}
+            onPaste={paste}
+            {...completion.field}
+            className="field-sizing-content block max-h-[40vh] min-h-36 w-full resize-y bg-transparent px-3 py-2 text-prose outline-none placeholder:text-ink-3"
+          />
+          {completion.list}
+          {pictures.length > 0 && (
+            <Strip
+              pictures={pictures}
+              onDrop={(id) => onPictures(pictures.filter((each) => each.id !== id))}
+            />
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}
+
+function Strip({ pictures, onDrop }: { pictures: readonly Picture[]; onDrop: (id: string) => void }) {
+  return (
+    <ul aria-label="Pictures" className="m-0 flex list-none flex-wrap gap-2 px-3 pb-2">
+      {pictures.map((each) => (
+        <li key={each.id} className="flex items-center gap-2 rounded-box bg-surface-2 py-1 pr-1 pl-1">
+          <img
+            src={`data:${each.part.media_type};base64,${each.part.data}`}
+            alt=""
+            className="size-8 rounded object-cover"
+          />
+          <span className="max-w-40 truncate text-small">
+            <bdi>{each.name}</bdi> <span className="text-ink-3">{bytes(each.size)}</span>
+          </span>
+          <IconButton label={`Remove ${each.name}`} onClick={() => onDrop(each.id)}>
+            <Icon name="close" />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Commands that a session in this directory would know. */
+function useCommands(cwd: string, engine: string) {
+  const asked = useQuery({
+    queryKey: ["surroundings", cwd, engine],
+    queryFn: () => said(api.GET("/surroundings", { params: { query: { cwd, engine } } })),
+    enabled: /^[/~]/.test(cwd),
+    retry: false,
+    staleTime: 60_000,
+  });
+  return asked.data?.commands ?? [];
+}
+
+function useCommandCompletion(props: Props, field: HTMLTextAreaElement | null) {
+  const commands = useCommands(props.cwd, props.engine);
+  const [trigger, setTrigger] = useState<Trigger | null>(null);
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const found = trigger?.kind === "command" ? matching(commands, trigger.query, 8) : [];
+  const open = found.length > 0;
+  const take = (name: string) => {
+    if (!trigger) return;
+    const next = completed(props.value, trigger, name);
+    props.onChange(next.text);
+    setTrigger(null);
+    requestAnimationFrame(() => {
+      field?.focus();
+      field?.setSelectionRange(next.caret, next.caret);
+    });
+  };
+  const key = (event: KeyboardEvent) => {
+    if (!open || event.metaKey || event.ctrlKey) return;
+    const chosen = found[Math.min(at, found.length - 1)];
+    if (event.key === "ArrowDown") setAt((at + 1) % found.length);
+    else if (event.key === "ArrowUp") setAt((at + found.length - 1) % found.length);
+    else if ((event.key === "Enter" || event.key === "Tab") && chosen) take(chosen.name);
+    else if (event.key === "Escape") setTrigger(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return {
+    key,
+    look: (text: string, caret: number) => {
+      setTrigger(triggerAt(text, caret));
+      setAt(0);
+    },
+    close: () => setTrigger(null),
+    field: open
+      ? { "aria-controls": list, "aria-activedescendant": `${list}-${Math.min(at, found.length - 1)}` }
+      : {},
+    list: open && (
+      <div
+        id={list}
+        role="listbox"
+        aria-label="Commands"
+        className="absolute inset-x-0 top-full z-30 mt-1 max-h-64 overflow-y-auto rounded-box border border-line bg-surface-1 p-1 shadow-float"
+      >
+        {found.map((each, place) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the field points to it by its id
+          <div
+            key={each.name}
+            id={`${list}-${place}`}
+            role="option"
+            aria-selected={place === at}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => take(each.name)}
+            className={`target flex min-h-7 items-center gap-3 rounded px-2 ${place === at ? "bg-surface-3" : "hover:bg-surface-2"}`}
+          >
+            <bdi className="shrink-0 font-mono text-code">/{each.name}</bdi>
+            <bdi className="min-w-0 truncate text-small text-ink-3">{each.description}</bdi>
+          </div>
+        ))}
+      </div>
+    ),
+  };
+}

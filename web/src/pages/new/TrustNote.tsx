@@ -1,0 +1,66 @@
+/** Whether the directory's own settings and hooks are obeyed, which those are, and the word that makes it so. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, said } from "@/api/client";
+import { complain } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Shown } from "@/ui/Hidden";
+
+/** A value that has not changed for a moment: paths are asked about when somebody stops typing. */
+export function useSettled(value: string, milliseconds = 300): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSettled(value), milliseconds);
+    return () => window.clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}
+
+export function TrustNote({ cwd }: { cwd: string }) {
+  const admin = useApp((state) => may(state.me, "admin"));
+  const queries = useQueryClient();
+  const trust = useQuery({
+    queryKey: ["trust", cwd],
+    queryFn: () => said(api.GET("/trust", { params: { query: { cwd } } })),
+    enabled: /^[/~]/.test(cwd),
+    retry: false,
+  });
+  const view = trust.data;
+  if (!view || view.parts.length === 0 || view.trusted) return null;
+  const give = async () => {
+    try {
+      queries.setQueryData(["trust", cwd], await said(api.POST("/trust", { body: { cwd } })));
+      await queries.invalidateQueries({ queryKey: ["surroundings"] });
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return (
+    <section aria-label="Trust" className="rounded-box bg-needs-soft px-3 py-2">
+      <p className="m-0 text-ink-1">
+        {view.changed.length > 0
+          ? "This directory has changed since it was trusted. Its own settings and hooks are not obeyed."
+          : "Nobody has trusted this directory. Its own settings and hooks are not obeyed."}
+      </p>
+      <ul className="m-0 mt-1 max-h-32 list-none space-y-0.5 overflow-y-auto p-0 font-mono text-code text-ink-2">
+        {view.parts.map((part) => (
+          <li key={part} className="truncate">
+            <bdi>
+              <Shown text={part} />
+            </bdi>
+            {view.changed.includes(part) && <span className="ml-2 font-sans text-needs">changed</span>}
+          </li>
+        ))}
+      </ul>
+      <div className="mt-2 flex flex-wrap items-center gap-2">
+        {admin ? (
+          <Button onClick={() => void give()}>Trust this directory</Button>
+        ) : (
+          <span className="text-small text-ink-2">An administrator of this server can trust it.</span>
+        )}
+        <span className="text-small text-ink-3">A session works without it, by your own rules only.</span>
+      </div>
+    </section>
+  );
+}
