@@ -1,10 +1,11 @@
-"""What was spent, by day, model, project and session."""
+"""What was spent, by day, model, project, session and tool."""
 
 from bobstay.model.around import Configured, SessionConfig
-from bobstay.model.event import Advised, MessageDone, SessionStarted
-from bobstay.model.message import Usage
+from bobstay.model.event import Advised, InteractionClosed, InteractionOpened, MessageDone, SessionStarted
+from bobstay.model.message import ToolCall, Usage
 from bobstay.server.index.project import day
 from bobstay.server.index.spending import level, spending
+from bobstay.server.index.tool_time import Group
 from tests.server.index.desk import Desk
 
 YESTERDAY, TODAY = 1_700_000_000.0, 1_700_086_400.0
@@ -81,3 +82,51 @@ def test_the_thresholds_are_included() -> None:
         "critical",
         "critical",
     ]
+
+
+async def test_the_time_of_tools_is_summed_up_by_what_is_asked(desk: Desk) -> None:
+    """What an engine measured counts; where it measured nothing, the time that passed, less that of a person."""
+    desk.write(desk.call("a", "Bash"), desk.call("b", "Bash", place=1), desk.call("c", "Read", place=2), at=YESTERDAY)
+    desk.write(done("m1"), at=YESTERDAY)
+    desk.write(desk.result("a", "ok", duration_ms=1_500), at=YESTERDAY + 100)
+    desk.write(desk.result("b", "no", is_error=True, duration_ms=500), at=YESTERDAY + 100)
+    desk.write(desk.result("c", "refused", is_error=True, denied=True), at=YESTERDAY)
+    call = desk.call("d", "Task", message="m2")
+    desk.write(call, session="two", at=TODAY)
+    desk.write(InteractionOpened("i", "permission", ToolCall("d", "Task", {})), session="two", at=TODAY + 1)
+    desk.write(InteractionClosed("i", "allowed"), session="two", at=TODAY + 61)
+    desk.write(desk.result("d", "done"), done("m2", "haiku"), session="two", at=TODAY + 64)
+    desk.write(desk.call("e", "Task", message="m3"), session="two", at=TODAY + 65)  # still at work
+    await desk.settled()
+    by_tool = await spending(desk.database, "tool")
+    assert [(one.key, one.tool_calls, one.tool_errors, one.tool_denied, one.tool_ms) for one in by_tool.groups] == [
+        ("Task", 2, 0, 0, 4_000),
+        ("Bash", 2, 1, 0, 2_000),
+        ("Read", 1, 0, 1, 0),
+    ]
+    assert (by_tool.total.tool_calls, by_tool.total.tool_ms, by_tool.total.cost) == (5, 6_000, 1.0)
+    by_day = {one.key: one for one in (await spending(desk.database, "day")).groups}
+    assert (by_day[day(YESTERDAY)].tool_ms, by_day[day(TODAY)].tool_ms) == (2_000, 4_000)
+    by_model = {one.key: one for one in (await spending(desk.database, "model")).groups}
+    assert (by_model["sonnet"].tool_calls, by_model["haiku"].tool_calls) == (3, 1)
+    by_session = {one.key: one for one in (await spending(desk.database, "session")).groups}
+    assert (by_session["one"].tool_errors, by_session["two"].tool_calls) == (1, 2)
+    by_project = {one.key: one for one in (await spending(desk.database, "project")).groups}
+    assert by_project["/work"].tool_ms == 6_000
+    only = await spending(desk.database, "tool", day(TODAY), day(TODAY))
+    assert [one.key for one in only.groups] == ["Task"]
+    groups: tuple[Group, ...] = ("tool", "day", "session")
+    before = [await spending(desk.database, group) for group in groups]
+    await desk.database.rebuild(desk.store)
+    assert [await spending(desk.database, group) for group in groups] == before
+
+
+async def test_a_fork_does_not_count_the_calls_it_was_copied_from(desk: Desk) -> None:
+    desk.write(desk.call("a"), desk.result("a", "ok", duration_ms=100), done("m1"))
+    await desk.settled()
+    log = desk.store.fork("one", "child", None, SessionStarted("/work", "1"))
+    log.append(desk.call("b", message="m2"))
+    log.append(desk.result("b", "ok", duration_ms=10))
+    log.close()
+    await desk.database.catch_up(desk.store)
+    assert (await spending(desk.database, "tool")).total.tool_ms == 110

@@ -1163,7 +1163,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sum up tokens and costs, with how much came from caches. */
+        /** Sum up tokens, costs and the time of tools, with how much came from caches. */
         get: operations["usage_get_usage"];
         put?: never;
         post?: never;
@@ -2724,8 +2724,8 @@ export interface components {
         /** Spending */
         Spending: {
             /** @enum {unknown} */
-            group: "day" | "model" | "project" | "session";
-            /** @description Days newest first, all others by cost. */
+            group: "day" | "model" | "project" | "session" | "tool";
+            /** @description Days newest first, tools by their time, all others by cost. */
             groups: components["schemas"]["Spent"][];
             total: components["schemas"]["Spent"];
         };
@@ -2743,6 +2743,20 @@ export interface components {
             /** @description Which part of what was sent to models came from their cache, 0 to 1. */
             cache_hit_rate: number;
             sessions: number;
+            /** @default 0 */
+            tool_calls: number;
+            /** @default 0 */
+            tool_errors: number;
+            /**
+             * @description Refused by a person or a rule; these are no errors.
+             * @default 0
+             */
+            tool_denied: number;
+            /**
+             * @description How long tools worked, without the time somebody was asked. Calls that ran beside each other count each.
+             * @default 0
+             */
+            tool_ms: number;
             /** @default  */
             title: string;
             /**
@@ -6350,7 +6364,7 @@ export interface operations {
     usage_get_usage: {
         parameters: {
             query?: {
-                group?: "day" | "model" | "project" | "session";
+                group?: "day" | "model" | "project" | "session" | "tool";
                 from?: string | null;
                 to?: string | null;
             };

@@ -1,11 +1,12 @@
-"""Usage over HTTP: what was spent, by day, model, project or session."""
+"""Usage over HTTP: what was spent, by day, model, project, session or tool."""
 
 from datetime import date
 
 from msgspec import Struct
 
 from bobstay.server.api.table import Call, Endpoint
-from bobstay.server.index.spending import Group, Spending, spending
+from bobstay.server.index.spending import Spending, spending
+from bobstay.server.index.tool_time import Group
 
 
 class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
@@ -17,7 +18,7 @@ class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
 
 
 async def get_usage(call: Call) -> Spending:
-    """Sum up tokens and costs, with how much came from caches."""
+    """Sum up tokens, costs and the time of tools, with how much came from caches."""
     query: UsageQuery = call.query
     since = query.since.isoformat() if query.since else ""
     until = query.until.isoformat() if query.until else ""

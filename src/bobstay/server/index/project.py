@@ -269,6 +269,7 @@ class _Place:
             parent_call=clean(self.envelope.parent_call),
             called_seq=self.seq,
             called_at=self.at,
+            day=day(self.at),
         )
         self.document("call", identity(call.id), f"{call.name}\n{leaves(call.input)}\n{call.malformed}")
 
@@ -279,6 +280,7 @@ class _Place:
             reply.call_id,
             result_seq=self.seq,
             result_at=self.at,
+            day=day(self.at),
             output=both_ends(output),
             output_length=len(output),
             is_error=reply.is_error,

@@ -1,14 +1,16 @@
-"""What sessions used: tokens and money by day, model, project or session, and how full their contexts are."""
+"""What sessions used: tokens, money and time of tools, by day, model, project, session or tool."""
 
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Select, and_, exists, func, not_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bobstay.server.index.database import Database
 from bobstay.server.index.tables import sessions, usage
+from bobstay.server.index.tool_time import NO_TOOLS, Group, ToolSums, tool_sums
 
-Group: TypeAlias = Literal["day", "model", "project", "session"]
 Level: TypeAlias = Literal["ok", "warning", "critical"]
 WARNING, CRITICAL = 0.6, 0.9
 """S000-34: from here on the context is nearly full."""
@@ -28,6 +30,12 @@ class Spent(Struct, frozen=True, omit_defaults=True):
     cache_hit_rate: float
     """Which part of what was sent to models came from their cache, 0 to 1."""
     sessions: int
+    tool_calls: int = 0
+    tool_errors: int = 0
+    tool_denied: int = 0
+    """Refused by a person or a rule; these are no errors."""
+    tool_ms: int = 0
+    """How long tools worked, without the time somebody was asked. Calls that ran beside each other count each."""
     title: str = ""
     context: int | None = None
     """Of a session: tokens before its model now, of how many, and how near that is to the end."""
@@ -39,7 +47,7 @@ class Spent(Struct, frozen=True, omit_defaults=True):
 class Spending(Struct, frozen=True):
     group: Group
     groups: tuple[Spent, ...]
-    """Days newest first, all others by cost."""
+    """Days newest first, tools by their time, all others by cost."""
     total: Spent
 
 
@@ -51,23 +59,45 @@ async def spending(database: Database, group: Group, since: str = "", until: str
         "project": sessions.c.project,
         "session": usage.c.session_id,
     }
-    key = keys[group]
     conditions = [_not_a_copy()]
     if since:
         conditions.append(usage.c.day >= since)
     if until:
         conditions.append(usage.c.day <= until)
-    order = key.desc() if group == "day" else func.sum(usage.c.cost).desc()
     async with database.reading() as connection:
-        query = _sums(key, conditions).group_by(key).order_by(order, key).limit(MOST_GROUPS)
-        rows = (await connection.execute(query)).mappings().all()
-        total = (await connection.execute(_sums(func.max(""), conditions))).mappings().one()
-        about: dict[str, Any] = {}
+        found: dict[str, Spent] = {}
+        if (key := keys.get(group)) is not None:
+            order = key.desc() if group == "day" else func.sum(usage.c.cost).desc()
+            query = _sums(key, conditions).group_by(key).order_by(order, key).limit(MOST_GROUPS)
+            rows = (await connection.execute(query)).mappings().all()
+            found = {row["key"] or "": _spent(row) for row in rows}
+        total = _spent((await connection.execute(_sums(func.max(""), conditions))).mappings().one())
+        tools = await tool_sums(connection, group, since, until)
+        used = await tool_sums(connection, None, since, until)
+        groups = _with_tools(found, tools, group)
         if group == "session":
-            asked = select(sessions.c.id, sessions.c.title, sessions.c.context, sessions.c.context_limit)
-            asked = asked.where(sessions.c.id.in_([row["key"] for row in rows]))
-            about = {row["id"]: row for row in (await connection.execute(asked)).mappings()}
-    return Spending(group, tuple(_spent(row, about.get(row["key"])) for row in rows), _spent(total, None))
+            groups = [_about(spent, about) for spent, about in await _sessions(connection, groups)]
+    return Spending(group, tuple(groups), replace(total, **used.get("", NO_TOOLS).fields()))
+
+
+def _with_tools(found: dict[str, Spent], tools: dict[str, ToolSums], group: Group) -> list[Spent]:
+    """A day or project may have had tools and no model, and the other way round."""
+    nothing = Spent("", 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    keys = list(dict.fromkeys((*found, *tools)))[:MOST_GROUPS]
+    joined = [
+        replace(found.get(key) or replace(nothing, key=key, sessions=tools[key].sessions), **tools[key].fields())
+        if key in tools
+        else found[key]
+        for key in keys
+    ]
+    return sorted(joined, key=lambda spent: spent.key, reverse=True) if group == "day" else joined
+
+
+async def _sessions(connection: AsyncConnection, groups: list[Spent]) -> list[tuple[Spent, Any]]:
+    asked = select(sessions.c.id, sessions.c.title, sessions.c.context, sessions.c.context_limit)
+    asked = asked.where(sessions.c.id.in_([spent.key for spent in groups]))
+    about = {row["id"]: row for row in (await connection.execute(asked)).mappings()}
+    return [(spent, about.get(spent.key)) for spent in groups]
 
 
 def level(fullness: float) -> Level:
@@ -96,10 +126,10 @@ def _not_a_copy() -> ColumnElement[bool]:
     return not_(copied)
 
 
-def _spent(row: Any, about: Any) -> Spent:
+def _spent(row: Any) -> Spent:
     sent = int(row["input"] + row["cache_read"] + row["cache_write"])
     rate = float(row["cache_read"]) / sent if sent else 0.0
-    known = Spent(
+    return Spent(
         key=row["key"] or "",
         calls=row["calls"],
         input=int(row["input"]),
@@ -110,10 +140,11 @@ def _spent(row: Any, about: Any) -> Spent:
         cache_hit_rate=rate,
         sessions=row["sessions"],
     )
-    if about is None:
-        return known
-    from msgspec.structs import replace
 
+
+def _about(spent: Spent, about: Any) -> Spent:
+    if about is None:
+        return spent
     full = about["context"] / about["context_limit"] if about["context_limit"] else 0.0
     of_context = {"context": about["context"], "context_limit": about["context_limit"]}
-    return replace(known, title=about["title"], fullness=full, level=level(full), **of_context)
+    return replace(spent, title=about["title"], fullness=full, level=level(full), **of_context)

@@ -151,10 +151,12 @@ tool_calls = Table(
     Column("denied", Boolean),
     Column("interrupted", Boolean),
     Column("duration_ms", BigInteger),
+    Column("day", String(10), doc="Of its last result, or of the call while there is none; in UTC."),
     Column("rev", BigInteger, nullable=False, server_default=_zero, doc="How many results came; the last one counts."),
 )
 Index("ix_tool_calls_result", tool_calls.c.session_id, tool_calls.c.result_seq)
 Index("ix_tool_calls_name", tool_calls.c.name)
+Index("ix_tool_calls_day", tool_calls.c.day)
 
 tasks = Table(
     "tasks",

@@ -1,4 +1,4 @@
-"""What is around an engine gets a table; devices that are told of news get an owner."""
+"""What is around an engine gets a table, devices that are told of news get an owner, and calls of tools a day."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -24,3 +24,5 @@ def upgrade() -> None:
         sa.Column("completed", sa.Boolean(), server_default=sa.false(), nullable=False),
     ):
         op.add_column("push_subscriptions", column)
+    op.add_column("tool_calls", sa.Column("day", sa.String(length=10), nullable=True))
+    op.create_index("ix_tool_calls_day", "tool_calls", ["day"], unique=False)
