@@ -32,7 +32,7 @@ const PANELS = {
 export function SidePanel({ session }: { session: SessionView }) {
   const tab = useUi((state) => state.tab);
   const set = useUi((state) => state.set);
-  const wide = useUi((state) => state.panelWide);
+  const { panelWide: wide, sidebar, sidebarWidth } = useUi();
   const narrow = useNarrow();
   const Panel = PANELS[tab];
   return (
@@ -45,9 +45,10 @@ export function SidePanel({ session }: { session: SessionView }) {
       // Wide, it lies over the transcript; nothing in it is mounted anew.
       className={
         wide && !narrow
-          ? "fixed inset-y-0 right-0 z-20 flex w-[min(1280px,calc(100vw-120px))] flex-col bg-surface-1 shadow-float"
+          ? "fixed inset-y-0 right-0 z-20 flex flex-col bg-surface-1 shadow-float"
           : "flex h-full min-h-0 flex-col"
       }
+      {...(wide && !narrow ? { style: { left: sidebar ? sidebarWidth + 24 : 48 } } : {})}
     >
       <div className="hairline-b flex h-11 shrink-0 items-center gap-1 px-2 max-md:h-12">
         <Tabs.List aria-label="Panels" className="flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto">

@@ -10,7 +10,7 @@ import { Menu, MenuItem } from "@/ui/Menu";
 import { showFile } from "../files/chosen";
 import { Counts, PathName } from "../PathName";
 import { FileHunks } from "./FileHunks";
-import { statusOf } from "./fileWords";
+import { shortWord, statusOf } from "./fileWords";
 import { useReject } from "./HunkActions";
 
 interface Props {
@@ -47,8 +47,8 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
               <span className="sr-only">{comments === 1 ? "comment" : "comments"}</span>
             </span>
           )}
-          {file.binary ? (
-            <span className="text-small text-ink-3">binary</span>
+          {shortWord(file) ? (
+            <span className="shrink-0 text-small text-ink-3">{shortWord(file)}</span>
           ) : (
             <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
           )}

@@ -48,6 +48,24 @@ export function insteadOfHunks(file: DiffFile): string {
   }
 }
 
+const SHORT: Partial<Record<NonNullable<DiffFile["view"]>, string>> = {
+  binary: "binary",
+  mode_only: "mode",
+  renamed_only: "",
+  empty: "empty",
+  link: "link",
+  submodule: "submodule",
+  too_large: "too large",
+  unreadable: "unreadable",
+};
+
+/** What stands in place of the counts, where counting lines says nothing. */
+export function shortWord(file: DiffFile): string {
+  const word = SHORT[file.view ?? "text"];
+  if (word !== undefined) return word || statusOf(file).word.toLowerCase();
+  return file.binary ? "binary" : "";
+}
+
 export function modeWords(file: DiffFile): string {
   const [before, after] = [file.old_mode ?? "", file.new_mode ?? ""];
   if (!before || !after || before === after) return "";

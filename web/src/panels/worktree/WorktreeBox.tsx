@@ -99,7 +99,7 @@ function Standing({ state }: { state: WorktreeState }) {
           <span className="sr-only">{state.behind} behind</span>
         </span>
       </Tip>
-      {state.merged && <span className="text-done">✓ merged</span>}
+      {state.merged && state.head !== state.base && <span className="text-done">✓ merged</span>}
     </span>
   );
 }
