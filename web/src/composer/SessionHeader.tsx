@@ -1,6 +1,191 @@
 /** What is always visible of a session: directory, branch, mode, permission, status, context, cost. */
+import { skipToken, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type { SessionView } from "@/api/types";
+import type { components } from "@/gen/api";
+import { useApp } from "@/state/app";
+import { useOfTranscript } from "@/state/hooks";
+import { transcriptOf } from "@/stream/live";
+import { Shown } from "@/ui/Hidden";
+import { Icon } from "@/ui/Icon";
+import { StatusMark } from "@/ui/Status";
+import { baseName, money } from "@/words/format";
+import { BypassFrame, BypassState } from "./Bypass";
+import { Since } from "./Clock";
+import { modelAlias, modeNow, permissionLabel, workflowLabel } from "./modes";
+import { SessionMenu } from "./SessionMenu";
+import { SessionTitle } from "./SessionTitle";
+import { StopOrRetry } from "./StopOrRetry";
+import { isBusy } from "./standing";
+import { useSurroundings } from "./surroundings";
+import { ContextShare } from "./TokenBadge";
+
+type Changes = components["schemas"]["Changes"];
 
 export function SessionHeader({ session }: { session: SessionView }) {
-  return <h1>{session.title}</h1>;
+  return (
+    <section aria-label="Session" className="hairline-b shrink-0 px-3 py-1.5 md:px-4">
+      <div className="flex h-7 items-center gap-2">
+        <SessionTitle session={session} />
+        <HowItWorks session={session} />
+        <span className="flex-1" />
+        <StatusNow session={session} />
+        <StopOrRetry session={session} signs />
+        <SessionMenu session={session} />
+      </div>
+      <div className="flex h-6 items-center gap-3 text-ink-2">
+        <Whereabouts session={session} />
+        <span className="flex-1" />
+        <Numbers session={session} />
+      </div>
+      <BypassFrame session={session} />
+    </section>
+  );
+}
+
+/** Workflow, model and permission: on a phone in the second line, where there is room for them. */
+function HowItWorks({ session }: { session: SessionView }) {
+  const config = useApp((state) => state.config);
+  const parts = [workflowLabel(config, session.config.workflow), modelAlias(config, session.model)];
+  return (
+    <span className="flex shrink-0 items-center gap-1.5 text-ink-2 max-md:hidden">
+      {parts.filter(Boolean).map((part) => (
+        <span key={part} className="before:mr-1.5 before:text-ink-3 before:content-['·']">
+          <Shown text={part} />
+        </span>
+      ))}
+      <span aria-hidden="true" className="text-ink-3">
+        ·
+      </span>
+      <Permission session={session} />
+    </span>
+  );
+}
+
+function Permission({ session }: { session: SessionView }) {
+  const config = useApp((state) => state.config);
+  const mode = modeNow(session, Date.now());
+  const about = config?.permission_modes.find((each) => each.name === mode)?.description ?? "";
+  return (
+    <BypassState session={session}>
+      <span title={about ? `Permission: ${about}` : "Permission mode"} className="whitespace-nowrap">
+        {permissionLabel(mode)}
+      </span>
+    </BypassState>
+  );
+}
+
+function Whereabouts({ session }: { session: SessionView }) {
+  const config = useApp((state) => state.config);
+  const { sandbox } = useSurroundings(session.id) ?? {};
+  const { branch } = session.config;
+  return (
+    <div className="flex min-w-0 items-center gap-3">
+      <Directory path={session.cwd} />
+      {branch && (
+        <span
+          title={`Branch ${branch}, in a work tree of its own`}
+          className="flex min-w-0 items-center gap-1"
+        >
+          <Icon name="branch" size={14} className="text-ink-3" />
+          <span className="truncate">
+            <Shown text={branch} />
+          </span>
+        </span>
+      )}
+      <span className="flex shrink-0 items-center gap-1.5 md:hidden">
+        <span className="max-[360px]:hidden">{workflowLabel(config, session.config.workflow)}</span>
+        <span aria-hidden="true">·</span>
+        <Permission session={session} />
+      </span>
+      {sandbox && (
+        <span className="shrink-0 text-ink-3 max-md:hidden" title={sandbox.problem || "Where commands run"}>
+          {sandbox.kind
+            ? `Sandbox ${sandbox.kind}`
+            : sandbox.enabled
+              ? "Sandbox does not work"
+              : "No sandbox"}
+        </span>
+      )}
+      {session.elsewhere && (
+        <span
+          className="shrink-0 text-ink-3"
+          title="Another process runs this session; what you write reaches it."
+        >
+          Run by a command line
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The last part of a path tells it from others: it stays, whatever else has to go. */
+function Directory({ path }: { path: string }) {
+  const name = baseName(path);
+  const before = path.slice(0, path.lastIndexOf(name));
+  return (
+    <span title={path} className="flex min-w-0 items-center gap-1">
+      <Icon name="folder" size={14} className="text-ink-3" />
+      <span className="sr-only">Directory </span>
+      <span className="flex min-w-0">
+        <span className="min-w-0 shrink-[20] truncate text-ink-3 max-md:hidden">
+          <Shown text={before} />
+        </span>
+        <span className="min-w-12 truncate">
+          <Shown text={name} />
+        </span>
+      </span>
+    </span>
+  );
+}
+
+function StatusNow({ session }: { session: SessionView }) {
+  const startedAt = useOfTranscript(transcriptOf(session.id), (each) => each.fold.turn.startedAt);
+  const runs = isBusy(session) && startedAt > 0;
+  return (
+    <span className="flex shrink-0 items-center gap-2">
+      <StatusMark session={session} words />
+      <span className="tabular min-w-9 text-right text-ink-2 max-md:hidden">
+        {runs && <Since at={startedAt} />}
+      </span>
+    </span>
+  );
+}
+
+/** What people watch: each number in a place of its own that does not move. */
+function Numbers({ session }: { session: SessionView }) {
+  return (
+    <div className="tabular flex shrink-0 items-center gap-3 whitespace-nowrap">
+      <span className="min-w-14 text-right max-md:hidden">
+        <ChangeCount session={session} />
+      </span>
+      <span className="min-w-10 text-right md:min-w-16">
+        <ContextShare session={session} />
+      </span>
+      <span className="min-w-10 text-right" title="Cost so far">
+        {session.cost > 0 || session.steps > 0 ? money(session.cost) : ""}
+      </span>
+    </div>
+  );
+}
+
+/** Lines that came and went, where the changes were looked at; counting them is no work of the head's own. */
+function ChangeCount({ session }: { session: SessionView }) {
+  const { data } = useQuery<Changes>({ queryKey: ["diff", session.id, "list"], queryFn: skipToken });
+  const { added, removed } = useMemo(() => sum(data?.files ?? []), [data]);
+  if (added + removed === 0) return null;
+  return (
+    <span title="Lines added and removed">
+      <span className="text-done">+{added}</span> <span className="text-failed">−{removed}</span>
+    </span>
+  );
+}
+
+function sum(files: readonly { added?: number; removed?: number }[]): { added: number; removed: number } {
+  const found = { added: 0, removed: 0 };
+  for (const file of files) {
+    found.added += file.added ?? 0;
+    found.removed += file.removed ?? 0;
+  }
+  return found;
 }

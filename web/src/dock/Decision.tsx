@@ -1,38 +1,84 @@
-/** One thing a person is asked, with all that is needed to decide. */
+/** One thing a person is asked, with all that is needed to decide: a permission, a question, or a plan. */
+import type { ReactNode } from "react";
 import type { InteractionOpened, InteractionView, SessionView } from "@/api/types";
-import { useCommand } from "@/keys/useCommand";
-import { decide } from "@/state/actions";
-import { Button } from "@/ui/Button";
+import { may, useApp } from "@/state/app";
+import { Boundary } from "@/ui/Boundary";
 import { Shown } from "@/ui/Hidden";
+import { askedWords } from "./asking";
+import { Permission } from "./Permission";
+import { Plan } from "./Plan";
+import { Question } from "./Question";
+import { mine, settledWords } from "./settled";
 
-interface Props {
+export interface DecisionProps {
   session: SessionView;
   interaction: InteractionView;
   opened: InteractionOpened;
   onDone?: () => void;
+  /** Whether A, D and numbers mean this one: there may be several on a page. */
+  keys?: boolean;
+  /** The sub-agent that asks, where it is known by more than its name. */
+  asker?: string;
+  /** At the right of its head: which of how many. */
+  aside?: ReactNode;
 }
 
-export function Decision({ interaction, opened, onDone }: Props) {
-  const answer = async (decision: "allow" | "deny") => {
-    await decide(interaction.id, { decision, input_sha256: interaction.input_sha256 });
-    onDone?.();
-  };
-  useCommand("approve", () => void answer("allow"));
-  useCommand("deny", () => void answer("deny"));
+export interface PartProps {
+  session: SessionView;
+  interaction: InteractionView;
+  opened: InteractionOpened;
+  keys: boolean;
+  onDone?: () => void;
+}
+
+export function Decision({ keys = true, asker, aside, ...props }: DecisionProps) {
+  const { interaction, opened } = props;
+  const settled = useApp((state) => state.settled[interaction.id]);
+  const me = useApp((state) => state.me);
+  const who = asker || interaction.agent || "";
+  const words = askedWords(opened);
   return (
-    <section aria-label="Needs you" className="hairline-t bg-needs-soft p-3">
-      <p className="m-0 text-needs">{opened.call.name} wants to run</p>
-      <pre className="m-0 overflow-auto font-mono text-code">
-        <Shown text={JSON.stringify(opened.call.input, null, 2)} />
-      </pre>
-      <div className="mt-2 flex gap-2">
-        <Button look="needs" command="approve" onClick={() => void answer("allow")}>
-          Allow
-        </Button>
-        <Button command="deny" onClick={() => void answer("deny")}>
-          Deny
-        </Button>
-      </div>
-    </section>
+    <article aria-label={words} className="flex min-h-0 flex-col">
+      <header className="flex items-center gap-2 px-3 pt-2">
+        <span aria-hidden="true" className="pulse-needs text-needs">
+          ◆
+        </span>
+        <h2 className="m-0 min-w-0 truncate text-chrome font-semibold">
+          <Shown text={words} />
+        </h2>
+        {who && (
+          <span className="min-w-0 truncate text-ink-2" title="Asked by a sub-agent">
+            for <Shown text={who} />
+          </span>
+        )}
+        <span className="flex-1" />
+        {aside}
+      </header>
+      {opened.reason && opened.kind === "permission" && (
+        <p className="m-0 truncate px-3 text-small text-ink-2" title={opened.reason}>
+          <Shown text={opened.reason} />
+        </p>
+      )}
+      {settled && !mine.has(interaction.id) ? (
+        <p role="status" className="m-0 px-3 py-2 text-ink-2">
+          <Shown text={settledWords(interaction, settled, me?.name ?? "")} />
+        </p>
+      ) : (
+        <Boundary what="What is asked" resetKey={interaction.id}>
+          {!may(me, "approve") && (
+            <p role="note" className="m-0 px-3 pt-1 text-small text-ink-3">
+              You may read this, but not decide it.
+            </p>
+          )}
+          <Part key={interaction.id} {...props} keys={keys} />
+        </Boundary>
+      )}
+    </article>
   );
+}
+
+function Part(props: PartProps) {
+  if (props.opened.kind === "question") return <Question {...props} />;
+  if (props.opened.kind === "plan") return <Plan {...props} />;
+  return <Permission {...props} />;
 }

@@ -1,0 +1,121 @@
+/** Bypassing permission: asked for twice, never without a visible end, over with one click. */
+import { type ReactNode, useEffect, useState } from "react";
+import { createPortal } from "react-dom";
+import type { SessionView } from "@/api/types";
+import { useCommand } from "@/keys/useCommand";
+import { configure } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Sheet } from "@/ui/Sheet";
+import { Left } from "./Clock";
+import { BYPASS, bypassEnd, modeNow } from "./modes";
+
+/** The moment bypassing ends, in milliseconds, or 0; draws again when it does. */
+export function useBypassEnd(session: SessionView): number {
+  const [now, setNow] = useState(() => Date.now());
+  const end = bypassEnd(session, Math.max(now, 0));
+  useEffect(() => {
+    if (!end) return;
+    const timer = window.setTimeout(() => setNow(Date.now()), Math.max(0, end - Date.now()) + 50);
+    return () => window.clearTimeout(timer);
+  }, [end]);
+  return end > Date.now() ? end : 0;
+}
+
+export function endBypass(session: SessionView): void {
+  void configure(session.id, { permission_mode: "default" });
+}
+
+/** The countdown and the way out while permission is bypassed; else what it is given. */
+export function BypassState({ session, children }: { session: SessionView; children: ReactNode }) {
+  const end = useBypassEnd(session);
+  if (!end) return children;
+  return (
+    <button
+      type="button"
+      title="Nothing is asked until then. Click to be asked again now."
+      className="target inline-flex items-center gap-1 rounded-box bg-failed-soft px-1.5 whitespace-nowrap text-failed hover:bg-failed hover:text-surface-0"
+      onClick={() => endBypass(session)}
+    >
+      Bypass <Left until={end} /> <span className="underline">End it</span>
+    </button>
+  );
+}
+
+/** A red frame around the whole page, so that nobody forgets. */
+export function BypassFrame({ session }: { session: SessionView }) {
+  const end = useBypassEnd(session);
+  if (!end) return null;
+  return createPortal(
+    <div
+      aria-hidden="true"
+      data-testid="bypass-frame"
+      className="pointer-events-none fixed inset-0 z-40 border-[3px] border-failed"
+    />,
+    document.body,
+  );
+}
+
+const MINUTES = [5, 15, 30, 60] as const;
+
+/** Alt+A and Alt+Y, and the question that comes before a bypass. */
+export function BypassDialog({
+  session,
+  open,
+  onOpen,
+}: {
+  session: SessionView;
+  open: boolean;
+  onOpen: (open: boolean) => void;
+}) {
+  const allowed = useApp((state) => may(state.me, "operate") && may(state.me, "approve"));
+  const [minutes, setMinutes] = useState<number>(15);
+  const end = useBypassEnd(session);
+  useCommand("mode.bypass", () => (end ? endBypass(session) : onOpen(true)), allowed);
+  useCommand(
+    "mode.edits",
+    () => {
+      const permission_mode = modeNow(session, Date.now()) === "acceptEdits" ? "default" : "acceptEdits";
+      void configure(session.id, { permission_mode });
+    },
+    allowed,
+  );
+  const begin = () => {
+    onOpen(false);
+    void configure(session.id, { permission_mode: BYPASS, bypass_minutes: minutes });
+  };
+  return (
+    <Sheet
+      open={open}
+      onClose={() => onOpen(false)}
+      title="Bypass permissions in this session"
+      about="The agent runs commands and changes files without asking anybody. Rules that deny still hold."
+      footer={
+        <>
+          <Button look="quiet" onClick={() => onOpen(false)}>
+            Cancel
+          </Button>
+          <Button look="danger" onClick={begin}>
+            Bypass for {minutes} minutes
+          </Button>
+        </>
+      }
+    >
+      <fieldset className="m-0 flex flex-wrap gap-4 border-0 px-4 py-4">
+        <legend className="mb-2 p-0 text-ink-2">For how long? Afterwards you are asked again.</legend>
+        {MINUTES.map((each) => (
+          <label key={each} className="target flex items-center gap-1.5">
+            <input
+              type="radio"
+              name="bypass-minutes"
+              checked={minutes === each}
+              onChange={() => setMinutes(each)}
+              className="accent-[var(--accent)]"
+            />
+            {each} minutes
+          </label>
+        ))}
+      </fieldset>
+    </Sheet>
+  );
+}

@@ -1,0 +1,106 @@
+/** What could be meant by what is being typed, above the composer; chosen by keys without leaving the words. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, said } from "@/api/client";
+import { Shown } from "@/ui/Hidden";
+import { Icon } from "@/ui/Icon";
+import { matching, type Trigger } from "./completion";
+import { useSurroundings } from "./surroundings";
+
+export interface Candidate {
+  value: string;
+  about: string;
+}
+
+export const LISTBOX = "composer-completions";
+
+export function optionId(index: number): string {
+  return `${LISTBOX}-${index}`;
+}
+
+/** Paths and commands for what stands at the caret; nothing while nothing is to be completed. */
+export function useCandidates(id: string, trigger: Trigger | null): Candidate[] {
+  const commands = useSurroundings(id)?.commands ?? [];
+  const query = useCalm(trigger?.kind === "file" ? trigger.query : null);
+  const { data } = useQuery({
+    queryKey: ["complete", id, query],
+    queryFn: () =>
+      said(
+        api.GET("/sessions/{id}/complete", {
+          params: { path: { id }, query: { q: query ?? "", limit: 12 } },
+        }),
+      ),
+    enabled: query !== null,
+    placeholderData: (before) => before,
+    retry: false,
+  });
+  if (!trigger) return [];
+  if (trigger.kind === "file") return (data?.paths ?? []).map((value) => ({ value, about: "" }));
+  return matching(commands, trigger.query).map((each) => ({
+    value: each.name,
+    about: [each.hint, each.description].filter(Boolean).join("  "),
+  }));
+}
+
+/** What was typed last, once the fingers rest for a moment. */
+function useCalm(value: string | null): string | null {
+  const [calm, setCalm] = useState(value);
+  useEffect(() => {
+    if (value === null) return setCalm(null);
+    const timer = window.setTimeout(() => setCalm(value), 80);
+    return () => window.clearTimeout(timer);
+  }, [value]);
+  return value === null ? null : calm;
+}
+
+interface Props {
+  kind: Trigger["kind"];
+  candidates: readonly Candidate[];
+  chosen: number;
+  onChoose: (index: number) => void;
+}
+
+export function Completions({ kind, candidates, chosen, onChoose }: Props) {
+  useEffect(() => {
+    document.getElementById(optionId(chosen))?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  return (
+    <div
+      id={LISTBOX}
+      role="listbox"
+      aria-label={kind === "file" ? "Files" : "Commands"}
+      className="absolute inset-x-0 bottom-full z-20 mb-1 max-h-64 overflow-auto rounded-box border border-line bg-surface-1 p-1 shadow-float md:max-w-[560px]"
+    >
+      {candidates.map((candidate, index) => (
+        <div
+          key={candidate.value}
+          id={optionId(index)}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === chosen}
+          className={`target flex h-7 cursor-pointer items-center gap-2 rounded px-2 ${index === chosen ? "bg-surface-3" : "hover:bg-surface-2"}`}
+          onMouseDown={(event) => {
+            event.preventDefault(); // the words keep the focus
+            onChoose(index);
+          }}
+        >
+          <Icon name={iconOf(kind, candidate.value)} size={14} className="text-ink-3" />
+          <span className={`min-w-0 truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}>
+            {kind === "command" && "/"}
+            <Shown text={candidate.value} />
+          </span>
+          {candidate.about && (
+            <span className="min-w-0 flex-1 truncate text-small text-ink-3">
+              <Shown text={candidate.about} />
+            </span>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function iconOf(kind: Trigger["kind"], value: string): "terminal" | "folder" | "file" {
+  if (kind === "command") return "terminal";
+  return value.endsWith("/") ? "folder" : "file";
+}

@@ -1,0 +1,197 @@
+/** How the agent works from here on: workflow, model, permission. What is shown is what the server has (FM-20). */
+import { DropdownMenu } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import type { SessionView, Workflow } from "@/api/types";
+import { configure } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
+import { Menu, MenuChoice, MenuItem, MenuLine } from "@/ui/Menu";
+import { useNarrow } from "@/ui/media";
+import { Sheet } from "@/ui/Sheet";
+import { BypassDialog } from "./Bypass";
+import {
+  BYPASS,
+  modelAlias,
+  modeNow,
+  permissionChoices,
+  permissionLabel,
+  workflowChoices,
+  workflowLabel,
+} from "./modes";
+import { isBusy } from "./standing";
+import { type Capabilities, useSurroundings } from "./surroundings";
+
+interface Parts {
+  workflow: ReactNode;
+  model: ReactNode;
+  permission: ReactNode;
+}
+
+export function ModeMenus({ session }: { session: SessionView }) {
+  const narrow = useNarrow();
+  const config = useApp((state) => state.config);
+  const { capabilities } = useSurroundings(session.id) ?? {};
+  const [asking, setAsking] = useState(false);
+  const [naming, setNaming] = useState(false);
+  const parts = useParts(session, capabilities, setAsking, setNaming);
+  if (!config || !parts) return null;
+  const [workflow, model, permission] = [
+    workflowLabel(config, session.config.workflow),
+    modelAlias(config, session.model) || "Model",
+    permissionLabel(modeNow(session, Date.now())),
+  ];
+  return (
+    <>
+      {narrow ? (
+        <Menu
+          align="start"
+          label="How the agent works"
+          trigger={<Trigger about="How the agent works">{model}</Trigger>}
+        >
+          <Head>Workflow</Head>
+          {parts.workflow}
+          <MenuLine />
+          <Head>Model</Head>
+          {parts.model}
+          <MenuLine />
+          <Head>Permission</Head>
+          {parts.permission}
+        </Menu>
+      ) : (
+        <>
+          <Menu align="start" label="Workflow" trigger={<Trigger about="Workflow">{workflow}</Trigger>}>
+            {parts.workflow}
+          </Menu>
+          <Menu align="start" label="Model" trigger={<Trigger about="Model">{model}</Trigger>}>
+            {parts.model}
+          </Menu>
+          <Menu align="start" label="Permission" trigger={<Trigger about="Permission">{permission}</Trigger>}>
+            {parts.permission}
+          </Menu>
+        </>
+      )}
+      <BypassDialog session={session} open={asking} onOpen={setAsking} />
+      <ModelName session={session} open={naming} onClose={() => setNaming(false)} />
+    </>
+  );
+}
+
+function useParts(
+  session: SessionView,
+  capabilities: Capabilities | undefined,
+  setAsking: (asking: boolean) => void,
+  setNaming: (naming: boolean) => void,
+): Parts | null {
+  const config = useApp((state) => state.config);
+  const me = useApp((state) => state.me);
+  if (!config) return null;
+  const change = may(me, "operate");
+  const lift = may(me, "approve");
+  const set = (body: Parameters<typeof configure>[1]) => void configure(session.id, body);
+  const permission = permissionChoices(config, session.config.workflow).map((choice) => ({
+    ...choice,
+    disabled:
+      choice.disabled === true ||
+      !change ||
+      (["acceptEdits", "auto", BYPASS].includes(choice.value) && !lift),
+  }));
+  const models = config.models.map((each) => ({ value: each.alias, label: each.alias, about: each.label }));
+  const busy = isBusy(session);
+  return {
+    workflow: (
+      <>
+        {busy && <Note>Stop the agent to give it another workflow.</Note>}
+        <MenuChoice
+          value={session.config.workflow ?? "chat"}
+          choices={workflowChoices(config, busy || !change || capabilities?.change_workflow === false)}
+          onChange={(workflow) => set({ workflow: workflow as Workflow })}
+        />
+      </>
+    ),
+    model: (
+      <>
+        <MenuChoice
+          value={modelAlias(config, session.model)}
+          choices={models.map((each) => ({
+            ...each,
+            disabled: !change || capabilities?.change_model === false,
+          }))}
+          onChange={(model) => set({ model })}
+        />
+        <MenuItem disabled={!change} onSelect={() => window.setTimeout(() => setNaming(true))}>
+          Another one by its name…
+        </MenuItem>
+      </>
+    ),
+    permission: (
+      <MenuChoice
+        value={modeNow(session, Date.now())}
+        choices={permission}
+        onChange={(mode) =>
+          mode === BYPASS ? window.setTimeout(() => setAsking(true)) : set({ permission_mode: mode })
+        }
+      />
+    ),
+  };
+}
+
+function Trigger({ about, children, ...rest }: { about: string; children: ReactNode }) {
+  return (
+    <Button
+      look="quiet"
+      aria-label={`${about}: ${String(children)}`}
+      title={about}
+      {...rest}
+      className="max-w-44 gap-1 px-1.5"
+    >
+      <span className="truncate">{children}</span>
+      <Icon name="chevronDown" size={12} className="text-ink-3" />
+    </Button>
+  );
+}
+
+function Head({ children }: { children: string }) {
+  return <DropdownMenu.Label className="px-2 pt-1 text-small text-ink-3">{children}</DropdownMenu.Label>;
+}
+
+function Note({ children }: { children: string }) {
+  return <p className="m-0 px-2 py-1 text-small text-ink-3">{children}</p>;
+}
+
+function ModelName({ session, open, onClose }: { session: SessionView; open: boolean; onClose: () => void }) {
+  const [name, setName] = useState("");
+  const save = () => {
+    onClose();
+    if (name.trim()) void configure(session.id, { model: name.trim() });
+  };
+  return (
+    <Sheet
+      open={open}
+      onClose={onClose}
+      title="Another model"
+      about="By its id, or as provider/id. It answers from the next step on."
+      footer={
+        <Button look="primary" disabled={!name.trim()} onClick={save}>
+          Use it
+        </Button>
+      }
+    >
+      <form
+        className="px-4 py-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save();
+        }}
+      >
+        <input
+          aria-label="Name of the model"
+          value={name}
+          placeholder={session.model}
+          onChange={(event) => setName(event.target.value)}
+          className="h-8 w-full rounded-box border border-line-strong bg-surface-0 px-2"
+        />
+      </form>
+    </Sheet>
+  );
+}

@@ -1,0 +1,34 @@
+/** How the session stands, in one line above the composer (S000-66). */
+import type { SessionView } from "@/api/types";
+import { useOfTranscript } from "@/state/hooks";
+import { transcriptOf } from "@/stream/live";
+import { Shown } from "@/ui/Hidden";
+import { standingOf } from "@/ui/Status";
+import { StopOrRetry } from "./StopOrRetry";
+import { statusText } from "./standing";
+import { TokenUsageBadge } from "./TokenBadge";
+
+export function SessionStatusLine({ session }: { session: SessionView }) {
+  const retrying = useOfTranscript(transcriptOf(session.id), (each) => each.fold.activity?.retry ?? "");
+  const { shape, colour } = standingOf(session.status);
+  const text = statusText(session);
+  return (
+    <div className="flex min-h-8 items-center gap-2">
+      <span aria-hidden="true" className={`w-3.5 text-center ${colour}`}>
+        {shape}
+      </span>
+      <p
+        role="status"
+        aria-label="Status of the session"
+        title={text}
+        className={`m-0 min-w-0 truncate ${session.status === "failed" ? "text-failed" : "text-ink-2"}`}
+      >
+        <Shown text={text} />
+      </p>
+      {retrying && <span className="min-w-0 truncate text-small text-needs">{retrying}</span>}
+      <span className="flex-1" />
+      <TokenUsageBadge session={session} />
+      <StopOrRetry session={session} />
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+/** How full the model's context is (S000-65). */
+import type { SessionView } from "@/api/types";
+import { useApp } from "@/state/app";
+import { type Filling, fillingOf } from "./standing";
+
+const COLOURS: Record<Filling["variant"], string> = {
+  default: "text-ink-2",
+  warning: "text-needs",
+  destructive: "text-failed",
+};
+
+export function TokenUsageBadge({ session }: { session: SessionView }) {
+  const config = useApp((state) => state.config);
+  const filling = fillingOf(session, config);
+  if (!filling) return null;
+  const { percent, numbers, variant, message } = filling;
+  return (
+    <span
+      data-testid="token-badge"
+      data-variant={variant}
+      title={message || `${numbers} tokens of context`}
+      className={`tabular inline-flex min-w-0 items-center gap-2 text-small ${COLOURS[variant]}`}
+    >
+      {message && <span className="truncate max-md:hidden">{message}</span>}
+      <span className="whitespace-nowrap">
+        <span className="font-medium">{percent}%</span> <span className="max-md:hidden">{numbers}</span>
+      </span>
+    </span>
+  );
+}
+
+/** The same in the head of the session: the percent alone, always in its place. */
+export function ContextShare({ session }: { session: SessionView }) {
+  const config = useApp((state) => state.config);
+  const filling = fillingOf(session, config);
+  if (!filling) return null;
+  const { percent, numbers, variant, message } = filling;
+  return (
+    <span title={`${message || "Context in use"}: ${numbers} tokens`} className={COLOURS[variant]}>
+      {percent}%<span className="text-ink-3"> ctx</span>
+    </span>
+  );
+}

@@ -1,0 +1,47 @@
+/** Allow now and from now on: says the very rule that would be stored, where, and how long it holds. */
+import { DropdownMenu } from "radix-ui";
+import type { InteractionOpened } from "@/api/types";
+import { Button } from "@/ui/Button";
+import { Shown } from "@/ui/Hidden";
+import { Icon } from "@/ui/Icon";
+import { Menu, MenuItem } from "@/ui/Menu";
+import { lastingOf } from "./lasting";
+import type { Answering } from "./useAnswer";
+
+interface Props {
+  opened: InteractionOpened;
+  disabled: boolean;
+  answering: Answering;
+}
+
+export function AlwaysMenu({ opened, disabled, answering }: Props) {
+  const lasting = lastingOf(opened);
+  if (!lasting) return null;
+  return (
+    <Menu
+      align="start"
+      label="Allow from now on"
+      trigger={
+        <Button disabled={disabled} className="max-w-72">
+          <span className="truncate">
+            Allow <Shown text={lasting.short} /> always
+          </span>
+          <Icon name="chevronDown" size={12} />
+        </Button>
+      }
+    >
+      <DropdownMenu.Label className="px-2 py-1 text-small text-ink-3">
+        Stores{" "}
+        <code className="font-mono break-all text-ink-1">
+          <Shown text={lasting.stored} />
+        </code>
+      </DropdownMenu.Label>
+      {lasting.reaches.map(({ reach, label, about }) => (
+        <MenuItem key={reach} onSelect={() => void answering.answer({ decision: "allow", scope: reach })}>
+          {label}
+          <span className="block text-small text-ink-3">{about}</span>
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}

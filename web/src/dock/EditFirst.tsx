@@ -1,0 +1,76 @@
+/** Something else is allowed than what was asked: the command, or the whole input as JSON. The server checks it. */
+import { useState } from "react";
+import type { InteractionOpened } from "@/api/types";
+import { Button } from "@/ui/Button";
+import { Shown } from "@/ui/Hidden";
+import { hasHidden } from "@/words/hidden";
+import type { Answering } from "./useAnswer";
+
+interface Props {
+  opened: InteractionOpened;
+  answering: Answering;
+  onClose: () => void;
+}
+
+type Input = Record<string, unknown>;
+
+/** A command is edited as it is; anything else as JSON. */
+export function readInput(opened: InteractionOpened, text: string): Input | string {
+  const input = opened.call.input as Input;
+  if (typeof input.command === "string")
+    return text.trim() ? { ...input, command: text } : "The command is empty.";
+  try {
+    const read: unknown = JSON.parse(text);
+    if (typeof read === "object" && read !== null && !Array.isArray(read)) return read as Input;
+    return "This is no JSON object.";
+  } catch (error) {
+    return `This is no JSON: ${error instanceof Error ? error.message : ""}`;
+  }
+}
+
+export function EditFirst({ opened, answering, onClose }: Props) {
+  const input = opened.call.input as Input;
+  const isCommand = typeof input.command === "string";
+  const [text, setText] = useState(isCommand ? String(input.command) : JSON.stringify(input, null, 2));
+  const read = readInput(opened, text);
+  const wrong = typeof read === "string" ? read : "";
+  const allow = () => {
+    if (typeof read !== "string") void answering.answer({ decision: "allow", input: read });
+  };
+  return (
+    <div className="flex min-h-0 flex-col gap-2 px-3 pt-1 pb-3">
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: somebody has just asked to edit it
+        autoFocus
+        aria-label={isCommand ? "Command" : "Input as JSON"}
+        aria-invalid={wrong !== ""}
+        spellCheck={false}
+        value={text}
+        rows={3}
+        className="max-h-[38vh] resize-none rounded-box border border-line-strong bg-surface-0 px-2 py-1 font-mono text-code [field-sizing:content]"
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && !event.nativeEvent.isComposing) onClose();
+        }}
+      />
+      {hasHidden(text) && (
+        <pre className="m-0 max-h-24 overflow-auto font-mono text-code whitespace-pre-wrap">
+          <Shown text={text} />
+        </pre>
+      )}
+      {(wrong || answering.problem) && (
+        <p role="alert" className="m-0 text-failed">
+          {wrong || answering.problem}
+        </p>
+      )}
+      <div className="flex flex-wrap gap-2">
+        <Button look="needs" disabled={wrong !== "" || answering.busy} onClick={allow}>
+          Allow this instead
+        </Button>
+        <Button look="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </div>
+  );
+}

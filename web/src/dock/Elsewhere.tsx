@@ -1,0 +1,54 @@
+/** Says for a while who decided something that this page was showing, then folds away. */
+import { useEffect, useRef, useState } from "react";
+import type { InteractionView, SessionView } from "@/api/types";
+import { useApp } from "@/state/app";
+import type { Transcript } from "@/state/transcript";
+import { IconButton } from "@/ui/Button";
+import { Shown } from "@/ui/Hidden";
+import { Icon } from "@/ui/Icon";
+import { isSettled, mine, settledWords } from "./settled";
+
+const SHOWN_MS = 10_000;
+
+export function Elsewhere({ session, transcript }: { session: SessionView; transcript: Transcript }) {
+  const gone = useGone(session.interactions);
+  const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
+  const settled = useApp((state) => state.settled);
+  const me = useApp((state) => state.me?.name ?? "");
+  const lines = gone.flatMap((asked) => {
+    if (mine.has(asked.id) || dismissed.has(asked.id)) return [];
+    const folded = transcript.fold.interactions.get(asked.id);
+    const outcome = isSettled(folded) ? folded : settled[asked.id];
+    return outcome ? [{ id: asked.id, words: settledWords(asked, outcome, me) }] : [];
+  });
+  if (lines.length === 0) return null;
+  return (
+    <div role="status" className="mx-auto w-full max-w-[868px] shrink-0 px-3">
+      {lines.map(({ id, words }) => (
+        <p key={id} className="m-0 flex min-h-8 items-center gap-2 text-ink-2">
+          <Icon name="check" size={14} className="text-ink-3" />
+          <span className="min-w-0 flex-1 truncate">
+            <Shown text={words} />
+          </span>
+          <IconButton label="Dismiss" onClick={() => setDismissed(new Set(dismissed).add(id))}>
+            <Icon name="close" size={12} />
+          </IconButton>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** What was asked a moment ago and is asked no more. */
+function useGone(asked: readonly InteractionView[]): InteractionView[] {
+  const before = useRef(asked);
+  const [gone, setGone] = useState<InteractionView[]>([]);
+  useEffect(() => {
+    const left = before.current.filter((each) => !asked.some((one) => one.id === each.id));
+    before.current = asked;
+    if (left.length === 0) return;
+    setGone((all) => [...all, ...left]);
+    window.setTimeout(() => setGone((all) => all.filter((each) => !left.includes(each))), SHOWN_MS);
+  }, [asked]);
+  return gone;
+}

@@ -1,0 +1,96 @@
+/** A plan is put before a person: read it, say something to it, approve it into a mode, or have it made again. */
+import { useState } from "react";
+import type { Verdict } from "@/api/types";
+import { permissionChoices } from "@/composer/modes";
+import { useCommand } from "@/keys/useCommand";
+import { send } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Markdown } from "@/text/Markdown";
+import { Button } from "@/ui/Button";
+import type { PartProps } from "./Decision";
+import { Trouble } from "./Permission";
+import { SeenToTheEnd } from "./Seen";
+import { useAnswer } from "./useAnswer";
+
+type Mode = NonNullable<Verdict["mode"]>;
+
+const INTO: readonly Mode[] = ["default", "acceptEdits", "dontAsk"];
+
+export function Plan({ session, interaction, opened, keys, onDone }: PartProps) {
+  const allowed = useApp((state) => may(state.me, "approve"));
+  const config = useApp((state) => state.config);
+  const answering = useAnswer(interaction, onDone);
+  const [seen, setSeen] = useState("");
+  const [words, setWords] = useState("");
+  const [mode, setMode] = useState<Mode>("default");
+  const can = allowed && seen === interaction.id && !answering.busy;
+  const choices = (config ? permissionChoices(config, session.config.workflow) : []).filter(
+    (each) => INTO.includes(each.value as Mode) && each.disabled !== true,
+  );
+  const approve = async () => {
+    if (!can) return;
+    if (!(await answering.answer({ decision: "allow", mode })) || !words.trim()) return;
+    // What is said to a plan that is approved has to reach who carries it out.
+    await send(session.id, words.trim(), [], "steer");
+  };
+  const keepPlanning = () => void answering.answer({ decision: "deny", reason: words.trim() || AGAIN });
+  useCommand("approve", () => void approve(), keys && allowed);
+  useCommand("deny", keepPlanning, keys && allowed && !answering.busy);
+  return (
+    <>
+      <SeenToTheEnd label="The plan" of={interaction.id} onSeen={setSeen} className="mx-3 my-1.5">
+        <Markdown text={planText(opened.call.input)} streaming={false} />
+      </SeenToTheEnd>
+      <Trouble answering={answering} />
+      {allowed && (
+        <footer className="flex flex-col gap-2 px-3 pb-3">
+          <textarea
+            aria-label="What you say to the plan"
+            placeholder="Say something to the plan, if you like"
+            value={words}
+            rows={1}
+            className="max-h-32 resize-none rounded-box border border-line-strong bg-surface-0 px-2 py-1 [field-sizing:content]"
+            onChange={(event) => setWords(event.target.value)}
+          />
+          <fieldset className="m-0 flex flex-wrap items-center gap-x-4 gap-y-1 border-0 p-0">
+            <legend className="sr-only">Carry it out in which mode</legend>
+            <span className="text-ink-2">Then</span>
+            {choices.map((choice) => (
+              <label key={choice.value} title={choice.about} className="target flex items-center gap-1.5">
+                <input
+                  type="radio"
+                  name={`mode-${interaction.id}`}
+                  checked={mode === choice.value}
+                  onChange={() => setMode(choice.value as Mode)}
+                  className="accent-[var(--accent)]"
+                />
+                {choice.label}
+              </label>
+            ))}
+          </fieldset>
+          <div className="flex flex-wrap items-center gap-2">
+            <Button look="needs" command="approve" disabled={!can} onClick={() => void approve()}>
+              Approve the plan
+            </Button>
+            <Button command="deny" disabled={answering.busy} onClick={keepPlanning}>
+              Keep planning
+            </Button>
+            {seen !== interaction.id && (
+              <span className="text-small text-needs">Scroll to its end to approve it</span>
+            )}
+          </div>
+        </footer>
+      )}
+    </>
+  );
+}
+
+const AGAIN = "The user wants to keep planning. Ask what should be different.";
+
+function planText(input: Record<string, unknown>): string {
+  const { plan, planFilePath } = input;
+  if (typeof plan === "string" && plan) return plan;
+  return typeof planFilePath === "string" && planFilePath
+    ? `The plan is in the file \`${planFilePath}\`.`
+    : "The agent wants to leave plan mode. It gave no plan with it.";
+}

@@ -1,0 +1,45 @@
+/** Words for the agent with a no: it reads them in place of the result. */
+import { useState } from "react";
+import { Button } from "@/ui/Button";
+import type { Answering } from "./useAnswer";
+
+interface Props {
+  answering: Answering;
+  onClose: () => void;
+}
+
+export function Reason({ answering, onClose }: Props) {
+  const [reason, setReason] = useState("");
+  const deny = (interrupt: boolean) =>
+    void answering.answer({ decision: "deny", reason: reason.trim(), interrupt });
+  return (
+    <div className="flex flex-col gap-2 px-3 pb-3">
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: somebody has just asked to write it
+        autoFocus
+        aria-label="Why not"
+        placeholder="What the agent should do instead. It reads these words."
+        value={reason}
+        rows={2}
+        className="max-h-40 resize-none rounded-box border border-line-strong bg-surface-0 px-2 py-1 [field-sizing:content]"
+        onChange={(event) => setReason(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Escape") onClose();
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) deny(false);
+        }}
+      />
+      <div className="flex flex-wrap gap-2">
+        <Button look="danger" disabled={answering.busy} onClick={() => deny(false)}>
+          Deny with these words
+        </Button>
+        <Button look="quiet" disabled={answering.busy} onClick={() => deny(true)}>
+          Deny and stop the agent
+        </Button>
+        <Button look="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </div>
+  );
+}

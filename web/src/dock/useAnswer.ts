@@ -1,0 +1,42 @@
+/** Gives an answer once, and says what came of it. */
+import { useState } from "react";
+import type { InteractionView, Verdict } from "@/api/types";
+import { type Answered, decide } from "@/state/actions";
+import { mine } from "./settled";
+
+export interface Said {
+  decision: Verdict["decision"];
+  scope?: Verdict["scope"];
+  reason?: string;
+  input?: Record<string, unknown>;
+  answers?: Record<string, unknown>;
+  mode?: Verdict["mode"];
+  interrupt?: boolean;
+}
+
+export interface Answering {
+  /** On its way: nothing can be pressed twice. */
+  busy: boolean;
+  /** Why it did not count, where it did not. */
+  problem: string;
+  answer: (said: Said) => Promise<boolean>;
+}
+
+export function useAnswer(interaction: InteractionView, onDone?: () => void): Answering {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const answer: Answering["answer"] = async (said) => {
+    if (busy) return false;
+    setBusy(true);
+    setProblem("");
+    mine.add(interaction.id); // it may be heard of before the answer to this comes
+    const { input_sha256 } = interaction;
+    const told: Answered = await decide(interaction.id, { ...said, input_sha256 } as Verdict);
+    setBusy(false);
+    if (told.result !== "done") mine.delete(interaction.id);
+    if (told.result === "done") onDone?.();
+    else setProblem(told.words);
+    return told.result === "done";
+  };
+  return { busy, problem, answer };
+}

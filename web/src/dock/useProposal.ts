@@ -1,0 +1,50 @@
+/** The changes an Edit or Write would make, held against the file as it is now. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api, said } from "@/api/client";
+import type { InteractionOpened, SessionView } from "@/api/types";
+import { type Proposal, proposalOf } from "./hunks";
+
+export interface Proposed {
+  proposal: Proposal | null;
+  /** False while the file is being read: what is shown then is not yet what is asked. */
+  ready: boolean;
+}
+
+export function useProposal(session: SessionView, opened: InteractionOpened): Proposed {
+  const { name, input } = opened.call;
+  const path = name === "Edit" || name === "Write" ? inside(session.cwd, input.file_path) : "";
+  const { data, isPending } = useQuery({
+    queryKey: ["asked-file", opened.id, path],
+    queryFn: () => fileNow(session.id, path),
+    enabled: path !== "",
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const ready = path === "" || !isPending;
+  const proposal = useMemo(
+    () => (ready ? proposalOf(name, input as Record<string, unknown>, data ?? null) : null),
+    [ready, name, input, data],
+  );
+  return { proposal: proposal && proposal.hunks.length > 0 ? proposal : null, ready };
+}
+
+/** The path within the session's directory; empty for what is elsewhere. */
+function inside(cwd: string, path: unknown): string {
+  if (typeof path !== "string" || path.split("/").includes("..")) return "";
+  if (!path.startsWith("/")) return path.replace(/^\.\//, "");
+  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : "";
+}
+
+/** The text of a file, or null for one that is not there. Looked for from above: asking for nothing is an error. */
+async function fileNow(id: string, path: string): Promise<string | null> {
+  const parts = path.split("/");
+  for (let depth = 0; depth < parts.length; depth += 1) {
+    const query = { path: parts.slice(0, depth).join("/") };
+    const found = await said(api.GET("/sessions/{id}/files", { params: { path: { id }, query } }));
+    const entry = found.entries.find((each) => each.name === parts[depth]);
+    if (!entry) return null;
+  }
+  const file = await said(api.GET("/sessions/{id}/file", { params: { path: { id }, query: { path } } }));
+  return file.kind === "text" && !file.truncated ? file.text : null;
+}
