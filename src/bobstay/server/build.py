@@ -51,6 +51,7 @@ from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
 from bobstay.server.workers.process_spawn import ProcessParts
 from bobstay.sessions.store import Store
+from bobstay.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -232,7 +233,7 @@ def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
         return await console.doors.admit(websocket, "read")
 
     return (
-        websocket_route(streams, admit),
+        websocket_route(streams, admit, version=__version__),
         terminal_route(console.hub, console.crew.terminal, console.doors.admit),
         *compat_routes(console, streams),
     )

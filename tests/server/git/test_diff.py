@@ -237,7 +237,7 @@ async def test_asking_for_the_list_alone_brings_no_hunks(shelf: Shelf) -> None:
     found = await files_of(shelf, hunks="false")
 
     assert found["readme"]["added"] == 1
-    assert "hunks" not in found["readme"]
+    assert found["readme"]["hunks"] == []
 
 
 async def test_a_conflict_that_is_not_resolved_is_told(shelf: Shelf) -> None:

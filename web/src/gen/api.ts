@@ -1248,6 +1248,20 @@ export interface components {
             /** @description Cursor of the next, older page; none if this was the last. */
             before: number | null;
         };
+        /** Beat */
+        Beat: {
+            ts: string;
+        };
+        /** BegunPart */
+        BegunPart: {
+            message_id: string;
+            index: number;
+            /** @enum {unknown} */
+            kind: "text" | "thinking" | "tool_input";
+            /** @description Of a tool; else empty. */
+            name: string;
+            call_id: string;
+        };
         /**
          * BlockDone
          * @description One block of the model's answer is complete. A call may start once this is stored.
@@ -1398,6 +1412,25 @@ export interface components {
             /** @default 60 */
             bypass_minutes: number;
         };
+        /** ChangedFile */
+        ChangedFile: {
+            path: string;
+            /** @enum {unknown} */
+            status: "added" | "copied" | "deleted" | "modified" | "renamed" | "type_changed" | "unmerged" | "untracked";
+            added: number;
+            removed: number;
+        };
+        /** ChangedFiles */
+        ChangedFiles: {
+            /** @description The first 500. */
+            files: components["schemas"]["ChangedFile"][];
+            total: number;
+            base: string;
+        };
+        /** ChangedSession */
+        ChangedSession: {
+            session: components["schemas"]["SessionView"];
+        };
         /** Changes */
         Changes: {
             /** @description The commit compared with; empty where there is none yet. */
@@ -1481,6 +1514,18 @@ export interface components {
             /** @default  */
             why: string;
         };
+        /** DeletedSession */
+        DeletedSession: {
+            id: string;
+        };
+        /** DiffChangedFrame */
+        DiffChangedFrame: {
+            /** @enum {unknown} */
+            type: "diff.changed";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["ChangedFiles"];
+        };
         /** DiffFile */
         DiffFile: {
             path: string;
@@ -1534,6 +1579,10 @@ export interface components {
         Directories: {
             directories: string[];
         };
+        /** Echo */
+        Echo: {
+            id: string;
+        };
         /**
          * Ends
          * @description What an output begins and ends with, and what it is as a whole.
@@ -1586,6 +1635,13 @@ export interface components {
             parent_call: string;
             /** @default 0 */
             epoch: number;
+        };
+        /** ErrorFrame */
+        ErrorFrame: {
+            /** @enum {unknown} */
+            type: "error";
+            data: components["schemas"]["StreamProblem"];
+            topic?: string;
         };
         /** EventPage */
         EventPage: {
@@ -1678,6 +1734,20 @@ export interface components {
              * @enum {unknown}
              */
             status: "ok";
+        };
+        /** HelloFacts */
+        HelloFacts: {
+            heartbeat: number;
+            silence: number;
+            connect: number;
+            retry_first: number;
+            retry_most: number;
+            retry_jitter: number;
+            retry_calm: number;
+            /** @description Of this run of the server. */
+            server_id: string;
+            protocol: number;
+            version: string;
         };
         /** Hit */
         Hit: {
@@ -1839,6 +1909,23 @@ export interface components {
             description: string;
         };
         /**
+         * InteractionOpenedFrame
+         * @description On the topic `app`; the session's own topic has the stored event.
+         */
+        InteractionOpenedFrame: {
+            /** @enum {unknown} */
+            type: "interaction.opened";
+            topic: string;
+            data: components["schemas"]["OpenedInteraction"];
+        };
+        /** InteractionResolvedFrame */
+        InteractionResolvedFrame: {
+            /** @enum {unknown} */
+            type: "interaction.resolved";
+            topic: string;
+            data: components["schemas"]["ResolvedInteraction"];
+        };
+        /**
          * InteractionView
          * @description Something a person is needed for, with all that is needed to decide.
          */
@@ -1868,6 +1955,11 @@ export interface components {
         Items: {
             interactions: components["schemas"]["OpenItem"][];
         };
+        /** LeftTopic */
+        LeftTopic: {
+            topic: string;
+            id: string;
+        };
         /** Limits */
         Limits: {
             /** @description Of a message with its pictures. */
@@ -1889,14 +1981,7 @@ export interface components {
          * LiveFrame
          * @description Anything that is not stored.
          */
-        LiveFrame: {
-            type: string;
-            data: Record<string, never>;
-            /** @default  */
-            topic: string;
-            /** @default  */
-            session_id: string;
-        };
+        LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
         /** Login */
         Login: {
             name: string;
@@ -1983,6 +2068,10 @@ export interface components {
             /** @default  */
             previous: string;
         };
+        /** ModelNamed */
+        ModelNamed: {
+            model: string;
+        };
         /**
          * ModelOption
          * @description A model one can name shortly. Any other is named by its id, or as `provider/id`.
@@ -1993,6 +2082,22 @@ export interface components {
             label: string;
             context: number;
             images: boolean;
+        };
+        /** ModelRequestedFrame */
+        ModelRequestedFrame: {
+            /** @enum {unknown} */
+            type: "model.requested";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["ModelNamed"];
+        };
+        /** ModelRetryingFrame */
+        ModelRetryingFrame: {
+            /** @enum {unknown} */
+            type: "model.retrying";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["Retry"];
         };
         /**
          * Named
@@ -2184,6 +2289,25 @@ export interface components {
             opened: components["schemas"]["InteractionOpened"];
         };
         /**
+         * OpenPart
+         * @description A part that is being said, as far as it was sent. Output of a command has a `call_id` and no `message_id`.
+         */
+        OpenPart: {
+            offset: number;
+            text: string;
+            message_id?: string;
+            index?: number;
+            /** @enum {unknown} */
+            kind?: "text" | "thinking" | "tool_input";
+            name?: string;
+            call_id?: string;
+        };
+        /** OpenedInteraction */
+        OpenedInteraction: {
+            session_id: string;
+            interaction: components["schemas"]["InteractionView"];
+        };
+        /**
          * Outcome
          * @description How an interaction ended, as the second one to answer is told.
          */
@@ -2195,6 +2319,57 @@ export interface components {
             by: string;
             /** @default  */
             message: string;
+        };
+        /** OutputPiece */
+        OutputPiece: {
+            call_id: string;
+            /** @description It may jump: only the end of long output is sent. */
+            offset: number;
+            text: string;
+        };
+        /** PartBeganFrame */
+        PartBeganFrame: {
+            /** @enum {unknown} */
+            type: "part.began";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["BegunPart"];
+        };
+        /** PartDeltaFrame */
+        PartDeltaFrame: {
+            /** @enum {unknown} */
+            type: "part.delta";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["PartPiece"];
+        };
+        /**
+         * PartDroppedFrame
+         * @description The model is asked anew: what it had begun to say is void.
+         */
+        PartDroppedFrame: {
+            /** @enum {unknown} */
+            type: "part.dropped";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["PartName"];
+        };
+        /** PartName */
+        PartName: {
+            message_id: string;
+            index: number;
+            /** @enum {unknown} */
+            kind: "text" | "thinking" | "tool_input";
+        };
+        /** PartPiece */
+        PartPiece: {
+            message_id: string;
+            index: number;
+            /** @enum {unknown} */
+            kind: "text" | "thinking" | "tool_input";
+            /** @description Characters of this part before these. */
+            offset: number;
+            text: string;
         };
         /** PartRow */
         PartRow: {
@@ -2229,6 +2404,12 @@ export interface components {
             /** @enum {unknown} */
             type: "permissions_changed";
             updates: Record<string, never>[];
+        };
+        /** PongFrame */
+        PongFrame: {
+            /** @enum {unknown} */
+            type: "pong";
+            data: components["schemas"]["Echo"];
         };
         /** Problem */
         Problem: {
@@ -2392,6 +2573,22 @@ export interface components {
              */
             base: string;
         };
+        /** ResolvedInteraction */
+        ResolvedInteraction: {
+            session_id: string;
+            id: string;
+            outcome: string;
+            by: string;
+        };
+        /** Retry */
+        Retry: {
+            attempt: number;
+            attempts: number;
+            /** @description Seconds until the model is asked again. */
+            delay: number;
+            status: number | null;
+            error: string;
+        };
         /** RuleChange */
         RuleChange: {
             cwd: string;
@@ -2475,6 +2672,18 @@ export interface components {
             limits: components["schemas"]["Limits"];
             default_max_turns: number;
         };
+        /** ServerHeartbeatFrame */
+        ServerHeartbeatFrame: {
+            /** @enum {unknown} */
+            type: "server.heartbeat";
+            data: components["schemas"]["Beat"];
+        };
+        /** ServerHelloFrame */
+        ServerHelloFrame: {
+            /** @enum {unknown} */
+            type: "server.hello";
+            data: components["schemas"]["HelloFacts"];
+        };
         /**
          * SessionChanged
          * @description What people say about a session beside the talk; a field that is None stays as it was.
@@ -2502,6 +2711,13 @@ export interface components {
             draft: string | null;
             /** @default  */
             by: string;
+        };
+        /** SessionChangedFrame */
+        SessionChangedFrame: {
+            /** @enum {unknown} */
+            type: "session.changed";
+            topic: string;
+            data: components["schemas"]["ChangedSession"];
         };
         /**
          * SessionConfig
@@ -2569,6 +2785,13 @@ export interface components {
              * @default
              */
             project: string;
+        };
+        /** SessionDeletedFrame */
+        SessionDeletedFrame: {
+            /** @enum {unknown} */
+            type: "session.deleted";
+            topic: string;
+            data: components["schemas"]["DeletedSession"];
         };
         /** SessionList */
         SessionList: {
@@ -2824,6 +3047,64 @@ export interface components {
              */
             threshold: string;
         };
+        /** StreamLeftFrame */
+        StreamLeftFrame: {
+            /** @enum {unknown} */
+            type: "stream.left";
+            topic: string;
+            data: components["schemas"]["LeftTopic"];
+        };
+        /** StreamMoved */
+        StreamMoved: {
+            topic: string;
+            /** @enum {unknown} */
+            reason: "future_cursor" | "other_epoch" | "other_server" | "too_old" | "unknown_cursor";
+            /** @description From where it goes on. */
+            seq?: number | null;
+            epoch?: string | null;
+        };
+        /** StreamProblem */
+        StreamProblem: {
+            /** @enum {unknown} */
+            code: "already_answered" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "busy_elsewhere" | "cannot_start" | "conflict" | "forbidden" | "input_changed" | "internal" | "invalid" | "invalid_json" | "method_not_allowed" | "not_found" | "not_supported" | "range_not_satisfiable" | "storage" | "too_large" | "too_many" | "unauthorized" | "unavailable" | "unsupported_media_type" | "wrong_state";
+            message: string;
+            details?: Record<string, never> | null;
+            /** @description Of the client's frame that it is about. */
+            id?: string;
+        };
+        /** StreamResetFrame */
+        StreamResetFrame: {
+            /** @enum {unknown} */
+            type: "stream.reset";
+            topic: string;
+            data: components["schemas"]["StreamMoved"];
+            session_id?: string;
+        };
+        /**
+         * StreamState
+         * @description Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`; of all a `cursor`.
+         *
+         *         What does not belong to the topic is not there.
+         */
+        StreamState: {
+            topic: string;
+            seq?: number | null;
+            epoch?: string | null;
+            session?: components["schemas"]["SessionView"] | null;
+            parts?: components["schemas"]["OpenPart"][] | null;
+            sessions?: components["schemas"]["SessionView"][] | null;
+            total?: number | null;
+            interactions?: components["schemas"]["OpenedInteraction"][] | null;
+            cursor?: string | null;
+        };
+        /** StreamSynchronizedFrame */
+        StreamSynchronizedFrame: {
+            /** @enum {unknown} */
+            type: "stream.synchronized";
+            topic: string;
+            data: components["schemas"]["StreamState"];
+            session_id?: string;
+        };
         /** SubscriptionKeys */
         SubscriptionKeys: {
             p256dh: string;
@@ -2878,6 +3159,10 @@ export interface components {
             /** @default null */
             sort_order: number | null;
         };
+        /** TaskList */
+        TaskList: {
+            tasks: components["schemas"]["TaskRow"][];
+        };
         /** TaskRow */
         TaskRow: {
             id: string;
@@ -2898,6 +3183,14 @@ export interface components {
         /** Tasks */
         Tasks: {
             tasks: components["schemas"]["TaskRow"][];
+        };
+        /** TasksChangedFrame */
+        TasksChangedFrame: {
+            /** @enum {unknown} */
+            type: "tasks.changed";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["TaskList"];
         };
         /** TasksReplaced */
         TasksReplaced: {
@@ -3072,6 +3365,14 @@ export interface components {
             lines_added: number;
             /** @default 0 */
             lines_removed: number;
+        };
+        /** ToolOutputFrame */
+        ToolOutputFrame: {
+            /** @enum {unknown} */
+            type: "tool.output";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["OutputPiece"];
         };
         /** ToolReply */
         ToolReply: {

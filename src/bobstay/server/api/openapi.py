@@ -10,11 +10,13 @@ from starlette.responses import Response
 
 from bobstay.model.event import Durable
 from bobstay.server.api.dispatch import json
-from bobstay.server.api.schemas import REF, components, fields_of, pruned, schema_of
+from bobstay.server.api.schemas import REF, components, fields_of, left_out, pruned, schema_of
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.doors.principal import SCOPES
 from bobstay.server.errors import STATUS, Code, ProblemBody
-from bobstay.server.stream.frames import NAMES, Frame, LiveFrame
+from bobstay.server.stream import live_frames
+from bobstay.server.stream.frames import NAMES, Frame
+from bobstay.server.stream.live_frames import AnyLive
 from bobstay.version import __version__
 
 PREFIX = "/api/v1"
@@ -142,8 +144,12 @@ async def openapi(_: Call) -> Response:
 
 
 def _stream_components() -> dict[str, dict[str, Any]]:
-    schemas = components((Frame, LiveFrame, Durable))
+    schemas = components((Frame, AnyLive, Durable))
+    for name, schema in components((AnyLive,)).items():
+        if hasattr(live_frames, name):
+            schemas[name] = left_out(schema)
     schemas["StreamFrame"] = stream_frame(schemas.pop("Frame"))
+    schemas["LiveFrame"] = {"title": "LiveFrame", "description": "Anything that is not stored.", **schema_of(AnyLive)}
     return schemas
 
 

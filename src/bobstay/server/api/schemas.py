@@ -31,6 +31,15 @@ def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str
     return dict(sorted(found.items()))
 
 
+def left_out(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same without defaults: what is not required is simply not there, and generated types say so."""
+    properties = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}
+
+
 def schema_of(type_: Any) -> dict[str, Any]:
     """The schema of a type, which points to those of `components`."""
     (schema,), _ = msgspec.json.schema_components((type_,), ref_template=REF)

@@ -67,7 +67,7 @@ class RawHunk(Struct, frozen=True):
         return Hunk(*numbers, _text([self.header[:200]]), _text(self.body), self.sha256)
 
 
-class DiffFile(Struct, frozen=True, omit_defaults=True):
+class DiffFile(Struct, frozen=True):
     path: str
     status: Change
     old_path: str = ""

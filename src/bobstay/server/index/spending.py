@@ -17,7 +17,7 @@ WARNING, CRITICAL = 0.6, 0.9
 MOST_GROUPS = 1_000
 
 
-class Spent(Struct, frozen=True, omit_defaults=True):
+class Spent(Struct, frozen=True):
     key: str
     calls: int
     """Of models."""

@@ -1,0 +1,137 @@
+"""What is not stored: every frame a server sends is one of those the documents name, with no field more or less."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from jsonschema import Draft202012Validator
+from websockets.asyncio.client import ClientConnection, connect
+
+from bobstay.model.event import ToolDone
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ToolProgress
+from bobstay.model.message import Text, ToolReply, Usage
+from bobstay.server.api.openapi import stream_schema
+from bobstay.server.stream.live_frames import AnyLive
+from bobstay.server.stream.parts import Parts
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+from tests.server.files.shelf import repository
+
+DECODER = msgspec.json.Decoder(AnyLive)
+
+
+def checked(frame: bytes | str) -> Any:
+    """A frame that is one of the types, and fits the schema that is handed out."""
+    said = DECODER.decode(frame)
+    validator().validate(msgspec.json.decode(frame))
+    return said
+
+
+def validator() -> Draft202012Validator:
+    schema = stream_schema()
+    return Draft202012Validator({"$ref": "#/components/schemas/LiveFrame", "components": schema["components"]})
+
+
+class Tab:
+    """A connection whose transient frames are all looked at."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self.types: dict[str, dict[str, Any]] = {}
+
+    async def say(self, **frame: Any) -> None:
+        await self._socket.send(msgspec.json.encode(frame).decode())
+
+    async def until(self, condition: Callable[[dict[str, dict[str, Any]]], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not condition(self.types):
+                for frame in msgspec.json.decode(await self._socket.recv()):
+                    if "seq" not in frame:
+                        checked(msgspec.json.encode(frame))
+                        self.types[frame["type"]] = frame
+
+
+async def test_a_tab_gets_only_frames_that_are_described(place: Place, model: ModelServer) -> None:
+    repository(place.work)
+    headers = {**place.headers, "Origin": place.url}
+    async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
+        tab = Tab(socket)
+        await tab.say(type="subscribe", topic="app")
+        step = Step(blocks=[Say("Thinking of it"), Call("Bash", {"command": "touch x"}, "c")])
+        id = await place.launch(model.play("one", step, Step(blocks=[Say("Done.")])))
+        await tab.say(type="subscribe", topic=f"session:{id}", after=0)
+        await tab.say(type="subscribe", topic="*", after="old-1")
+        await tab.say(type="subscribe", topic=f"session:{id}", after=10**6, epoch="another")
+        await tab.say(type="subscribe", topic="nowhere", id="wrong")
+        await tab.say(type="ping", id="p1")
+        await place.until_status(id, "waiting_input")
+        (entry,) = place.view(id).interactions
+        body = {"decision": "allow", "input_sha256": entry.input_sha256}
+        assert (await place.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
+        await place.until_status(id, "completed")
+        assert (await place.post(f"/api/v1/sessions/{id}/tasks", {"title": "Mine"})).status == 201
+        await tab.until(lambda found: {"tasks.changed", "interaction.resolved", "pong", "error"} <= set(found))
+        await tab.say(type="unsubscribe", topic="*")
+        assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+        await tab.until(lambda found: {"stream.left", "session.deleted"} <= set(found))
+    assert {
+        *("server.hello", "stream.synchronized", "stream.reset", "session.changed", "session.deleted"),
+        *("interaction.opened", "interaction.resolved", "tasks.changed", "stream.left", "pong", "error"),
+    } <= set(tab.types)
+    assert tab.types["server.hello"]["data"]["version"]
+    assert tab.types["error"]["topic"] == "nowhere"
+
+
+async def test_pieces_of_what_is_said_are_described() -> None:
+    sent: list[bytes] = []
+    parts = Parts("s", sent.append, interval=0)
+    parts.live(Requesting("sonnet"))
+    parts.live(MessageBegan("m", "sonnet", Usage()))
+    parts.live(BlockBegan("m", 0, "text"))
+    parts.live(TextDelta("m", 0, "Hel"))
+    parts.live(BlockBegan("m", 1, "tool_call", "c", "Bash"))
+    parts.live(InputDelta("m", 1, '{"a'))
+    parts.live(ToolProgress("c", "out"))
+    snapshot = parts.snapshot()
+    parts.live(Retrying(1, 3, 0.5, 529, "busy"))
+    parts.stored(ToolDone(ToolReply("c", (Text("done"),))))
+    types = [msgspec.json.decode(frame)["type"] for frame in sent]
+    for frame in sent:
+        checked(frame)
+    assert set(types) == {
+        *("model.requested", "model.retrying", "part.began", "part.delta", "part.dropped", "tool.output"),
+    }
+    state = {"topic": "session:s", "seq": 1, "epoch": "e", "parts": snapshot}
+    checked(
+        msgspec.json.encode({"type": "stream.synchronized", "topic": "session:s", "session_id": "s", "data": state})
+    )
+    assert len(snapshot) == 3
+
+
+async def test_news_of_a_work_tree_and_heartbeats_are_described(model: ModelServer, tmp_path: Any) -> None:
+    async with Place(model, tmp_path, heartbeat=0.2) as place:
+        repository(place.work)
+        id = await place.launch()
+        headers = {**place.headers, "Origin": place.url}
+        async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
+            tab = Tab(socket)
+            await tab.say(type="subscribe", topic=f"session:{id}", after=0)
+            await tab.until(lambda found: "stream.synchronized" in found)
+            await place.console.crew.watch(id)
+            (place.work / "new").write_text("x\n")
+            await tab.until(lambda found: {"diff.changed", "server.heartbeat"} <= set(found))
+            assert tab.types["diff.changed"]["data"]["files"] == [
+                {"path": "new", "status": "untracked", "added": 1, "removed": 0}
+            ]
+
+
+def test_every_type_has_a_schema_of_its_own() -> None:
+    schemas = stream_schema()["components"]["schemas"]
+    named = [place["$ref"].rpartition("/")[2] for place in schemas["LiveFrame"]["anyOf"]]
+    types = [schemas[name]["properties"]["type"]["enum"] for name in named]
+    assert len(types) == len({name for (name,) in types}) == 19
+    assert schemas["LiveFrame"]["discriminator"]["propertyName"] == "type"
+    assert "seq" not in schemas["StreamState"]["required"]
+    assert "default" not in schemas["StreamState"]["properties"]["seq"]
