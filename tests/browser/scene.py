@@ -85,7 +85,7 @@ async def busy(desk: Desk) -> Scene:
         running=await begin(desk, "running", shop, "Page through the orders API by cursor", stream(gate)),
         question=await begin(desk, "question", shop, "Set up the integration tests", [ask(QUESTION)]),
         plan=await begin(desk, "plan", shop, "Plan the lock-free cart", [plan()], workflow="plan"),
-        done=await begin(desk, "done", shop, "Übersetze die Anleitung, 日本語 もお願いします", translate()),
+        done=await begin(desk, "done", shop, "Übersetze die Anleitung: на русский, και στα ελληνικά", translate()),
         failed=await begin(desk, "failed", shop, "Rotate the certificates of the staging cluster", fail()),
         gate=gate,
     )
@@ -191,10 +191,10 @@ def plan() -> Step:
 
 
 def translate() -> list[Step]:
-    text = "# 使い方\n\nカートに商品を追加します。\n"
+    text = "# Инструкция\n\nДобавьте товар в корзину. Προσθέστε το προϊόν στο καλάθι.\n"
     return [
-        Step(blocks=[Call("Write", {"file_path": "docs/使い方.md", "content": text})]),
-        Step(blocks=[Say("Fertig: `docs/使い方.md`. Bitte von jemandem lesen lassen, der es besser kann.")]),
+        Step(blocks=[Call("Write", {"file_path": "docs/Инструкция.md", "content": text})]),
+        Step(blocks=[Say("Fertig: `docs/Инструкция.md`. Bitte von jemandem lesen lassen, der es besser kann.")]),
     ]
 
 

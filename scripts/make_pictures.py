@@ -1,0 +1,104 @@
+"""Makes the pictures of the documentation: a busy hour in a real console, in both themes, on a desk and on a phone."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from playwright.async_api import Page, async_playwright  # noqa: E402 - after the path is set
+
+from tests.browser.chromium import start  # noqa: E402
+from tests.browser.desk import PHONE, WIDE, Desk, Seat, Theme  # noqa: E402
+from tests.browser.scene import Scene, busy  # noqa: E402
+from tests.modelserver.server import ModelServer  # noqa: E402
+
+OUT = ROOT / "docs" / "pictures"
+
+
+def places(scene: Scene) -> dict[str, str]:
+    """What is shown, by name."""
+    return {
+        "home": "/",
+        "session": f"/session/{scene.asking}",
+        "streaming": f"/session/{scene.running}",
+        "question": f"/session/{scene.question}",
+        "plan": f"/session/{scene.plan}",
+        "done": f"/session/{scene.done}",
+        "failed": f"/session/{scene.failed}",
+        "inbox": "/inbox",
+        "new": "/new",
+        "search": "/search?q=cart",
+        "usage": "/usage",
+        "settings": "/settings/permissions",
+        "compare": f"/compare?ids={scene.asking},{scene.running}",
+    }
+
+
+PANELS = {
+    "diff": "Changes",
+    "files": "Files",
+    "terminal": "Terminal",
+    "tasks": "Tasks",
+    "context": "Context",
+    "events": "Events",
+}
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", default="", help="names with commas; all without it")
+    parser.add_argument("--theme", choices=("dark", "light", "both"), default="both")
+    parser.add_argument("--size", choices=("desk", "phone", "both"), default="both")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    only = set(filter(None, given.only.split(",")))
+    themes: tuple[Theme, ...] = ("dark", "light") if given.theme == "both" else (given.theme,)
+    sizes = ("desk", "phone") if given.size == "both" else (given.size,)
+    async with async_playwright() as playwright:
+        browser = await start(playwright)
+        with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
+            async with Desk(browser, model, Path(folder)) as desk:
+                scene = await busy(desk)
+                for size in sizes:
+                    for theme in themes:
+                        seat = await desk.seat(
+                            theme=theme, size=WIDE if size == "desk" else PHONE, touch=size == "phone"
+                        )
+                        await shoot(seat, scene, given.out, f"{theme}-{size}", only)
+                        print(f"{theme} {size}: complaints {seat.watch.complaints}")
+                scene.gate.open()
+        await browser.close()
+
+
+async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]) -> None:
+    page = await seat.open("/")
+    for name, path in places(scene).items():
+        if only and name not in only:
+            continue
+        await page.goto(seat.desk.url + path)
+        await settled(page)
+        await page.screenshot(path=out / f"{name}-{suffix}.png", animations="disabled", caret="hide")
+    if suffix.endswith("desk"):
+        for name, label in PANELS.items():
+            if only and name not in only:
+                continue
+            await page.goto(f"{seat.desk.url}/session/{scene.asking}")
+            await page.get_by_role("tab", name=label, exact=True).click()
+            await settled(page)
+            await page.screenshot(path=out / f"panel-{name}-{suffix}.png", animations="disabled", caret="hide")
+
+
+async def settled(page: Page) -> None:
+    """Nothing more is asked for and fonts are there. Pictures are no test: a short wait is allowed here."""
+    await page.wait_for_load_state("networkidle")
+    await page.evaluate("document.fonts.ready")
+    await page.wait_for_timeout(400)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
