@@ -1,0 +1,26 @@
+/** The one policy of the page for addresses of scripts: those of its own server, and no others. */
+
+interface Policy {
+  createScriptURL(url: string): string;
+}
+
+interface Factory {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
+}
+
+const rules: Policy = {
+  createScriptURL(url: string): string {
+    if (new URL(url, location.href).origin !== location.origin)
+      throw new TypeError(`Not of this server: ${url}`);
+    return url;
+  },
+};
+
+let policy: Policy | null = null;
+
+/** An address that workers and service workers may be started from. */
+export function trustedScript(url: string | URL): string {
+  const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
+  policy ??= factory ? factory.createPolicy("bobstay", rules) : rules;
+  return policy.createScriptURL(String(url));
+}

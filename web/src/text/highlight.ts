@@ -1,0 +1,89 @@
+/** Coloured code for whoever shows it: plain until a worker has done its part, and remembered after that. */
+import { useEffect, useState } from "react";
+import { trustedScript } from "@/api/trusted";
+import type { Asked, Coloured } from "./highlight.worker";
+
+export interface Token {
+  text: string;
+  /** A CSS value that can be read in both themes; empty for plain text. */
+  color: string;
+}
+
+/** Longer texts stay plain. */
+const MOST = 300_000;
+const REMEMBERED = 120;
+
+const known = new Map<string, Token[][] | null>();
+const waiting = new Map<string, { id: number; tell: Set<() => void> }>();
+const byId = new Map<number, string>();
+let worker: Worker | null = null;
+let count = 0;
+
+function start(): Worker {
+  const made = new Worker(trustedScript(new URL("./highlight.worker.ts", import.meta.url)), {
+    type: "module",
+  });
+  made.onmessage = ({ data }: MessageEvent<Coloured>) => settle(data.id, data.lines);
+  made.onerror = () => {
+    for (const id of [...byId.keys()]) settle(id, null);
+  };
+  return made;
+}
+
+function settle(id: number, lines: string[][] | null): void {
+  const key = byId.get(id);
+  if (key === undefined) return;
+  byId.delete(id);
+  known.set(key, lines?.map(tokensOf) ?? null);
+  for (const old of known.keys()) {
+    if (known.size <= REMEMBERED) break;
+    known.delete(old);
+  }
+  const asked = waiting.get(key);
+  waiting.delete(key);
+  for (const tell of asked?.tell ?? []) tell();
+}
+
+function tokensOf(line: string[]): Token[] {
+  const tokens: Token[] = [];
+  for (let place = 0; place + 1 < line.length; place += 2)
+    tokens.push({ text: line[place] as string, color: line[place + 1] as string });
+  return tokens;
+}
+
+function ask(key: string, text: string, language: string, tell: () => void): () => void {
+  let asked = waiting.get(key);
+  if (!asked) {
+    count += 1;
+    asked = { id: count, tell: new Set() };
+    waiting.set(key, asked);
+    byId.set(count, key);
+    worker ??= start();
+    worker.postMessage({ id: count, text, language } satisfies Asked);
+  }
+  asked.tell.add(tell);
+  return () => asked.tell.delete(tell);
+}
+
+/** The lines of a text in coloured pieces; nothing while they are not known, or where the language is not. */
+export function useTokens(text: string, language: string): Token[][] | null {
+  const name = languageOf(language);
+  const wanted = name !== "" && text.length <= MOST;
+  const key = wanted ? `${name}\n${text}` : "";
+  const [, draw] = useState(0);
+  useEffect(() => {
+    if (!key || known.has(key)) return;
+    return ask(key, text, name, () => draw((drawn) => drawn + 1));
+  }, [key, text, name]);
+  return known.get(key) ?? null;
+}
+
+/** The word after the fence, or the end of a file's name. */
+export function languageOf(name: string): string {
+  const word =
+    name
+      .trim()
+      .toLowerCase()
+      .split(/[\s,{:]/)[0] ?? "";
+  return (word.includes(".") ? word.slice(word.lastIndexOf(".") + 1) : word).replace(/[^a-z0-9+#-]/g, "");
+}

@@ -1,0 +1,132 @@
+/** A sub-agent: its call, and under it what it said and did (S000-80). */
+import { useContext, useRef } from "react";
+import { useApp } from "@/state/app";
+import { useOfTranscript, useRow } from "@/state/hooks";
+import { isOver, type Row, type ToolRow } from "@/state/rows";
+import type { Transcript } from "@/state/transcript";
+import { Boundary } from "@/ui/Boundary";
+import { Button } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
+import { duration, plural } from "@/words/format";
+import { ReadingContext, useFold } from "./place";
+import { RowView } from "./rows/RowView";
+import { ToolLine } from "./ToolLine";
+import { toolStanding } from "./words";
+
+const NAMES = new Set(["Agent", "Task"]);
+const NONE: string[] = [];
+/** Of a long run the end is shown first. */
+const SHOWN = 30;
+
+export function isAgent(transcript: Transcript, row: ToolRow): boolean {
+  return NAMES.has(row.name) || transcript.fold.children.has(row.id);
+}
+
+interface Props {
+  transcript: Transcript;
+  row: ToolRow;
+  sessionId: string;
+}
+
+export function AgentGroup({ transcript, row, sessionId }: Props) {
+  const children = useOfTranscript(transcript, (all) => all.fold.children.get(row.id) ?? NONE);
+  const waits = useWaits(transcript, row.id);
+  const [chosen, change] = useFold(`agent-${row.id}`, useUntilOver(row));
+  const open = waits || chosen;
+  const tools = children.reduce((sum, id) => sum + (transcript.row(id)?.kind === "tool" ? 1 : 0), 0);
+  const { shape, word, ink, edge } = toolStanding(row);
+  return (
+    <div className={`border-l-2 ${edge}`} data-status={row.status}>
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={(event) => change(event.currentTarget, !open)}
+        className="target flex h-8 w-full min-w-0 items-center gap-2 pr-1 pl-2 text-left hover:bg-surface-1"
+      >
+        <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
+        <Icon name="robot" size={14} className="text-ink-3" />
+        <span className="min-w-0 truncate">Task: {descriptionOf(row)}</span>
+        <span className="tabular flex-1 shrink-0 text-ink-3">({plural(tools, "tool")})</span>
+        <span className="tabular shrink-0 text-small text-ink-3">
+          {row.durationMs > 0 ? duration(row.durationMs) : ""}
+        </span>
+        <span
+          className={`w-4 shrink-0 text-center ${ink} ${isOver(row.status) ? "" : "pulse-needs"}`}
+          aria-hidden="true"
+        >
+          {shape}
+        </span>
+        <span className="sr-only">{waits ? "needs you" : word}</span>
+      </button>
+      {open && (
+        <div className="ml-[13px] border-l border-line pl-3">
+          <Children transcript={transcript} ids={children} of={row.id} />
+          <ToolLine transcript={transcript} row={row} sessionId={sessionId} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Children({ transcript, ids, of }: { transcript: Transcript; ids: string[]; of: string }) {
+  const [all, showAll] = useFold(`all-${of}`, false);
+  const hidden = all ? 0 : Math.max(0, ids.length - SHOWN);
+  return (
+    <>
+      {hidden > 0 && (
+        <Button look="quiet" onClick={(event) => showAll(event.currentTarget, true)}>
+          Show {hidden} earlier
+        </Button>
+      )}
+      {ids.slice(hidden).map((id) => (
+        <Child key={id} transcript={transcript} id={id} />
+      ))}
+    </>
+  );
+}
+
+function Child({ transcript, id }: { transcript: Transcript; id: string }) {
+  const row: Row | undefined = useRow(transcript, id);
+  if (!row) return null;
+  return (
+    <div data-row={id}>
+      <Boundary what="This row" resetKey={row}>
+        <RowView transcript={transcript} row={row} />
+      </Boundary>
+    </div>
+  );
+}
+
+export function descriptionOf(row: ToolRow): string {
+  const { description, subagent_type: kind, prompt } = row.input;
+  for (const words of [description, kind, prompt])
+    if (typeof words === "string" && words) return words.slice(0, 200);
+  return row.name || "an agent";
+}
+
+/** Open while it runs; at its end it folds, unless somebody reads in it just then. */
+function useUntilOver(row: ToolRow): boolean {
+  const reading = useContext(ReadingContext);
+  const ran = useRef(false);
+  const kept = useRef(false);
+  const over = isOver(row.status);
+  if (ran.current && over && reading && !reading.pinned) kept.current = true;
+  ran.current = !over;
+  return !over || kept.current;
+}
+
+/** Whether somebody is asked about something in it. */
+function useWaits(transcript: Transcript, id: string): boolean {
+  return useApp((state) =>
+    (state.sessions[transcript.id]?.interactions ?? []).some((each) => isBelow(transcript, each.call_id, id)),
+  );
+}
+
+function isBelow(transcript: Transcript, callId: string, ancestor: string): boolean {
+  let row = transcript.row(callId);
+  for (let depth = 0; row && depth < 8; depth += 1) {
+    if (row.parentCall === ancestor) return true;
+    row = transcript.row(row.parentCall);
+  }
+  return false;
+}

@@ -1,0 +1,58 @@
+/** What one can do with a row: shown where the pointer, the keys or a finger are. */
+import { useNavigate } from "@tanstack/react-router";
+import { fork } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import type { Row } from "@/state/rows";
+import { plain } from "@/text/terminal";
+import { IconButton } from "@/ui/Button";
+import { copy } from "@/ui/copy";
+import { Icon } from "@/ui/Icon";
+import { inspect } from "./inspect";
+import { linkTo } from "./links";
+
+export function RowActions({ sessionId, row, group }: { sessionId: string; row: Row; group: boolean }) {
+  const navigate = useNavigate();
+  const operates = useApp((state) => may(state.me, "operate"));
+  const text = textOf(row);
+  const forks =
+    operates && row.seq > 0 && (row.kind === "user" || row.kind === "text" || row.kind === "turn");
+  if (group || (row.kind !== "tool" && !text)) return null;
+  const branch = async () => {
+    const made = await fork(sessionId, row.entry);
+    if (made) void navigate({ to: "/session/$id", params: { id: made.id }, search: {} });
+  };
+  return (
+    <div className="absolute top-0.5 right-3 hidden items-center rounded-box bg-surface-2 shadow-float group-focus-within/row:flex group-hover/row:flex group-aria-[current]/row:flex">
+      {row.kind === "tool" && (
+        <IconButton
+          label="Look at it in full"
+          command="row.inspect"
+          onClick={() => inspect(sessionId, row.id)}
+        >
+          <Icon name="expand" />
+        </IconButton>
+      )}
+      {text && (
+        <IconButton label="Copy the text" onClick={() => void copy(text)}>
+          <Icon name="copy" />
+        </IconButton>
+      )}
+      <IconButton label="Copy a link" onClick={() => void copy(linkTo(sessionId, row), "Link copied")}>
+        <Icon name="link" />
+      </IconButton>
+      {forks && (
+        <IconButton label="Fork the session here" onClick={() => void branch()}>
+          <Icon name="fork" />
+        </IconButton>
+      )}
+    </div>
+  );
+}
+
+/** Clean text: no prompts, no colours. */
+export function textOf(row: Row): string {
+  if (row.kind === "tool") return plain(row.output);
+  if (row.kind === "turn" || row.kind === "mark") return "";
+  if (row.kind === "unknown") return JSON.stringify(row.data, null, 2);
+  return row.text;
+}

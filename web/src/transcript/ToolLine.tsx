@@ -1,0 +1,105 @@
+/**
+ * A call of a tool: one line when it is finished, its end while it runs, all of it when opened (S000-71..79). What
+ * went wrong is never folded away.
+ */
+import { memo, type ReactNode } from "react";
+import type { ToolRow } from "@/state/rows";
+import { isOver } from "@/state/rows";
+import type { Transcript } from "@/state/transcript";
+import { Ansi } from "@/text/Ansi";
+import { viewOf } from "@/tools/registry";
+import { Boundary } from "@/ui/Boundary";
+import { Icon } from "@/ui/Icon";
+import { duration, moment } from "@/words/format";
+import { useFold } from "./place";
+import { ToolTail } from "./ToolTail";
+import { asksNow, toolStanding } from "./words";
+import { inputSoFar } from "./writing";
+
+interface Props {
+  transcript: Transcript;
+  row: ToolRow;
+  sessionId: string;
+  /** More than its own body under the line: the rows of a sub-agent. */
+  inside?: ReactNode;
+}
+
+export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props) {
+  const [open, change] = useFold(row.id, false);
+  const view = viewOf(row.name);
+  const shown = row.status === "writing" ? { ...row, input: inputSoFar(row.writing) } : row;
+  const { shape, word, ink, edge } = toolStanding(row);
+  const pulse = !isOver(row.status) && !asksNow(row) ? "pulse-needs" : "";
+  return (
+    <div className={`border-l-2 ${edge}`} data-status={row.status}>
+      <button
+        type="button"
+        aria-expanded={open}
+        title={timing(row)}
+        onClick={(event) => change(event.currentTarget)}
+        className="target flex h-8 w-full min-w-0 items-center gap-2 pr-1 pl-2 text-left hover:bg-surface-1"
+      >
+        <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
+        <Icon name={view.icon} size={14} className="text-ink-3" />
+        <span className="min-w-0 flex-1 truncate text-ink-1">{titleOf(view.title, shown)}</span>
+        {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
+        <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
+          {row.durationMs > 0 ? duration(row.durationMs) : ""}
+        </span>
+        <span className={`w-4 shrink-0 text-center ${ink} ${pulse}`} aria-hidden="true">
+          {shape}
+        </span>
+        <span className="sr-only">{word}</span>
+      </button>
+      <ToolTail row={row} />
+      {!open && <Wrong row={row} />}
+      {open && (
+        <div className="pr-1 pb-2 pl-[30px]">
+          <Boundary what={`The call of ${row.name || "a tool"}`} resetKey={row}>
+            <view.Body row={shown} sessionId={sessionId} />
+          </Boundary>
+        </div>
+      )}
+      {inside}
+    </div>
+  );
+});
+
+function titleOf(title: (row: ToolRow) => string, row: ToolRow): string {
+  try {
+    return title(row) || row.name || "Tool";
+  } catch {
+    return row.name || "Tool";
+  }
+}
+
+function timing(row: ToolRow): string {
+  const at = moment(row.startedAt || row.at);
+  return row.durationMs > 0 ? `${at}, took ${duration(row.durationMs)}` : at;
+}
+
+/** The words of a failure, in view without a click. */
+function Wrong({ row }: { row: ToolRow }) {
+  if (row.malformed) return <Words text={row.malformed} />;
+  if (row.status !== "error" && row.status !== "denied") return null;
+  const who = row.interaction?.by && row.status === "denied" ? `Denied by ${row.interaction.by}. ` : "";
+  return <Words text={who + excerpt(row.output)} />;
+}
+
+function Words({ text }: { text: string }) {
+  if (!text.trim()) return null;
+  return (
+    <pre className="m-0 overflow-hidden pr-2 pb-1.5 pl-[30px] font-mono text-code whitespace-pre-wrap break-words text-failed">
+      <Ansi text={text} />
+    </pre>
+  );
+}
+
+const MOST_LINES = 12;
+
+/** Of a long failure, how it ends: there the reason stands most of the time. */
+function excerpt(text: string): string {
+  const lines = text.trimEnd().split("\n");
+  if (lines.length <= MOST_LINES) return text.trimEnd();
+  return [`… ${lines.length - MOST_LINES} lines before`, ...lines.slice(-MOST_LINES)].join("\n");
+}

@@ -1,0 +1,17 @@
+/** Which call is looked at in full. The page has one such look at a time. */
+import { create } from "zustand";
+
+interface Inspected {
+  sessionId: string;
+  callId: string;
+}
+
+export const useInspected = create<Inspected>(() => ({ sessionId: "", callId: "" }));
+
+export function inspect(sessionId: string, callId: string): void {
+  useInspected.setState({ sessionId, callId });
+}
+
+export function closeInspector(): void {
+  useInspected.setState({ sessionId: "", callId: "" });
+}

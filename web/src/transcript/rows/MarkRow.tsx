@@ -1,0 +1,25 @@
+/** A place where something changed: a line across, with words on it. */
+import { Link } from "@tanstack/react-router";
+import type { MarkRow as Row } from "@/state/rows";
+import { clock } from "@/words/format";
+import { markWords } from "../words";
+
+export function MarkRow({ row }: { row: Row }) {
+  return (
+    <div className="my-1 flex min-h-8 items-center gap-3 text-small text-ink-3" title={clock(row.at)}>
+      <span aria-hidden="true" className="h-px min-w-4 flex-1 bg-line" />
+      <span className="min-w-0 break-words">
+        {markWords(row)}
+        {row.of === "forked" && (
+          <>
+            {" "}
+            <Link to="/session/$id" params={{ id: row.text }} search={{}} className="text-accent underline">
+              To that session
+            </Link>
+          </>
+        )}
+      </span>
+      <span aria-hidden="true" className="h-px min-w-4 flex-1 bg-line" />
+    </div>
+  );
+}

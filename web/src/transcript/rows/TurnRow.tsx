@@ -1,0 +1,38 @@
+/** How a turn ended and what it took (S000-81, S003-32). */
+import type { TurnRow as Row } from "@/state/rows";
+import { clock } from "@/words/format";
+import { endingOf, exactCost, turnNumbers } from "../words";
+
+export function TurnRow({ row }: { row: Row }) {
+  const { words, calm } = endingOf(row);
+  const failed = !calm;
+  return (
+    <div className="mt-1 mb-3">
+      <div className="flex min-h-8 flex-wrap items-center gap-x-2 text-small text-ink-3">
+        <span className={failed ? "text-failed" : row.ending === "completed" ? "text-done" : "text-ink-2"}>
+          <span aria-hidden="true">{failed ? "✗" : row.ending === "completed" ? "✓" : "◌"}</span> {words}
+        </span>
+        {turnNumbers(row).map((each) => (
+          <span
+            key={each}
+            className="tabular before:mr-2 before:content-['·']"
+            title={each.startsWith("$") ? exactCost(row) : undefined}
+          >
+            {each}
+          </span>
+        ))}
+        <time className="tabular ml-auto" dateTime={new Date(row.at).toISOString()}>
+          {clock(row.at)}
+        </time>
+      </div>
+      {failed && (row.text || row.error) && (
+        <p
+          role="alert"
+          className="m-0 rounded-box bg-failed-soft px-3 py-2 break-words whitespace-pre-wrap text-failed"
+        >
+          {row.text || row.error}
+        </p>
+      )}
+    </div>
+  );
+}

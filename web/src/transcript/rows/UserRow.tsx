@@ -1,0 +1,26 @@
+/** What a person said, or what was said in their place. */
+import type { UserRow as Row } from "@/state/rows";
+import { clock } from "@/words/format";
+import { Pictures } from "./Pictures";
+
+const WHO: Record<Row["origin"], string> = { human: "You", harness: "The console", hook: "A hook" };
+
+export function UserRow({ row }: { row: Row }) {
+  return (
+    <div className="my-2 rounded-box bg-surface-1 px-3 py-2">
+      <div className="flex items-baseline gap-2 text-small text-ink-3">
+        <span className="font-medium text-ink-2">{WHO[row.origin]}</span>
+        {row.why && <span>{row.why}</span>}
+        <time className="tabular ml-auto" dateTime={new Date(row.at).toISOString()}>
+          {clock(row.at)}
+        </time>
+      </div>
+      <Words text={row.text} />
+      <Pictures pictures={row.pictures} />
+    </div>
+  );
+}
+
+export function Words({ text }: { text: string }) {
+  return <p className="m-0 text-prose break-words whitespace-pre-wrap [unicode-bidi:plaintext]">{text}</p>;
+}

@@ -1,0 +1,303 @@
+/**
+ * Where somebody reads in a long list, and how that place is kept (S000-68, FM-24). At the bottom, it stays at the
+ * bottom, whatever grows. Elsewhere, what is read stays where it is: the place is held by an element, not by a number,
+ * so that it does not matter what above it was loaded, measured, opened or closed.
+ */
+import type { Heights } from "./heights";
+
+/** A line of the list; one that gathers several rows is found by each of them. */
+export interface ReadLine {
+  id: string;
+  rows: readonly string[];
+}
+
+/** What is read: an element of a line, and how far below the upper edge it begins. */
+interface Held {
+  id: string;
+  element: HTMLElement | null;
+  top: number;
+  /** The same of the whole line. */
+  line: number;
+}
+
+/** A place to come back to. */
+export interface Place {
+  pinned: boolean;
+  id: string;
+  top: number;
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Closer to the end than this is at the end: zoomed pages have fractions of pixels, and people no steady hand. */
+const AT_END = 2;
+/** Pixels that are drawn beyond what is seen, on either side. */
+const BEYOND = 900;
+/** Nearer than this to what is not drawn, more is drawn. */
+const NEAR = 400;
+
+export class Reading {
+  pinned = true;
+  span: Span = { start: 0, end: 0 };
+  lines: readonly ReadLine[] = [];
+  readonly heights: Heights;
+  /** Pixels above the first line. */
+  readonly head: number;
+
+  #scroller: HTMLElement | null = null;
+  #held: Held | null = null;
+  #aimed = false;
+  #last = 0;
+  #written = -1;
+  #room = { width: 0, height: 0 };
+  readonly #elements = new Map<string, HTMLElement>();
+  readonly #changed: () => void;
+
+  /** `changed` is called when other lines have to be drawn, or the reader came to the end or left it. */
+  constructor(heights: Heights, head: number, changed: () => void) {
+    this.heights = heights;
+    this.head = head;
+    this.#changed = changed;
+  }
+
+  /** Come back to where somebody read before. */
+  start(place: Place): void {
+    this.pinned = false;
+    this.#held = { id: place.id, element: null, top: place.top, line: place.top };
+    this.#aimed = true;
+  }
+
+  attach(scroller: HTMLElement): void {
+    this.#scroller = scroller;
+    this.#room = { width: scroller.clientWidth, height: scroller.clientHeight };
+  }
+
+  detach(): void {
+    this.#scroller = null;
+    this.#elements.clear();
+  }
+
+  mounted(id: string, element: HTMLElement): void {
+    this.#elements.set(id, element);
+  }
+
+  unmounted(id: string, element: HTMLElement): void {
+    if (this.#elements.get(id) === element) this.#elements.delete(id);
+  }
+
+  elementOf(id: string): HTMLElement | undefined {
+    return this.#elements.get(id);
+  }
+
+  /** The lines to draw now. Called while drawing, with the list as it is. */
+  follow(lines: readonly ReadLine[]): Span {
+    const count = this.lines.length;
+    const first = this.lines[0]?.id;
+    this.lines = lines;
+    this.heights.follow(lines);
+    const moved = lines[0]?.id !== first || lines.length < count;
+    const held = moved && this.#held ? this.indexOf(this.#held.id) : -1;
+    if (this.#held && held >= 0) this.#held.id = lines[held]?.id ?? this.#held.id;
+    this.span = this.#wanted(moved || this.#aimed);
+    return this.span;
+  }
+
+  /** After drawing, or after something changed its size: put what is read back where it was. */
+  settle(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    this.#room = { width: scroller.clientWidth, height: scroller.clientHeight };
+    if (this.pinned) this.#write(scroller, scroller.scrollHeight - scroller.clientHeight);
+    else if (this.#held) this.#restore(scroller, this.#held);
+    if (!this.#covers(NEAR)) this.#changed();
+  }
+
+  /** A line was measured. */
+  measured(id: string, size: number): void {
+    const index = this.#near(id);
+    if (index >= 0) this.heights.measure(index, size);
+  }
+
+  /** The reader moved, or the browser did. */
+  scrolled(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const { clientWidth: width, clientHeight: height } = scroller;
+    if (width !== this.#room.width || height !== this.#room.height) return this.settle();
+    const top = scroller.scrollTop;
+    const up = top < this.#last;
+    const ours = Math.abs(top - this.#written) < 1;
+    this.#last = top;
+    if (!ours) {
+      this.#written = -1;
+      const left = scroller.scrollHeight - height - top;
+      this.#pin(left <= AT_END || (this.pinned && !up));
+      if (!this.pinned) this.hold();
+    }
+    if (!this.#covers(NEAR)) this.#changed();
+  }
+
+  /** What is read now is to stay where it is; given an element, that one. */
+  hold(element?: HTMLElement): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const edge = scroller.getBoundingClientRect().top;
+    const line = element?.closest<HTMLElement>("[data-line]") ?? this.#firstSeen(edge);
+    if (!line) return;
+    const inner = element ?? innermost(line, edge);
+    const top = inner.getBoundingClientRect().top - edge;
+    const lineTop = line.getBoundingClientRect().top - edge;
+    this.#held = { id: line.dataset.line ?? "", element: inner, top, line: lineTop };
+    this.#aimed = false;
+  }
+
+  /** Somebody opens or closes something: it stays under the pointer, at the end of the list too. */
+  touch(element: HTMLElement): void {
+    this.hold(element);
+    this.#pin(false);
+  }
+
+  /** After what was opened or closed is drawn: at the end again, it is followed again. */
+  touched(): void {
+    const scroller = this.#scroller;
+    if (scroller && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= AT_END)
+      this.#pin(true);
+  }
+
+  toEnd(): void {
+    this.#held = null;
+    this.#pin(true);
+    this.#changed();
+    this.settle();
+  }
+
+  /** Bring a line to where it can be read; `top` is how far below the upper edge. Needs a drawing to take effect. */
+  aim(id: string, top: number): boolean {
+    const index = this.indexOf(id);
+    if (index < 0) return false;
+    this.#held = { id: this.lines[index]?.id ?? id, element: null, top, line: top };
+    this.#aimed = true;
+    this.#pin(false);
+    this.#changed();
+    return true;
+  }
+
+  place(): Place {
+    return { pinned: this.pinned, id: this.#held?.id ?? "", top: this.#heldTop() };
+  }
+
+  indexOf(id: string): number {
+    const near = this.#near(id);
+    return near >= 0 ? near : this.lines.findIndex((line) => line.id === id || line.rows.includes(id));
+  }
+
+  /** How far below the upper edge a line is drawn; nothing if it is not. */
+  sees(id: string): { top: number; bottom: number; room: number } | null {
+    const element = this.#elements.get(id);
+    const scroller = this.#scroller;
+    if (!element || !scroller) return null;
+    const edge = scroller.getBoundingClientRect().top;
+    const { top, bottom } = element.getBoundingClientRect();
+    return { top: top - edge, bottom: bottom - edge, room: scroller.clientHeight };
+  }
+
+  #heldTop(): number {
+    const line = this.#held ? this.sees(this.#held.id) : null;
+    return line?.top ?? this.#held?.line ?? 0;
+  }
+
+  #restore(scroller: HTMLElement, held: Held): void {
+    const line = this.#elements.get(held.id);
+    if (!line) {
+      const index = this.indexOf(held.id);
+      if (index >= 0) this.#write(scroller, this.head + this.heights.top(index) - held.line);
+      return;
+    }
+    const element = held.element?.isConnected ? held.element : line;
+    const off = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top - held.top;
+    if (Math.abs(off) >= 0.5) this.#write(scroller, scroller.scrollTop + off);
+    if (!this.#aimed) return;
+    this.#aimed = false;
+    this.hold(line);
+    this.touched();
+  }
+
+  #write(scroller: HTMLElement, top: number): void {
+    if (Math.abs(scroller.scrollTop - top) < 0.5) return;
+    scroller.scrollTop = top;
+    this.#written = scroller.scrollTop;
+    this.#last = this.#written;
+  }
+
+  #pin(pinned: boolean): void {
+    if (pinned === this.pinned) return;
+    this.pinned = pinned;
+    if (pinned) this.#held = null;
+    this.#changed();
+  }
+
+  /** From where to where one looks, in pixels of the list. */
+  #view(moved = false): { from: number; to: number } {
+    const height = this.#scroller?.clientHeight || 900;
+    const end = this.heights.total() + this.head;
+    let from = this.#scroller?.scrollTop ?? 0;
+    if (this.pinned) from = Math.max(0, end - height);
+    else if (this.#held && (moved || this.#aimed || !this.#elements.has(this.#held.id))) {
+      const index = this.indexOf(this.#held.id);
+      if (index >= 0) from = Math.max(0, this.head + this.heights.top(index) - this.#held.line);
+    }
+    return { from: from - this.head, to: from - this.head + height };
+  }
+
+  #covers(margin: number): boolean {
+    const { from, to } = this.#view();
+    const { start, end } = this.span;
+    const above = start === 0 || this.heights.top(start) <= from - margin;
+    const below = end >= this.lines.length || this.heights.top(end) >= to + margin;
+    return above && below;
+  }
+
+  #wanted(anew: boolean): Span {
+    const count = this.lines.length;
+    const { start, end } = this.span;
+    // Lines come one by one at the end: they are added to what is drawn, and what is far above is let go now and then.
+    if (!anew && end > 0 && end <= count && count - end < 50 && this.pinned) {
+      const span = { start, end: count };
+      const drawn = this.heights.top(count) - this.heights.top(start);
+      const height = this.#scroller?.clientHeight || 900;
+      if (drawn > height + NEAR && drawn < height + 3 * BEYOND) return span;
+    }
+    if (!anew && end <= count && end > start && this.#covers(NEAR)) return this.span;
+    const { from, to } = this.#view(anew);
+    return { start: this.heights.at(from - BEYOND), end: Math.min(count, this.heights.at(to + BEYOND) + 1) };
+  }
+
+  #near(id: string): number {
+    for (let index = this.span.start; index < this.span.end; index += 1)
+      if (this.lines[index]?.id === id) return index;
+    return -1;
+  }
+
+  #firstSeen(edge: number): HTMLElement | undefined {
+    for (let index = this.span.start; index < this.span.end; index += 1) {
+      const element = this.#elements.get(this.lines[index]?.id ?? "");
+      if (element && element.getBoundingClientRect().bottom > edge + 1) return element;
+    }
+    return undefined;
+  }
+}
+
+/** The smallest element the upper edge goes through, or the first below it: what is inside a tall line may grow too. */
+function innermost(line: HTMLElement, edge: number): HTMLElement {
+  let found = line;
+  for (let depth = 0; depth < 8 && found.childElementCount < 300; depth += 1) {
+    const inner = [...found.children].find((child) => child.getBoundingClientRect().bottom > edge + 1);
+    if (!(inner instanceof HTMLElement)) return found;
+    found = inner;
+    if (inner.getBoundingClientRect().top >= edge) return found;
+  }
+  return found;
+}
