@@ -26,6 +26,8 @@ export interface DiffViewProps {
   renderHunkActions?: (hunk: DiffHunk, index: number) => ReactNode;
   /** Lines shown before one has to ask for more. */
   maxLines?: number;
+  /** Whether lines have numbers; not where only a piece of a file is known. */
+  numbers?: boolean;
 }
 
 const MOST_LINES = 2_000;
@@ -37,6 +39,7 @@ export function DiffView({
   split,
   renderHunkActions,
   maxLines = MOST_LINES,
+  numbers = true,
   ...commented
 }: DiffViewProps) {
   const commenting = useComments(commented);
@@ -52,7 +55,7 @@ export function DiffView({
       <figure
         ref={figure}
         aria-label={`Changes in ${path}`}
-        className={`m-0 font-mono text-code text-ink-1 ${selecting}`}
+        className={`m-0 font-mono text-code text-ink-1 ${selecting} ${numbers ? "" : UNNUMBERED}`}
         style={{ "--digits": digitsOf(hunks) } as CSSProperties}
         onKeyDown={walk}
         onFocus={keepStop}
@@ -64,7 +67,7 @@ export function DiffView({
             hunk={hunk}
             path={path}
             split={split}
-            skipped={skippedBefore(hunks, index)}
+            skipped={numbers ? skippedBefore(hunks, index) : 0}
             actions={renderHunkActions?.(hunk, index)}
             returns={returns}
             most={(room[index] ?? 0) + (more[index] ?? 0)}
@@ -75,6 +78,8 @@ export function DiffView({
     </CommentingContext>
   );
 }
+
+const UNNUMBERED = "[&_[data-number]]:hidden";
 
 /** Side by side only the side where a selection begins is selected: copying gives one text, not two mixed. */
 const OTHER_SIDE = {

@@ -1,10 +1,11 @@
 /** The words of one line: coloured, with what changed marked and nothing hidden. A line made for machines is shown in part. */
 import { useState } from "react";
+import type { Token } from "@/text/highlight";
 import { Shown } from "@/ui/Hidden";
 import { count } from "@/words/format";
 import { hasHidden } from "@/words/hidden";
 import type { DiffLine } from "./lines";
-import { firstOf, segmentsOf, type Token } from "./segments";
+import { firstOf, segmentsOf } from "./segments";
 
 const LONGEST = 1_000;
 

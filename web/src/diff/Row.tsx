@@ -1,10 +1,10 @@
 /** The rows of a diff: one line each, or two side by side. Numbers and signs are not part of what is copied. */
 import { memo } from "react";
+import type { Token } from "@/text/highlight";
 import { Comments } from "./Comments";
 import { keyOf, spotOf, useCommenting } from "./comments";
 import { LineText } from "./LineText";
 import type { DiffLine } from "./lines";
-import type { Token } from "./segments";
 import type { SplitRow } from "./split";
 
 const GROUND = { same: "", added: "bg-added", removed: "bg-removed" } as const;
@@ -23,7 +23,7 @@ export const UnifiedLine = memo(function UnifiedLine({ line, tokens, returns }: 
     <>
       <div
         data-kind={line.kind}
-        className={`group/line grid min-h-[19px] grid-cols-[auto_auto_1.5ch_minmax(0,1fr)] ${GROUND[line.kind]}`}
+        className={`group/line grid min-h-[19px] grid-cols-[auto_auto_auto_minmax(0,1fr)] ${GROUND[line.kind]}`}
       >
         <LineNumbers line={line} both />
         <Sign line={line} />
@@ -78,7 +78,7 @@ function Half({
     <div
       data-side={side}
       data-kind={line.kind}
-      className={`group/line grid min-w-0 grid-cols-[auto_1.5ch_minmax(0,1fr)] ${GROUND[line.kind]} ${edge}`}
+      className={`group/line grid min-w-0 grid-cols-[auto_auto_minmax(0,1fr)] ${GROUND[line.kind]} ${edge}`}
     >
       <LineNumbers line={line} both={false} side={side} />
       <Sign line={line} />
@@ -90,7 +90,11 @@ function Half({
 }
 
 function Sign({ line }: { line: DiffLine }) {
-  return <span className={`font-semibold select-none ${SIGN_INK[line.kind]}`}>{SIGN[line.kind]}</span>;
+  return (
+    <span className={`w-[calc(1ch+12px)] pl-1.5 font-semibold select-none ${SIGN_INK[line.kind]}`}>
+      {SIGN[line.kind]}
+    </span>
+  );
 }
 
 const NUMBER = "tabular w-[calc(var(--digits)*1ch+8px)] pr-1.5 text-right text-ink-3";
@@ -99,11 +103,17 @@ function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side
   const { tell, open, setOpen } = useCommenting();
   const numbers = both ? (
     <>
-      <span className={NUMBER}>{line.old ?? ""}</span>
-      <span className={NUMBER}>{line.now ?? ""}</span>
+      <span data-number="" className={NUMBER}>
+        {line.old ?? ""}
+      </span>
+      <span data-number="" className={NUMBER}>
+        {line.now ?? ""}
+      </span>
     </>
   ) : (
-    <span className={NUMBER}>{(side === "left" ? line.old : line.now) ?? ""}</span>
+    <span data-number="" className={NUMBER}>
+      {(side === "left" ? line.old : line.now) ?? ""}
+    </span>
   );
   const span = both ? "col-span-2" : "";
   // A line that did not change has one comment, and that is on the right.

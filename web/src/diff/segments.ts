@@ -1,10 +1,6 @@
 /** A line cut where its colour or its being changed changes: what is drawn as one piece. */
+import type { Token } from "@/text/highlight";
 import type { Word } from "./words";
-
-export interface Token {
-  text: string;
-  color: string;
-}
 
 export interface Segment {
   text: string;

@@ -1,6 +1,8 @@
 /** The colours of code in a hunk, line by line; none while they are being found, for large hunks, and for plain text. */
+import { useMemo } from "react";
+import { type Token, useTokens } from "@/text/highlight";
+import { baseName } from "@/words/format";
 import type { DiffHunk, DiffLine } from "./lines";
-import type { Token } from "./segments";
 
 type OfLines = ReadonlyMap<DiffLine, readonly Token[]>;
 
@@ -9,6 +11,45 @@ export interface Colours {
   now: OfLines;
 }
 
-export function useColours(_hunk: DiffHunk, _path: string): Colours | null {
-  return null;
+const MOST_LINES = 1_000;
+const MOST_CHARACTERS = 60_000;
+
+/** Old and new text are coloured each for itself: a string that one of them opens is not open in the other. */
+export function useColours(hunk: DiffHunk, path: string): Colours | null {
+  const [old, now] = useMemo(() => [sideOf(hunk, "added"), sideOf(hunk, "removed")], [hunk]);
+  const language = baseName(path);
+  const oldTokens = useTokens(old.text, old.changed ? language : "");
+  const newTokens = useTokens(now.text, language);
+  return useMemo(() => {
+    if (!oldTokens && !newTokens) return null;
+    return { old: joined(old.lines, oldTokens), now: joined(now.lines, newTokens) };
+  }, [old, now, oldTokens, newTokens]);
+}
+
+interface Side {
+  lines: DiffLine[];
+  text: string;
+  changed: boolean;
+}
+
+function sideOf(hunk: DiffHunk, without: DiffLine["kind"]): Side {
+  const lines = hunk.lines.length > MOST_LINES ? [] : hunk.lines.filter((line) => line.kind !== without);
+  const text = lines.map((line) => line.text.replace(/\r$/, "")).join("\n");
+  const small = text.length <= MOST_CHARACTERS;
+  return {
+    lines: small ? lines : [],
+    text: small ? text : "",
+    changed: lines.some((line) => line.kind !== "same"),
+  };
+}
+
+function joined(lines: readonly DiffLine[], tokens: Token[][] | null): OfLines {
+  const made = new Map<DiffLine, readonly Token[]>();
+  if (tokens) {
+    lines.forEach((line, place) => {
+      const found = tokens[place];
+      if (found) made.set(line, found);
+    });
+  }
+  return made;
 }

@@ -1,28 +1,59 @@
-/** Any tool: its name, its input as JSON, its output (S000-74). */
+/** Any tool: its name, its input, its output (S000-74). */
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
+import { fieldsOf, firstLine, hasFailed, jsonOf, lineCount } from "./parts/fields";
+import { Input } from "./parts/Input";
+import { Literal } from "./parts/Literal";
+import { LoadAll } from "./parts/LoadAll";
+import { Problem } from "./parts/Outcome";
+import { Output } from "./parts/Output";
+import { Pictures } from "./parts/Pictures";
+import { Ground, Section, Stack } from "./parts/Section";
+import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
-function Body({ row }: CallProps) {
+/** The first thing it was given says most about a call. */
+function about(row: ToolRow): string {
+  const value = Object.values(fieldsOf(row.input)).find((each) => typeof each === "string" && each.trim());
+  return typeof value === "string" ? firstLine(value, 60) : "";
+}
+
+export function outputWords(row: ToolRow): string {
+  if (row.settled !== "completed") return "";
+  const lines = lineCount(row.output.trim());
+  return lines > 1 ? `${firstLine(row.output)} (${lines.toLocaleString("en")} lines)` : firstLine(row.output);
+}
+
+export function GenericView({ row, sessionId, full }: CallProps & { full: boolean }) {
+  const whole = useWhole(row, sessionId);
+  const call = whole.row;
   return (
-    <>
-      <pre className="m-0 whitespace-pre-wrap text-code font-mono">{JSON.stringify(row.input, null, 2)}</pre>
-      <pre className="m-0 whitespace-pre-wrap text-code font-mono">{row.output}</pre>
-    </>
+    <Stack>
+      <Section label="Input" copied={jsonOf(call.input)}>
+        <Ground>
+          <Input input={call.input} most={full ? 1_000 : 20} />
+        </Ground>
+      </Section>
+      {call.malformed && (
+        <p className="m-0 text-failed">
+          The model wrote an input that cannot be read: {firstLine(call.malformed, 200)}
+        </p>
+      )}
+      {hasFailed(call) ? <Problem row={call} /> : call.settled && <Output text={call.output} full={full} />}
+      <Pictures pictures={call.pictures} />
+      <LoadAll whole={whole} />
+    </Stack>
   );
 }
 
 function Asks({ input }: AskProps) {
-  return (
-    <pre className="m-0 whitespace-pre-wrap text-code font-mono">
-      <Shown text={JSON.stringify(input, null, 2) ?? ""} />
-    </pre>
-  );
+  return <Literal label="Input" text={jsonOf(input)} />;
 }
 
 export const generic: ToolView = {
   icon: "plug",
-  title: (row: ToolRow) => row.name || "Tool",
-  Body,
+  title: (row) => [row.name || "Tool", about(row)].filter(Boolean).join(" "),
+  inline: outputWords,
+  Body: (props) => <GenericView {...props} full={false} />,
+  Full: (props) => <GenericView {...props} full />,
   asks: Asks,
 };

@@ -1,11 +1,64 @@
 /** Which view shows which tool. A tool that is not listed is shown by its name, its input and its output (S000-74). */
+import { agent } from "./Agent";
+import { askUserQuestion } from "./AskUserQuestion";
+import { bash } from "./Bash";
+import { bashOutput } from "./BashOutput";
+import { edit } from "./Edit";
+import { enterPlanMode } from "./EnterPlanMode";
+import { exitPlanMode } from "./ExitPlanMode";
 import { generic } from "./Generic";
+import { glob } from "./Glob";
+import { grep } from "./Grep";
+import { killShell } from "./KillShell";
+import { ls } from "./LS";
+import { mcpView } from "./Mcp";
+import { notebookEdit } from "./NotebookEdit";
+import { read } from "./Read";
+import { skill } from "./Skill";
+import { todoWrite } from "./TodoWrite";
 import type { ToolView } from "./view";
+import { webFetch } from "./WebFetch";
+import { webSearch } from "./WebSearch";
+import { write } from "./Write";
 
 export type { AskProps, CallProps, ToolView } from "./view";
 
-const VIEWS: ReadonlyMap<string, ToolView> = new Map([]);
+/** By name, with the names other engines have for the same. */
+export const VIEWS: ReadonlyMap<string, ToolView> = new Map([
+  ["Agent", agent],
+  ["Task", agent],
+  ["AskUserQuestion", askUserQuestion],
+  ["Bash", bash],
+  ["BashOutput", bashOutput],
+  ["TaskOutput", bashOutput],
+  ["Edit", edit],
+  ["MultiEdit", edit],
+  ["EnterPlanMode", enterPlanMode],
+  ["ExitPlanMode", exitPlanMode],
+  ["Glob", glob],
+  ["Grep", grep],
+  ["KillShell", killShell],
+  ["KillBash", killShell],
+  ["TaskStop", killShell],
+  ["LS", ls],
+  ["NotebookEdit", notebookEdit],
+  ["Read", read],
+  ["NotebookRead", read],
+  ["Skill", skill],
+  ["SlashCommand", skill],
+  ["TodoWrite", todoWrite],
+  ["WebFetch", webFetch],
+  ["WebSearch", webSearch],
+  ["Write", write],
+]);
+
+const servers = new Map<string, ToolView>();
 
 export function viewOf(name: string): ToolView {
-  return VIEWS.get(name) ?? generic;
+  const known = VIEWS.get(name);
+  if (known) return known;
+  if (!name.startsWith("mcp__")) return generic;
+  const made = servers.get(name) ?? mcpView(name);
+  servers.set(name, made);
+  return made;
 }

@@ -15,8 +15,8 @@ export interface AskProps {
 
 export interface ToolView {
   icon: IconName;
-  /** The one line that stands for the call; plain text. */
-  title(row: ToolRow): string;
+  /** The one line that stands for the call; plain text. Paths are told as seen from `cwd`, if that is given. */
+  title(row: ToolRow, cwd?: string): string;
   /** More at the right of that line: +12 −3, a count. */
   inline?(row: ToolRow): ReactNode;
   /** What is under the line when it is open. */

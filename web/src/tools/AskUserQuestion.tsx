@@ -1,0 +1,112 @@
+/** Questions the agent put to a person, and what was answered. */
+import { keyed } from "@/diff/keyed";
+import type { ToolRow } from "@/state/rows";
+import { Shown } from "@/ui/Hidden";
+import { fieldsOf, firstLine, hasFailed, listOf, textOf } from "./parts/fields";
+import { Problem } from "./parts/Outcome";
+import { Stack } from "./parts/Section";
+import type { AskProps, CallProps, ToolView } from "./view";
+
+interface Question {
+  words: string;
+  options: { label: string; about: string }[];
+}
+
+function questionsOf(input: unknown): Question[] {
+  return listOf(input, "questions").map((each) => ({
+    words: textOf(each, "question", "header"),
+    options: listOf(each, "options").map((option) => ({
+      label: typeof option === "string" ? option : textOf(option, "label"),
+      about: textOf(option, "description"),
+    })),
+  }));
+}
+
+/** By the question: a label, words of one's own, or several labels. */
+function answerTo(row: ToolRow, question: string): string[] {
+  for (const answers of [fieldsOf(row.display).answers, row.input.answers]) {
+    const found = Object.hasOwn(fieldsOf(answers), question) ? fieldsOf(answers)[question] : undefined;
+    if (Array.isArray(found)) return found.map(String);
+    if (typeof found === "string" && found) return [found];
+  }
+  return [];
+}
+
+function title(row: ToolRow): string {
+  const questions = questionsOf(row.input);
+  const first = firstLine(questions[0]?.words ?? "");
+  return questions.length > 1
+    ? `Asked: ${first} and ${questions.length - 1} more`
+    : `Asked: ${first || "a question"}`;
+}
+
+function Body({ row }: CallProps) {
+  return (
+    <Stack>
+      {keyed(questionsOf(row.input)).map(({ key, item }) => (
+        <Answered key={key} question={item} answers={answerTo(row, item.words)} />
+      ))}
+      <Problem row={row} />
+    </Stack>
+  );
+}
+
+function Answered({ question, answers }: { question: Question; answers: string[] }) {
+  // Several labels may come as one text.
+  const chosen = new Set([...answers, ...answers.flatMap((each) => each.split(", "))]);
+  const labels = new Set(question.options.map((option) => option.label));
+  const own = answers.filter(
+    (each) => !labels.has(each) && !each.split(", ").every((part) => labels.has(part)),
+  );
+  return (
+    <div className="min-w-0">
+      <p className="m-0 font-medium wrap-anywhere">
+        <Shown text={question.words} />
+      </p>
+      <ul className="m-0 list-none p-0">
+        {keyed(question.options).map(({ key, item }) => (
+          <li key={key} className={`flex gap-2 ${chosen.has(item.label) ? "text-ink-1" : "text-ink-3"}`}>
+            <span aria-hidden="true" className="w-3.5 shrink-0 text-center text-done">
+              {chosen.has(item.label) ? "✓" : ""}
+            </span>
+            <span className="min-w-0 wrap-anywhere">
+              <Shown text={item.label} />
+              {chosen.has(item.label) && <span className="sr-only"> (chosen)</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {own.length > 0 && (
+        <p className="m-0 whitespace-pre-wrap wrap-anywhere">
+          <span className="text-done">✓ </span>
+          {own.join("\n")}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Asks({ input }: AskProps) {
+  return (
+    <Stack>
+      {keyed(questionsOf(input)).map(({ key, item }) => (
+        <Answered key={key} question={item} answers={[]} />
+      ))}
+    </Stack>
+  );
+}
+
+export const askUserQuestion: ToolView = {
+  icon: "question",
+  title,
+  inline: (row) =>
+    hasFailed(row)
+      ? null
+      : firstLine(
+          questionsOf(row.input)
+            .flatMap((each) => answerTo(row, each.words))
+            .join(", "),
+        ),
+  Body,
+  asks: Asks,
+};

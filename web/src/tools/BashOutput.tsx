@@ -1,0 +1,70 @@
+/** A look at what a command in the background printed since. */
+import type { ToolRow } from "@/state/rows";
+import { fieldsOf, firstLine, lineCount, numberOf, textOf } from "./parts/fields";
+import { LoadAll } from "./parts/LoadAll";
+import { Problem } from "./parts/Outcome";
+import { Output } from "./parts/Output";
+import { Stack } from "./parts/Section";
+import { useWhole } from "./parts/whole";
+import type { CallProps, ToolView } from "./view";
+
+function shell(row: ToolRow): string {
+  return textOf(row.input, "bash_id", "shell_id", "task_id") || textOf(row.display, "shellId");
+}
+
+function title(row: ToolRow): string {
+  const command = firstLine(textOf(row.display, "command"), 60);
+  return `Output of ${shell(row) || "a shell"}${command ? ` · $ ${command}` : ""}`;
+}
+
+function standing(row: ToolRow): string {
+  const status = textOf(row.display, "status") || tagged(row.output, "status");
+  const code = numberOf(row.display, "exitCode");
+  return [status, code !== null && status !== "running" ? `exit ${code}` : ""].filter(Boolean).join(", ");
+}
+
+/** The new output without the tags it is told to the model in. */
+function printed(row: ToolRow): string {
+  const told = fieldsOf(row.display).stdout;
+  if (typeof told === "string") return [told, textOf(row.display, "stderr")].filter(Boolean).join("\n");
+  const inside = [tagged(row.output, "output"), tagged(row.output, "stdout"), tagged(row.output, "stderr")];
+  return inside.filter(Boolean).join("\n") || row.output;
+}
+
+function tagged(text: string, tag: string): string {
+  const start = text.indexOf(`<${tag}>`);
+  const end = text.lastIndexOf(`</${tag}>`);
+  return start >= 0 && end > start ? text.slice(start + tag.length + 2, end).replace(/^\n|\n$/g, "") : "";
+}
+
+function View({ row, sessionId, full }: CallProps & { full: boolean }) {
+  const whole = useWhole(row, sessionId);
+  const filter = textOf(row.input, "filter");
+  return (
+    <Stack>
+      {(standing(row) || filter) && (
+        <p className="m-0 text-ink-2">
+          {[standing(row), filter && `only lines with ${filter}`].filter(Boolean).join(" · ")}
+        </p>
+      )}
+      <Problem row={row} />
+      {row.settled === "completed" && (
+        <Output text={printed(whole.row)} label="New output" ansi full={full} />
+      )}
+      <LoadAll whole={whole} />
+    </Stack>
+  );
+}
+
+export const bashOutput: ToolView = {
+  icon: "terminal",
+  title,
+  inline: (row) => {
+    const lines = lineCount(printed(row).trim());
+    return [standing(row), lines > 0 ? `${lines.toLocaleString("en")} new lines` : ""]
+      .filter(Boolean)
+      .join(" · ");
+  },
+  Body: (props) => <View {...props} full={false} />,
+  Full: (props) => <View {...props} full />,
+};

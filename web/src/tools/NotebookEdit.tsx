@@ -1,0 +1,71 @@
+/** A cell of a notebook that is changed, put in or taken out. */
+import { useMemo } from "react";
+import { type DiffHunk, diffTexts } from "@/diff/lines";
+import type { ToolRow } from "@/state/rows";
+import { Counts, FileDiff } from "./parts/FileDiff";
+import { fieldsOf, listOf, pathOf, placeOf, textOf } from "./parts/fields";
+import { LoadAll } from "./parts/LoadAll";
+import { Applied } from "./parts/Outcome";
+import { Stack } from "./parts/Section";
+import { useWhole } from "./parts/whole";
+import type { AskProps, CallProps, ToolView } from "./view";
+
+function modeOf(input: unknown): string {
+  return textOf(input, "edit_mode") || "replace";
+}
+
+function noteOf(input: unknown): string {
+  const cell = textOf(input, "cell_id");
+  return `${modeOf(input)} cell${cell ? ` ${cell}` : ""}`;
+}
+
+/** The cell before and after. What it held before is in the notebook's own JSON, if that came whole. */
+function hunksOf(input: unknown, display: unknown): DiffHunk[] {
+  const mode = modeOf(input);
+  const before =
+    mode === "insert" ? "" : sourceOf(textOf(display, "original_file"), textOf(input, "cell_id"));
+  return diffTexts(before, mode === "delete" ? "" : textOf(input, "new_source"));
+}
+
+function sourceOf(notebook: string, cell: string): string {
+  if (!notebook || !cell) return "";
+  try {
+    const cells = listOf(JSON.parse(notebook), "cells").map(fieldsOf);
+    const found = cells.find((each) => each.id === cell)?.source;
+    return Array.isArray(found)
+      ? found.filter((line) => typeof line === "string").join("")
+      : textOf({ found }, "found");
+  } catch {
+    return "";
+  }
+}
+
+function View({ row, sessionId, most }: CallProps & { most: number }) {
+  const whole = useWhole(row, sessionId);
+  const { input, display } = whole.row;
+  const hunks = useMemo(() => hunksOf(input, display), [input, display]);
+  const path = pathOf(row);
+  return (
+    <Stack>
+      <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={most} />
+      <Applied row={row} />
+      <LoadAll whole={whole} />
+    </Stack>
+  );
+}
+
+function Asks({ input }: AskProps) {
+  const hunks = useMemo(() => hunksOf(input, null), [input]);
+  const path = textOf(input, "notebook_path");
+  return <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={Number.POSITIVE_INFINITY} />;
+}
+
+export const notebookEdit: ToolView = {
+  icon: "edit",
+  title: (row: ToolRow, cwd?: string) =>
+    `Edit ${placeOf(pathOf(row), cwd) || "a notebook"} · ${noteOf(row.input)}`,
+  inline: (row) => <Counts added={row.added} removed={row.removed} />,
+  Body: (props) => <View {...props} most={200} />,
+  Full: (props) => <View {...props} most={2_000} />,
+  asks: Asks,
+};

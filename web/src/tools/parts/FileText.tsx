@@ -1,0 +1,102 @@
+/** Lines of a file with the numbers a tool gave them, coloured as code. Numbers are not part of what is copied. */
+import { type CSSProperties, useMemo, useState } from "react";
+import { chunksOf, keyed } from "@/diff/keyed";
+import { type Token, useTokens } from "@/text/highlight";
+import { Shown } from "@/ui/Hidden";
+import { baseName, plural } from "@/words/format";
+import { hasHidden } from "@/words/hidden";
+
+export interface NumberedLine {
+  /** None: the tool's own words between the lines. */
+  number: number | null;
+  text: string;
+  /** Stands out among the lines around it. */
+  hit?: boolean;
+}
+
+const CHUNK = 200;
+const LONGEST = 2_000;
+
+interface Props {
+  lines: readonly NumberedLine[];
+  path: string;
+  most: number;
+}
+
+export function FileText({ lines, path, most }: Props) {
+  const [all, setAll] = useState(false);
+  const shown = useMemo(
+    () => (all || lines.length <= most + 2 ? lines : lines.slice(0, most)),
+    [lines, all, most],
+  );
+  const text = useMemo(() => shown.map((line) => line.text).join("\n"), [shown]);
+  const tokens = useTokens(text, baseName(path));
+  const digits = String(lines.findLast((line) => line.number !== null)?.number ?? 0).length;
+  const rows = keyed(shown);
+  return (
+    <div
+      className="min-w-0 font-mono text-code [tab-size:4]"
+      style={{ "--digits": Math.max(2, digits) } as CSSProperties}
+    >
+      {keyed(chunksOf(rows, CHUNK)).map(({ key, item: chunk }) => (
+        <div key={key} style={rows.length > CHUNK ? unseen(chunk.length) : undefined}>
+          {chunk.map(({ key: place, item }) => (
+            <Line key={place} line={item} tokens={tokens?.[Number(place)]} />
+          ))}
+        </div>
+      ))}
+      {shown.length < lines.length && (
+        <button
+          type="button"
+          onClick={() => setAll(true)}
+          className="target mt-0.5 block rounded font-sans text-chrome text-accent select-none hover:underline"
+        >
+          Show all {plural(lines.length, "line")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Line({ line, tokens }: { line: NumberedLine; tokens: readonly Token[] | undefined }) {
+  if (line.number === null)
+    return (
+      <div className="pl-[calc(var(--digits)*1ch+16px)] font-sans text-small text-ink-3">{line.text}</div>
+    );
+  const ground = line.hit === false ? "text-ink-2" : "";
+  return (
+    <div className={`grid grid-cols-[auto_minmax(0,1fr)] ${ground}`}>
+      <span className="tabular w-[calc(var(--digits)*1ch+16px)] pr-4 text-right text-ink-3 select-none">
+        {line.number}
+      </span>
+      <span className="min-h-[19px] min-w-0 whitespace-pre-wrap wrap-anywhere">
+        <Words text={line.text} tokens={tokens} />
+        {"\n"}
+      </span>
+    </div>
+  );
+}
+
+function Words({ text, tokens }: { text: string; tokens: readonly Token[] | undefined }) {
+  const [all, setAll] = useState(false);
+  if (text.length > LONGEST && !all)
+    return (
+      <>
+        <Shown text={text.slice(0, LONGEST)} />
+        <button type="button" className="text-accent select-none" onClick={() => setAll(true)}>
+          … {plural(text.length - LONGEST, "more character")}
+        </button>
+      </>
+    );
+  if (!tokens || hasHidden(text) || tokens.map((token) => token.text).join("") !== text)
+    return <Shown text={text} />;
+  return keyed(tokens).map(({ key, item }) => (
+    <span key={key} style={item.color ? { color: item.color } : undefined}>
+      {item.text}
+    </span>
+  ));
+}
+
+function unseen(lines: number) {
+  return { contentVisibility: "auto", containIntrinsicSize: `auto ${lines * 19}px` } as const;
+}

@@ -1,0 +1,26 @@
+/** Says how much of a call was left out on the way here, and brings it. */
+import { count } from "@/words/format";
+import type { Whole } from "./whole";
+
+export function LoadAll({ whole }: { whole: Whole }) {
+  if (whole.missing === 0) return null;
+  if (whole.state === "whole")
+    return (
+      <p className="m-0 text-small text-ink-3">
+        {count(whole.missing)} characters are not kept on the server.
+      </p>
+    );
+  return (
+    <p className="m-0 flex flex-wrap items-center gap-x-2 text-small text-ink-3">
+      {whole.state === "failed" ? whole.problem : `${count(whole.missing)} characters are left out.`}
+      <button
+        type="button"
+        disabled={whole.state === "loading"}
+        onClick={whole.load}
+        className="target rounded text-chrome text-accent hover:underline disabled:text-ink-3"
+      >
+        {whole.state === "loading" ? "Loading…" : "Load all"}
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,86 @@
+/** Reads what tools are given and give. Everything in there is a stranger's: a field may be missing or of any type. */
+import type { ToolRow } from "@/state/rows";
+
+export type Fields = Record<string, unknown>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+/** A text, a number or a truth as text; of the names the first that has one. */
+export function textOf(value: unknown, ...names: string[]): string {
+  const fields = fieldsOf(value);
+  for (const name of names) {
+    const found = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (typeof found === "string" && found) return found;
+    if (typeof found === "number" || typeof found === "boolean") return String(found);
+  }
+  return "";
+}
+
+export function numberOf(value: unknown, name: string): number | null {
+  const found = Object.hasOwn(fieldsOf(value), name) ? fieldsOf(value)[name] : null;
+  return typeof found === "number" && Number.isFinite(found) ? found : null;
+}
+
+export function listOf(value: unknown, name: string): unknown[] {
+  const found = Object.hasOwn(fieldsOf(value), name) ? fieldsOf(value)[name] : null;
+  return Array.isArray(found) ? found : [];
+}
+
+export function textsOf(value: unknown, name: string): string[] {
+  return listOf(value, name).filter((each): each is string => typeof each === "string");
+}
+
+export function pathOf(row: Pick<ToolRow, "input" | "display">): string {
+  return (
+    textOf(row.input, "file_path", "notebook_path", "path") ||
+    textOf(row.display, "filePath", "notebook_path") ||
+    textOf(fieldsOf(row.display).file, "filePath")
+  );
+}
+
+/** A path as it is called where the session works; the end of a long one tells it from others. */
+export function placeOf(path: string, cwd = ""): string {
+  const base = cwd.replace(/\/+$/, "");
+  const inside = base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
+  const parts = inside.split("/");
+  return inside.length > 60 && parts.length > 4 ? `…/${parts.slice(-3).join("/")}` : inside;
+}
+
+/** The first line of a text in at most so many characters. */
+export function firstLine(text: string, most = 80): string {
+  const line =
+    text
+      .slice(0, 4_000)
+      .trimStart()
+      .split(/[\r\n]/, 1)[0]
+      ?.trimEnd() ?? "";
+  const letters = [...line.slice(0, most * 2)];
+  return letters.length > most || line.length > most * 2 ? `${letters.slice(0, most).join("")}…` : line;
+}
+
+export function lineCount(text: string): number {
+  if (!text) return 0;
+  let lines = text.endsWith("\n") ? 0 : 1;
+  for (let place = text.indexOf("\n"); place >= 0; place = text.indexOf("\n", place + 1)) lines += 1;
+  return lines;
+}
+
+export function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value, null, 2) ?? "";
+  } catch {
+    return "This is nested too deeply to be shown.";
+  }
+}
+
+/** What went wrong, without the tags it is told to the model in. */
+export function problemOf(row: ToolRow): string {
+  return row.output.replace(/^\s*<tool_use_error>([\s\S]*)<\/tool_use_error>\s*$/, "$1").trim();
+}
+
+export function hasFailed(row: ToolRow): boolean {
+  const status = row.settled || row.status;
+  return status === "error" || status === "denied" || status === "interrupted";
+}

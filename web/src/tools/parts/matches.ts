@@ -1,0 +1,59 @@
+/** The lines a search printed, by the file they are in (`path:12:text`, `path-11-text` for lines around). */
+import type { NumberedLine } from "./FileText";
+
+export interface FileMatches {
+  path: string;
+  lines: NumberedLine[];
+  /** How many lines matched. */
+  hits: number;
+}
+
+const NUMBERED = /^(.+?)([:-])(\d{1,9})\2(.*)$/s;
+const MOST_LINE = 10_000;
+
+/**
+ * A line around a match could be read in several ways if paths hold numbers between dashes. Matches are certain, so
+ * the path of the last one is tried first.
+ */
+export function matchesOf(text: string): { files: FileMatches[]; rest: string[] } {
+  const files = new Map<string, FileMatches>();
+  const rest: string[] = [];
+  const lines = text.split("\n");
+  const paths = certain(lines);
+  let last = "";
+  for (const line of lines) {
+    if (line === "--" || line === "") continue;
+    const found = around(line, last, paths) ?? (line.length < MOST_LINE ? NUMBERED.exec(line) : null);
+    if (!found) {
+      rest.push(line);
+      continue;
+    }
+    const [, path = "", mark, number, words = ""] = found;
+    last = path;
+    const file = files.get(path) ?? { path, lines: [], hits: 0 };
+    const hit = mark === ":";
+    file.lines.push({ number: Number(number), text: words.replace(/\r$/, ""), hit });
+    if (hit) file.hits += 1;
+    files.set(path, file);
+  }
+  return { files: [...files.values()], rest };
+}
+
+function certain(lines: string[]): Set<string> {
+  const paths = new Set<string>();
+  for (const line of lines) {
+    const found = line.length < MOST_LINE ? /^(.+?):\d{1,9}:/.exec(line) : null;
+    if (found?.[1]) paths.add(found[1]);
+  }
+  return paths;
+}
+
+function around(line: string, last: string, paths: Set<string>): (string | undefined)[] | null {
+  for (const path of last ? [last, ...paths] : paths) {
+    if (!line.startsWith(path)) continue;
+    const found = /^([:-])(\d{1,9})\1(.*)$/s.exec(line.slice(path.length));
+    if (found) return [line, path, found[1], found[2], found[3]];
+    if (path !== last && paths.size > 200) break;
+  }
+  return null;
+}
