@@ -19,7 +19,7 @@ const rules: Policy = {
 let policy: Policy | null = null;
 
 /** An address that workers and service workers may be started from. */
-export function trustedScript(url: string | URL): string {
+export function scriptUrl(url: string | URL): string {
   const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
   policy ??= factory ? factory.createPolicy("bobstay", rules) : rules;
   return policy.createScriptURL(String(url));

@@ -1,7 +1,8 @@
 /** Coloured code for whoever shows it: plain until a worker has done its part, and remembered after that. */
 import { useEffect, useState } from "react";
-import { trustedScript } from "@/api/trusted";
+import { scriptUrl } from "@/api/trusted";
 import type { Asked, Coloured } from "./highlight.worker";
+import address from "./highlight.worker?worker&url";
 
 export interface Token {
   text: string;
@@ -20,9 +21,7 @@ let worker: Worker | null = null;
 let count = 0;
 
 function start(): Worker {
-  const made = new Worker(trustedScript(new URL("./highlight.worker.ts", import.meta.url)), {
-    type: "module",
-  });
+  const made = new Worker(scriptUrl(address), { type: "module" });
   made.onmessage = ({ data }: MessageEvent<Coloured>) => settle(data.id, data.lines);
   made.onerror = () => {
     for (const id of [...byId.keys()]) settle(id, null);
