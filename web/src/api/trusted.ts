@@ -24,3 +24,5 @@ export function scriptUrl(url: string | URL): string {
   policy ??= factory ? factory.createPolicy("bobstay", rules) : rules;
   return policy.createScriptURL(String(url));
 }
+
+export { scriptUrl as trustedScript };
