@@ -23,9 +23,11 @@ export function AlwaysMenu({ opened, disabled, answering }: Props) {
       label="Allow from now on"
       trigger={
         <Button disabled={disabled} className="max-w-72">
-          <span className="truncate">
-            Allow <Shown text={lasting.short} /> always
-          </span>
+          Allow
+          <code className="min-w-0 truncate font-mono text-code">
+            <Shown text={lasting.short} />
+          </code>
+          always
           <Icon name="chevronDown" size={12} />
         </Button>
       }

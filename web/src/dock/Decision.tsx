@@ -55,7 +55,7 @@ export function Decision({ keys = true, asker, aside, ...props }: DecisionProps)
         {aside}
       </header>
       {opened.reason && opened.kind === "permission" && (
-        <p className="m-0 truncate px-3 text-small text-ink-2" title={opened.reason}>
+        <p className="m-0 line-clamp-3 px-3 text-small text-ink-2" title={opened.reason}>
           <Shown text={opened.reason} />
         </p>
       )}

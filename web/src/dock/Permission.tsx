@@ -13,9 +13,10 @@ import { AlwaysMenu } from "./AlwaysMenu";
 import type { PartProps } from "./Decision";
 import { EditFirst } from "./EditFirst";
 import type { Proposal } from "./hunks";
+import { KeySign } from "./KeySign";
 import { Reason } from "./Reason";
 import { SeenToTheEnd } from "./Seen";
-import { type Answering, useAnswer } from "./useAnswer";
+import { type Answering, useAnswer, useNotAtOnce } from "./useAnswer";
 import { useProposal } from "./useProposal";
 
 export function Permission({ session, interaction, opened, keys, onDone }: PartProps) {
@@ -37,8 +38,9 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
     void answering.answer({ decision: "allow", ...(input ? { input } : {}) });
   };
   const deny = () => void (allowed && answering.answer({ decision: "deny" }));
-  useCommand("approve", allow, keys && allowed && part === "");
-  useCommand("deny", deny, keys && allowed && part === "");
+  const byKey = useNotAtOnce();
+  useCommand("approve", byKey(allow), keys && allowed && part === "");
+  useCommand("deny", byKey(deny), keys && allowed && part === "");
 
   if (part === "edit") return <EditFirst opened={opened} answering={answering} onClose={() => setPart("")} />;
   return (
@@ -57,11 +59,11 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
         allowed && (
           <footer className="flex flex-wrap items-center gap-2 px-3 pt-1 pb-3">
             <Button look="needs" command="approve" disabled={!can} onClick={allow} className="max-md:flex-1">
-              {left.size > 0 && proposal ? takenWords(proposal, left) : "Allow"}
+              {left.size > 0 && proposal ? takenWords(proposal, left) : "Allow"} <KeySign command="approve" />
             </Button>
             {left.size === 0 && <AlwaysMenu opened={opened} disabled={!can} answering={answering} />}
             <Button command="deny" disabled={answering.busy} onClick={deny} className="max-md:flex-1">
-              Deny
+              Deny <KeySign command="deny" />
             </Button>
             <Button look="quiet" disabled={answering.busy} onClick={() => setPart("reason")}>
               Deny and say why

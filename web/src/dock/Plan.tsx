@@ -8,9 +8,10 @@ import { may, useApp } from "@/state/app";
 import { Markdown } from "@/text/Markdown";
 import { Button } from "@/ui/Button";
 import type { PartProps } from "./Decision";
+import { KeySign } from "./KeySign";
 import { Trouble } from "./Permission";
 import { SeenToTheEnd } from "./Seen";
-import { useAnswer } from "./useAnswer";
+import { useAnswer, useNotAtOnce } from "./useAnswer";
 
 type Mode = NonNullable<Verdict["mode"]>;
 
@@ -34,8 +35,9 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
     await send(session.id, words.trim(), [], "steer");
   };
   const keepPlanning = () => void answering.answer({ decision: "deny", reason: words.trim() || AGAIN });
-  useCommand("approve", () => void approve(), keys && allowed);
-  useCommand("deny", keepPlanning, keys && allowed && !answering.busy);
+  const byKey = useNotAtOnce();
+  useCommand("approve", byKey(approve), keys && allowed);
+  useCommand("deny", byKey(keepPlanning), keys && allowed && !answering.busy);
   return (
     <>
       <SeenToTheEnd label="The plan" of={interaction.id} onSeen={setSeen} className="mx-3 my-1.5">
@@ -67,13 +69,16 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
                 {choice.label}
               </label>
             ))}
+            <span className="min-w-0 text-small text-ink-3 max-md:w-full">
+              {choices.find((choice) => choice.value === mode)?.about}
+            </span>
           </fieldset>
           <div className="flex flex-wrap items-center gap-2">
             <Button look="needs" command="approve" disabled={!can} onClick={() => void approve()}>
-              Approve the plan
+              Approve the plan <KeySign command="approve" />
             </Button>
             <Button command="deny" disabled={answering.busy} onClick={keepPlanning}>
-              Keep planning
+              Keep planning <KeySign command="deny" />
             </Button>
             {seen !== interaction.id && (
               <span className="text-small text-needs">Scroll to its end to approve it</span>

@@ -6,6 +6,7 @@ import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Keys } from "@/ui/Keys";
 import type { PartProps } from "./Decision";
+import { KeySign } from "./KeySign";
 import { Trouble } from "./Permission";
 import {
   type Asked,
@@ -17,7 +18,7 @@ import {
   questionsOf,
   write,
 } from "./questions";
-import { useAnswer } from "./useAnswer";
+import { useAnswer, useNotAtOnce } from "./useAnswer";
 
 export function Question({ interaction, opened, keys, onDone }: PartProps) {
   const allowed = useApp((state) => may(state.me, "approve"));
@@ -36,8 +37,9 @@ export function Question({ interaction, opened, keys, onDone }: PartProps) {
     void answering.answer({ decision: "answer", answers: answersOf(questions, chosen) });
   };
   const leave = () => void answering.answer({ decision: "deny", reason: LEFT_OPEN });
-  useCommand("approve", goOn, keys && allowed);
-  useCommand("deny", leave, keys && allowed && !answering.busy);
+  const byKey = useNotAtOnce();
+  useCommand("approve", byKey(goOn), keys && allowed);
+  useCommand("deny", byKey(leave), keys && allowed && !answering.busy);
   useNumbers(keys && allowed, (number) => {
     const option = asked?.options[number - 1];
     if (!asked || !option) return false;
@@ -60,7 +62,7 @@ export function Question({ interaction, opened, keys, onDone }: PartProps) {
       {allowed && (
         <footer className="flex flex-wrap items-center gap-2 px-3 pt-1 pb-3">
           <Button look="needs" command="approve" disabled={!can} onClick={goOn} className="max-md:flex-1">
-            {last ? "Answer" : "Next question"}
+            {last ? "Answer" : "Next question"} <KeySign command="approve" />
           </Button>
           {step > 0 && (
             <Button disabled={answering.busy} onClick={() => setStep(step - 1)}>
@@ -68,7 +70,7 @@ export function Question({ interaction, opened, keys, onDone }: PartProps) {
             </Button>
           )}
           <Button look="quiet" command="deny" disabled={answering.busy} onClick={leave}>
-            Leave it open
+            Leave it open <KeySign command="deny" />
           </Button>
           {questions.length > 1 && (
             <span className="tabular text-small text-ink-3">

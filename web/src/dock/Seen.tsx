@@ -33,7 +33,7 @@ export function SeenToTheEnd({ label, of, onSeen, className = "", children }: Pr
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys must be able to
       tabIndex={0}
-      className={`max-h-[min(38vh,420px)] overflow-auto ${className}`}
+      className={`max-h-[min(38vh,420px)] overflow-auto [overflow-wrap:anywhere] ${className}`}
     >
       {children}
       <div ref={end} className="h-px" />

@@ -1,5 +1,5 @@
 /** Gives an answer once, and says what came of it. */
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { InteractionView, Verdict } from "@/api/types";
 import { type Answered, decide } from "@/state/actions";
 import { mine } from "./settled";
@@ -39,4 +39,14 @@ export function useAnswer(interaction: InteractionView, onDone?: () => void): An
     return told.result === "done";
   };
   return { busy, problem, answer };
+}
+
+/** A key that is still down for the one before must not decide this one too. */
+const PAUSE_MS = 350;
+
+export function useNotAtOnce(): (act: () => unknown) => () => void {
+  const since = useRef(performance.now());
+  return (act) => () => {
+    if (performance.now() - since.current >= PAUSE_MS) void act();
+  };
 }

@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ServerConfig, SessionView } from "@/api/types";
+import type { Row } from "@/state/rows";
+import { digits } from "./Clock";
+import { completed, matching, triggerAt } from "./completion";
+import { draftOf, isEmpty, put, typed, wordsOf } from "./drafts";
+import { addToDraft } from "./insert";
+import { bypassEnd, modeNow, permissionChoices } from "./modes";
+import { readPictures } from "./pictures";
+import { refusalOf } from "./refusal";
+import { fillingOf, statusText } from "./standing";
+import { promptsOf } from "./usePromptHistory";
+
+const config = {
+  thresholds: {
+    warning: { at: 0.6, text: "Approaching context limit (60%)" },
+    critical: { at: 0.9, text: "Context nearly full (90%). Consider starting a new session." },
+  },
+  workflows: [
+    { name: "chat", label: "Chat", description: "Talk.", permission_modes: [] },
+    { name: "plan", label: "Plan", description: "Plan.", permission_modes: ["plan", "default"] },
+  ],
+  permission_modes: [
+    { name: "default", description: "asks before anything that changes something" },
+    { name: "acceptEdits", description: "edits files" },
+  ],
+} as unknown as ServerConfig;
+
+function session(change: Partial<SessionView>): SessionView {
+  const config = { workflow: "chat", inputs: "interactive", bypass_until: 0 };
+  return {
+    id: "s",
+    status: "running",
+    error: "",
+    turns: 1,
+    steps: 1,
+    context: 0,
+    context_limit: 200_000,
+    permission_mode: "default",
+    config,
+    ...change,
+  } as SessionView;
+}
+
+describe("the status of a session (S000-66)", () => {
+  it("is told in these words", () => {
+    const words = (status: SessionView["status"], error = "") => statusText(session({ status, error }));
+    expect(words("running")).toBe("Agent is working...");
+    expect(words("starting")).toBe("Agent is working...");
+    expect(words("waiting_input")).toBe("Waiting for approval...");
+    expect(words("completed")).toBe("Completed. Send a message to continue.");
+    expect(words("interrupted")).toBe("Session interrupted. Send a message to resume.");
+    expect(words("failed", "no key")).toBe("Failed: no key");
+  });
+});
+
+describe("the filling of the context (S000-36, S000-65)", () => {
+  it("warns at 60 and 90 percent, in the server's words", () => {
+    const at = (context: number) => fillingOf(session({ context }), config);
+    expect(at(119_999)).toMatchObject({ percent: 60, variant: "default", message: "" });
+    expect(at(120_000)).toMatchObject({ variant: "warning", message: "Approaching context limit (60%)" });
+    expect(at(180_000)?.variant).toBe("destructive");
+    expect(at(180_000)?.message).toContain("Context nearly full (90%)");
+    expect(at(76_543)?.numbers).toBe("76,543 / 200,000");
+  });
+
+  it("is hidden without data, and 0 is data", () => {
+    expect(fillingOf(session({ turns: 0, steps: 0 }), config)).toBeNull();
+    expect(fillingOf(session({ context: 0 }), config)?.percent).toBe(0);
+    expect(fillingOf(session({ context_limit: 0 }), config)).toBeNull();
+  });
+});
+
+describe("completion", () => {
+  it("begins after a sign that begins a word", () => {
+    expect(triggerAt("look at @src/ca", 15)).toEqual({ kind: "file", query: "src/ca", start: 8, end: 15 });
+    expect(triggerAt("/rev", 4)).toEqual({ kind: "command", query: "rev", start: 0, end: 4 });
+    expect(triggerAt("me@example.org", 14)).toBeNull();
+    expect(triggerAt("a /b", 4)).toBeNull();
+    expect(triggerAt("/usr/bin", 8)).toBeNull();
+    expect(triggerAt(`${"x".repeat(200_000)} @a`, 200_003)?.query).toBe("a");
+  });
+
+  it("puts the choice in place and goes on in a directory", () => {
+    const trigger = { kind: "file", query: "s", start: 3, end: 5 } as const;
+    expect(completed("at @s now", trigger, "src/cart.py")).toEqual({
+      text: "at @src/cart.py now",
+      caret: 16,
+    });
+    expect(completed("at @s", trigger, "src/")).toEqual({ text: "at @src/", caret: 8 });
+  });
+
+  it("has those first that begin with the letters", () => {
+    const commands = ["preview", "review", "compact"].map((name) => ({ name, description: "" }));
+    expect(matching(commands, "re").map((each) => each.name)).toEqual(["review", "preview"]);
+  });
+});
+
+describe("drafts", () => {
+  beforeEach(() => localStorage.clear());
+
+  it("are kept in the browser at once, with pasted texts", () => {
+    typed("one", "half a thou");
+    put("one", { pasted: [{ id: "p", text: "long" }] });
+    const kept = JSON.parse(localStorage.getItem("bobstay.draft.one") ?? "{}");
+    expect(kept).toEqual({ text: "half a thou", pasted: [{ id: "p", text: "long" }], synced: "" });
+    expect(wordsOf(draftOf("one"))).toBe("half a thou\n\nlong");
+  });
+
+  it("come from the server where this browser has nothing newer", () => {
+    expect(draftOf("two", "from afar").text).toBe("from afar");
+    localStorage.setItem(
+      "bobstay.draft.three",
+      JSON.stringify({ text: "newer", pasted: [], synced: "older" }),
+    );
+    expect(draftOf("three", "older").text).toBe("newer");
+    localStorage.setItem("bobstay.draft.four", JSON.stringify({ text: "same", pasted: [], synced: "same" }));
+    expect(draftOf("four", "changed on the phone").text).toBe("changed on the phone");
+    localStorage.setItem("bobstay.draft.five", "{broken");
+    expect(isEmpty(draftOf("five"))).toBe(true);
+  });
+
+  it("take words from elsewhere after those that are there", () => {
+    addToDraft("six", "@src/cart.py");
+    addToDraft("six", "line 42: why?");
+    expect(draftOf("six").text).toBe("@src/cart.py line 42: why?");
+    addToDraft("six", "two\nlines");
+    expect(draftOf("six").text).toBe("@src/cart.py line 42: why?\n\ntwo\nlines");
+    expect(draftOf("six").revision).toBe(3);
+  });
+});
+
+describe("modes", () => {
+  it("of a bypass whose time is over are none", () => {
+    const bypass = session({ permission_mode: "bypassPermissions", config: { bypass_until: 100 } as never });
+    expect(modeNow(bypass, 99_000)).toBe("bypassPermissions");
+    expect(bypassEnd(bypass, 99_000)).toBe(100_000);
+    expect(modeNow(bypass, 100_001)).toBe("default");
+    expect(bypassEnd(session({}), 0)).toBe(0);
+  });
+
+  it("that a workflow forbids cannot be chosen, and are told in sentences", () => {
+    const [ask, edits] = permissionChoices(config, "plan");
+    expect(ask).toMatchObject({ disabled: false, about: "Asks before anything that changes something." });
+    expect(edits?.disabled).toBe(true);
+    expect(permissionChoices(config, "chat").some((each) => each.disabled)).toBe(false);
+  });
+});
+
+describe("pictures", () => {
+  it("are taken if they are pictures and fit", async () => {
+    const file = (name: string, type: string, size = 3) => new File([new Uint8Array(size)], name, { type });
+    const read = await readPictures(
+      [file("a.png", "image/png"), file("b.svg", "image/svg+xml"), file("c.gif", "image/gif", 90)],
+      0,
+      100,
+    );
+    expect(read.pictures.map((each) => each.part)).toEqual([{ media_type: "image/png", data: "AAAA" }]);
+    expect(read.refused).toHaveLength(2);
+    expect(read.refused[0]).toContain("b.svg");
+    expect(read.refused[1]).toContain("too large");
+  });
+});
+
+describe("why nothing can be sent", () => {
+  const me = { name: "ada", scopes: ["read", "operate"], client: "" } as never;
+  it("is said, and words that are written are kept", () => {
+    expect(refusalOf(session({}), me, "live").words).toBe("");
+    expect(refusalOf(session({}), me, "waiting")).toMatchObject({ mayWrite: true });
+    expect(refusalOf(session({}), me, "waiting").words).toContain("Not connected");
+    expect(refusalOf(session({}), { scopes: ["read"] } as never, "live").mayWrite).toBe(false);
+    const locked = session({ config: { inputs: "locked" } as never });
+    expect(refusalOf(locked, me, "live").words).toContain("locked");
+  });
+});
+
+describe("what was said before", () => {
+  it("comes newest first, each once, and only what people said", () => {
+    const row = (text: string, origin = "human") => ({ kind: "user", text, origin }) as Row;
+    expect(promptsOf([row("a"), row("b"), row("hook", "hook"), row("a"), row(" ")])).toEqual(["a", "b"]);
+  });
+});
+
+describe("a clock", () => {
+  it("shows digits", () => {
+    expect(digits(9_400)).toBe("9s");
+    expect(digits(69_000)).toBe("1:09");
+    expect(digits(3_669_000)).toBe("1:01:09");
+  });
+});

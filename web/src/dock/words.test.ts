@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { InteractionOpened, QueuedView } from "@/api/types";
+import type { Entry } from "@/stream/frames";
+import { readInput } from "./EditFirst";
+import { lastingOf } from "./lasting";
+import { answersOf, choose, isAnswered, NOTHING, questionsOf, write } from "./questions";
+import { wholeOf } from "./queued";
+import { settledWords } from "./settled";
+
+function opened(suggestions: unknown[], input: object = {}): InteractionOpened {
+  const call = { type: "tool_call", id: "c", name: "Bash", input };
+  return { type: "interaction_opened", id: "i", kind: "permission", call, suggestions } as never;
+}
+
+describe("what always would store", () => {
+  it("is the rule as it is written, for the places where it can be", () => {
+    const rule = {
+      type: "addRules",
+      rules: [{ toolName: "Bash", ruleContent: "pytest:*" }],
+      behavior: "allow",
+    };
+    const lasting = lastingOf(opened([{ type: "setMode", mode: "acceptEdits" }, rule]));
+    expect(lasting?.short).toBe("pytest …");
+    expect(lasting?.stored).toBe("Bash(pytest:*)");
+    expect(lasting?.reaches.map((each) => each.reach)).toEqual(["session", "project", "user"]);
+  });
+
+  it("is a mode of the session only, and nothing where nothing was suggested", () => {
+    const lasting = lastingOf(opened([{ type: "setMode", mode: "acceptEdits", destination: "session" }]));
+    expect(lasting?.stored).toBe("Accept edits without asking");
+    expect(lasting?.reaches.map((each) => each.reach)).toEqual(["session"]);
+    expect(lastingOf(opened([]))).toBeNull();
+    expect(lastingOf(opened([{ type: "addRules", rules: [] }]))).toBeNull();
+  });
+
+  it("names the directories", () => {
+    expect(lastingOf(opened([{ type: "addDirectories", directories: ["/etc"] }]))?.stored).toBe(
+      "Work in /etc",
+    );
+  });
+});
+
+describe("an edited input", () => {
+  it("is the command alone where there is one", () => {
+    const asked = opened([], { command: "ls", timeout: 5 });
+    expect(readInput(asked, "ls -l")).toEqual({ command: "ls -l", timeout: 5 });
+    expect(readInput(asked, "  ")).toBe("The command is empty.");
+  });
+
+  it("is a JSON object elsewhere, or says why not", () => {
+    const asked = opened([], { url: "x" });
+    expect(readInput(asked, '{"url": "y"}')).toEqual({ url: "y" });
+    expect(readInput(asked, "[1]")).toBe("This is no JSON object.");
+    expect(readInput(asked, "{")).toContain("This is no JSON");
+  });
+});
+
+describe("questions", () => {
+  const input = {
+    questions: [
+      { question: "Which?", options: [{ label: "A" }, { label: "B" }] },
+      { question: "What?", options: [{ label: "C" }, { label: "D" }], multiSelect: true },
+      { nonsense: 1 },
+    ],
+  };
+  const [one, several] = questionsOf(input) as [never, never];
+
+  it("are read as far as they can be", () => {
+    expect(questionsOf(input)).toHaveLength(2);
+    expect(questionsOf({ questions: "no" })).toEqual([]);
+    expect(questionsOf({})).toEqual([]);
+  });
+
+  it("take one answer or several, and other words in place of one or beside several", () => {
+    expect(choose(one, choose(one, NOTHING, "A"), "B").labels).toEqual(["B"]);
+    expect(choose(several, choose(several, NOTHING, "C"), "D").labels).toEqual(["C", "D"]);
+    expect(choose(several, { labels: ["C"], text: "" }, "C").labels).toEqual([]);
+    expect(write(one, { labels: ["A"], text: "" }, "other")).toEqual({ labels: [], text: "other" });
+    expect(write(several, { labels: ["C"], text: "" }, "other")).toEqual({ labels: ["C"], text: "other" });
+    expect(isAnswered({ labels: [], text: "  " })).toBe(false);
+  });
+
+  it("are answered by their words", () => {
+    const chosen = { "Which?": { labels: ["B"], text: "" }, "What?": { labels: ["C"], text: " more " } };
+    expect(answersOf(questionsOf(input), chosen)).toEqual({ "Which?": "B", "What?": ["C", "more"] });
+    expect(answersOf(questionsOf(input), {})).toEqual({});
+  });
+});
+
+describe("what is queued", () => {
+  const queued: QueuedView = { id: "q", text: "the begin…", how: "queue", client_id: "" };
+  const entry = (text: string, image = false) =>
+    ({
+      event: {
+        type: "input_queued",
+        id: "q",
+        blocks: [
+          { type: "text", text },
+          ...(image ? [{ type: "image", media_type: "image/png", data: "AA" }] : []),
+        ],
+      },
+    }) as unknown as Entry;
+
+  it("is whole in the log, in its newest words, with its pictures", () => {
+    const found = wholeOf([entry("first"), entry("second\n\nlines", true)], queued);
+    expect(found).toEqual({ text: "second\n\nlines", pictures: [{ media_type: "image/png", data: "AA" }] });
+  });
+
+  it("is as much as the list shows where the log is not there", () => {
+    expect(wholeOf([], queued)).toEqual({ text: "the begin…", pictures: [] });
+  });
+});
+
+describe("who decided", () => {
+  const asked = { kind: "permission", tool: "Bash" };
+  it("is named, and one's own other window is not a stranger", () => {
+    expect(settledWords(asked, { outcome: "allowed", by: "ada" }, "bob")).toBe("Bash: allowed by ada.");
+    expect(settledWords(asked, { outcome: "denied", by: "bob", message: "no" }, "bob")).toBe(
+      "Bash: denied by you in another window. “no”",
+    );
+    expect(settledWords({ kind: "question", tool: "x" }, { outcome: "allowed", by: "ada" }, "")).toBe(
+      "The question: answered by ada.",
+    );
+    expect(settledWords(asked, { outcome: "cancelled", by: "" }, "bob")).toBe("Bash: no longer asked.");
+  });
+});
