@@ -27,6 +27,19 @@ MOST_NOTES = 2_000
 """Files looked at in a folder that may hold any number of them."""
 
 
+DEFAULT_PORT = 3001
+USAGE = """\
+Usage: bobstay doctor [--json] [--port N] [--db URL]
+Looks whether everything is in place here. Port and database are those the console would be started with.
+"""
+
+
+class Wish(Struct):
+    json: bool = False
+    port: int = DEFAULT_PORT
+    database: str = ""
+
+
 class Finding(Struct, frozen=True):
     check: str
     state: State
@@ -36,13 +49,14 @@ class Finding(Struct, frozen=True):
 
 def run(arguments: list[str]) -> int:
     """Returns 1 if anything fails."""
-    if arguments not in ([], ["--json"]):
-        sys.stderr.write("Usage: bobstay doctor [--json]\nLooks whether everything is in place here.\n")
+    wish = _wish(arguments)
+    if wish is None:
+        sys.stderr.write(USAGE)
         return 0 if arguments[0] in ("--help", "-h") else 1
     environment = Environment.read()
     mask = Mask(environment.secrets)
-    found = [mask.value(finding) for finding in examine(os.getcwd(), environment)]
-    if arguments:
+    found = [mask.value(finding) for finding in examine(os.getcwd(), environment, wish)]
+    if wish.json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
         for finding in found:
@@ -52,8 +66,31 @@ def run(arguments: list[str]) -> int:
     return 1 if any(finding.state == "fail" for finding in found) else 0
 
 
-def examine(cwd: str, environment: Environment) -> Iterator[Finding]:
-    """All checks, in the order a start needs them."""
+def _wish(arguments: list[str]) -> "Wish | None":
+    """What is asked for; None if that cannot be understood."""
+    wish = Wish(port=_number(os.environ.get("PORT", "")) or DEFAULT_PORT)
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--json":
+            wish.json = True
+        elif name == "--db" and (given := value if equals else next(words, "")):
+            wish.database = given
+        elif name == "--port" and (number := _number(value if equals else next(words, ""))):
+            wish.port = number
+        else:
+            return None
+    return wish
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 65_536 else 0
+
+
+def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> Iterator[Finding]:
+    """All checks, in the order a start needs them; last what the console's server needs."""
+    from bobstay.cli.doctor_server import server_findings
+
     yield _python()
     yield from _home(environment)
     yield from _sessions(environment)
@@ -70,6 +107,9 @@ def examine(cwd: str, environment: Environment) -> Iterator[Finding]:
         yield _trust(loaded)
         yield from _rules(cwd, environment)
     yield _output(environment)
+    given = wish or Wish()
+    for check, state, text, fix in server_findings(environment.paths.bobstay, given.port, given.database):
+        yield Finding(check, state, text, fix)
 
 
 def _python() -> Finding:

@@ -45,6 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--own-login", action="store_true", help="external agents get no keys: they log in themselves")
     parser.add_argument("--public-url", action="append", default=[], metavar="URL", help="behind a reverse proxy")
     parser.add_argument("--user-header", default="", metavar="NAME", help="in which a trusted proxy names the user")
+    parser.add_argument(
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="or a network; else this machine; repeat",
+    )
     parser.add_argument("--tls-certificate", default="", metavar="FILE")
     parser.add_argument("--tls-key", default="", metavar="FILE")
     parser.add_argument("--insecure", action="store_true", help="listen to other machines without TLS")
@@ -75,6 +82,7 @@ def _config(options: Any, home: str) -> Any:
         pass_keys=not options.own_login,
         public_urls=tuple(options.public_url),
         user_header=options.user_header,
+        proxies=tuple(options.trusted_proxy),
     )
 
 

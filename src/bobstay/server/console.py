@@ -51,6 +51,8 @@ class Config(Struct, frozen=True):
     """Origins under which a reverse proxy shows this server."""
     user_header: str = ""
     """The header in which a trusted reverse proxy names the user; empty means none is believed."""
+    proxies: tuple[str, ...] = ()
+    """Addresses or networks of trusted reverse proxies; none named means this machine."""
 
 
 class Console(Struct):

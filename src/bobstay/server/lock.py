@@ -60,6 +60,21 @@ class StateLock:
             self._fd = -1
 
 
+def holder_of(state: str) -> Holder | None:
+    """Who holds a state directory now, if somebody does. Nothing is made or taken."""
+    try:
+        fd = os.open(os.path.join(state, "server.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _holder(fd) or Holder(0)
+    finally:
+        os.close(fd)
+    return None
+
+
 def _holder(fd: int) -> Holder | None:
     try:
         return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)

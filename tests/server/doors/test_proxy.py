@@ -1,11 +1,14 @@
 """Reverse proxies: nothing they say is believed unless whoever started the server said so."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.types import Scope
 
+from bobstay.server.console import Config
 from bobstay.server.doors.rules import Rules
 from bobstay.server.doors.visit import Threshold, Visit
 from tests.server.doors.house import House
@@ -143,3 +146,22 @@ def test_fm_44_only_the_peer_that_was_named_may_name_users(rules: Any, peer: str
 def test_a_user_named_twice_is_named_by_nobody() -> None:
     rules = Rules(user_header="X-User")
     assert visit(rules, "127.0.0.1", ("x-user", "ada"), ("X-User", "owner")).user == ""
+
+
+def test_proxies_named_at_the_start_reach_the_rules() -> None:
+    config = Config("/state", user_header="X-User", proxies=("10.0.0.0/8",))
+    named = (("X-User", "ada"), ("X-Forwarded-For", "203.0.113.9"))
+    from_proxy = visit(Rules.of(config), "10.1.2.3", *named)
+    assert (from_proxy.user, from_proxy.address) == ("ada", "203.0.113.9")
+    for stranger in ("127.0.0.1", "192.0.2.1"):
+        seen = visit(Rules.of(config), stranger, *named)
+        assert (seen.user, seen.address) == ("", stranger)
+
+
+def test_a_proxy_that_is_no_address_keeps_the_server_from_starting(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bobstay", "serve", "--port", "0", "--no-browser", "--trusted-proxy", "my-proxy"]
+    variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 1
+    assert "A trusted proxy is named by its address or network" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -163,3 +163,106 @@ def test_a_model_without_a_key_is_said_without_calling_anybody(here: Place) -> N
     assert "OPENAI_API_KEY" in finding.text
     here.variables["OPENAI_API_KEY"] = "x"
     assert "not contacted" in here.found()["model"][0].text
+
+
+def test_the_server_is_ready_on_a_new_machine(here: Place) -> None:
+    found = here.found()
+    (folder,), (database,) = found["console"], found["database"]
+    assert (folder.state, database.state) == ("ok", "ok")
+    assert "not there yet" in folder.text
+    assert "not there yet" in database.text
+    assert not (here.home / ".bobstay").exists()  # it looks and makes nothing
+    (page,) = found["page"]
+    assert page.state in ("ok", "warn")
+    assert "chrom" not in str(found).lower()
+
+
+def test_who_has_the_port_is_said(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    from bobstay.cli.doctor import Wish
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (finding,) = _checked(here, "port", Wish(port=port))
+        assert finding.state == "warn"
+        assert f"process {os.getpid()}" in finding.text
+        assert "--port" in finding.fix
+    (finding,) = _checked(here, "port", Wish(port=port))
+    assert (finding.state, finding.text) == ("ok", f"{port} is free")
+
+
+def _checked(here: Place, check: str, wish: Any) -> list[Any]:
+    environment = Environment.read(here.variables)
+    return [finding for finding in examine(str(here.work), environment, wish) if finding.check == check]
+
+
+def test_a_console_that_runs_is_named(here: Place) -> None:
+    from bobstay.server.lock import StateLock
+
+    lock = StateLock.take(str(here.home / ".bobstay" / "server"))
+    try:
+        lock.note("http://127.0.0.1:4711/")
+        (finding,) = here.found()["port"]
+    finally:
+        lock.release()
+    assert (finding.state, "http://127.0.0.1:4711/" in finding.text) == ("ok", True)
+    assert str(os.getpid()) in finding.text
+
+
+def test_the_schema_of_the_database_is_told(here: Place) -> None:
+    import asyncio
+    import sqlite3
+
+    from bobstay.server.index.database import Database
+
+    state = here.home / ".bobstay" / "server"
+
+    async def make() -> None:
+        await (await Database.open("", str(state))).close()
+
+    state.mkdir(parents=True, mode=0o700)
+    asyncio.run(make())
+    (finding,) = here.found()["database"]
+    assert finding.state == "ok"
+    assert "schema 00" in finding.text
+    file = state / "index.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    (finding,) = here.found()["database"]
+    assert (finding.state, "newer" in finding.text) == ("fail", True)
+    file.write_bytes(b"this is no database at all, whatever its name says" * 100)
+    (finding,) = here.found()["database"]
+    assert finding.state == "fail"
+    from bobstay.cli.doctor import Wish
+
+    (finding,) = _checked(here, "database", Wish(database="postgresql://nobody:secret@127.0.0.1:1/none"))
+    assert finding.state == "fail"
+    assert "secret" not in finding.text
+    (finding,) = _checked(here, "database", Wish(database="mongodb://x"))
+    assert finding.state == "fail"
+
+
+def test_a_folder_of_the_server_that_others_see_or_nobody_can_use_is_told(here: Place) -> None:
+    state = here.home / ".bobstay" / "server"
+    state.mkdir(parents=True, mode=0o755)
+    state.chmod(0o755)
+    assert here.states("console") == ["warn"]
+    state.rmdir()
+    state.write_text("a file")
+    assert here.states("console") == ["fail"]
+
+
+def test_the_command_line_of_the_doctor_is_understood_or_explained(
+    here: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(here.work)
+    for name in ("HOME", "BOBSTAY_HOME"):
+        monkeypatch.setenv(name, str(here.home))
+    assert run(["--json", "--port=1", "--db", f"sqlite:///{here.home}/x.sqlite"]) in (0, 1)
+    checks = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)}
+    assert "x.sqlite" in checks["database"]["text"]
+    for wrong in (["--port", "x"], ["--port"], ["--db"], ["--what"], ["--port=99999"]):
+        assert run(wrong) == 1
+        assert "Usage: bobstay doctor" in capsys.readouterr().err

@@ -26,7 +26,8 @@ class Rules(Struct, frozen=True):
 
     @classmethod
     def of(cls, config: "Config", *, port: int = 0, tls: bool = False, proxies: tuple[str, ...] = ()) -> "Rules":
-        return cls(config.host, port or config.port, tls, config.public_urls, config.user_header, proxies)
+        trusted = proxies or config.proxies
+        return cls(config.host, port or config.port, tls, config.public_urls, config.user_header, trusted)
 
 
 class OpenBind(Exception):  # noqa: N818 - reads as what happened

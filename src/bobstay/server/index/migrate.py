@@ -39,6 +39,24 @@ def upgrade(connection: Connection) -> None:
         command.upgrade(config, "heads")
 
 
+async def versions(engines: Engines) -> tuple[str, str]:
+    """The schema a database has, empty for none, and the one this version wants. Nothing is changed.
+
+    Raises:
+        DatabaseProblem: it cannot be read.
+    """
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    def current(connection: Connection) -> str:
+        return ", ".join(sorted(MigrationContext.configure(connection).get_current_heads()))
+
+    with translated():
+        async with engines.read.connect() as connection:
+            found = await connection.run_sync(current)
+    return found, ", ".join(ScriptDirectory.from_config(configuration()).get_heads())
+
+
 def configuration() -> Any:
     """Alembic's, without a file: the migrations travel inside the package."""
     from alembic.config import Config
