@@ -1,11 +1,12 @@
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { shellList } from "./plugins/shell.ts";
 
 const server = process.env.BOBSTAY_URL ?? "http://127.0.0.1:3001";
 
 export default defineConfig({
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), shellList()],
   build: {
     outDir: "../src/bobstay/server/static/web",
     emptyOutDir: true,
@@ -13,6 +14,13 @@ export default defineConfig({
     // Trusted Types allow no inline scripts, and data: URLs are for pictures only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: { index: "index.html", sw: "src/sw.ts" },
+      // The service worker's name never changes: browsers ask for it again by that name.
+      output: {
+        entryFileNames: (chunk) => (chunk.name === "sw" ? "sw.js" : "assets/[name]-[hash].js"),
+      },
+    },
   },
   resolve: { alias: { "@": "/src" } },
   worker: { format: "es" },

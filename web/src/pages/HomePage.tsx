@@ -1,4 +1,24 @@
-/** The first place: what needs you, what runs, or how to begin. */
+/** The first place: what needs you, what runs, what was done; on a first visit, how to begin. */
+
+import { Sidebar } from "@/shell/Sidebar";
+import { useApp } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { useNarrow } from "@/ui/media";
+import { Overview } from "./home/Overview";
+import { Welcome } from "./home/Welcome";
+
 export function HomePage() {
-  return null;
+  const narrow = useNarrow();
+  const welcomed = useUi((state) => state.welcomed);
+  const listed = useApp((state) => state.listed);
+  if (!welcomed) return <Welcome />;
+  if (narrow) {
+    // On a phone the list of sessions is the first page.
+    return (
+      <nav aria-label="Sessions" className="h-full">
+        <Sidebar />
+      </nav>
+    );
+  }
+  return listed ? <Overview /> : null;
 }

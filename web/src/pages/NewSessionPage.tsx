@@ -1,12 +1,13 @@
 /** Begins a session. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, type RefObject, useEffect, useRef, useState } from "react";
 import type { Picture } from "@/composer/drafts";
 import { BYPASS } from "@/composer/modes";
 import { useCommand } from "@/keys/useCommand";
 import { confirm } from "@/shell/confirm";
 import { launch } from "@/state/actions";
 import { may, useApp } from "@/state/app";
+import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { DirectoryField, useRecentDirectories } from "./new/DirectoryField";
@@ -38,7 +39,8 @@ function Form() {
   const search = useSearch({ from: "/new" });
   const handover = useHandover(search.from ?? "");
   const cwd = useSettled(draft.cwd.trim());
-  const first = useFirstDirectory(search.cwd ?? "");
+  const form = useRef<HTMLFormElement>(null);
+  useFirstDirectory(search.cwd ?? "", form);
 
   const start = async () => {
     const found = seen(draft, pictures.length);
@@ -51,6 +53,7 @@ function Form() {
       const images = pictures.map((each) => each.part);
       const session = await launch({ ...wanted, images, artifacts: handover.chosen });
       draft.sent();
+      useUi.getState().set({ welcomed: true });
       await navigate({ to: "/session/$id", params: { id: session.id } });
     } catch (error) {
       setProblems(told(error));
@@ -71,6 +74,7 @@ function Form() {
   return (
     <div className="h-full overflow-y-auto">
       <form
+        ref={form}
         noValidate
         aria-label="New session"
         onSubmit={submit}
@@ -81,7 +85,6 @@ function Form() {
           value={draft.cwd}
           onChange={(value) => change("cwd", { cwd: value })}
           problem={problems.cwd}
-          autoFocus={!first && !draft.cwd}
         />
         <TrustNote cwd={cwd} />
         <PromptField
@@ -92,7 +95,6 @@ function Form() {
           pictures={pictures}
           onPictures={setPictures}
           problem={problems.prompt}
-          autoFocus={Boolean(first || draft.cwd)}
         />
         <Handover handover={handover} />
         {config && <Options config={config} problems={problems} />}
@@ -120,15 +122,21 @@ function StartBar({ busy }: { busy: boolean }) {
   );
 }
 
-/** The directory of the link, else the one used last: it is filled in where nothing is. */
-function useFirstDirectory(wanted: string): string {
+/** The directory of the link, else the one used last, is filled in where nothing is; then one can begin to write. */
+function useFirstDirectory(wanted: string, form: RefObject<HTMLFormElement | null>): void {
   const recent = useRecentDirectories();
   const first = wanted || recent.data?.[0]?.path || "";
+  const known = Boolean(wanted) || !recent.isPending;
   useEffect(() => {
+    if (!known) return;
     const { cwd, set } = useDraft.getState();
     if (wanted || (!cwd && first)) set({ cwd: wanted || first });
-  }, [wanted, first]);
-  return first;
+    const busy = form.current?.contains(document.activeElement) || document.querySelector("[role=dialog]");
+    // A phone's keyboard would cover the form before it is seen.
+    if (busy || window.matchMedia("(pointer: coarse)").matches) return;
+    const field = wanted || cwd || first ? "textarea" : "[role=combobox]";
+    form.current?.querySelector<HTMLElement>(field)?.focus();
+  }, [wanted, first, known, form]);
 }
 
 async function isMeant(permission: string): Promise<boolean> {

@@ -1,4 +1,75 @@
-/** The way around on a phone. */
+/** The way around on a phone: under the thumb, and out of the way while somebody types. */
+import { Link, useMatch } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { useApp, waiting } from "@/state/app";
+import { Icon, type IconName } from "@/ui/Icon";
+import { MoreSheet } from "./MoreSheet";
+import { useViewport } from "./viewport";
+
+const ITEM =
+  "flex min-h-12 flex-1 flex-col items-center justify-center gap-0.5 text-[11px] leading-4 text-ink-2 no-underline aria-disabled:opacity-40";
+const ACTIVE = { className: "text-accent" };
+
 export function BottomBar() {
-  return null;
+  const [more, setMore] = useState(false);
+  const keyboard = useViewport((state) => state.keyboard);
+  const count = useApp((state) => waiting(state.sessions).length);
+  const session = useLastSession();
+  if (keyboard) return null;
+  return (
+    <>
+      <nav
+        aria-label="Places"
+        className="hairline-t flex shrink-0 bg-surface-1 pb-[env(safe-area-inset-bottom)]"
+      >
+        <Link to="/" className={ITEM} activeOptions={{ exact: true }} activeProps={ACTIVE}>
+          <Sign icon="list" words="Sessions" />
+        </Link>
+        <Link to="/inbox" className={ITEM} activeProps={ACTIVE}>
+          <Sign icon="inbox" words="Inbox" count={count} />
+        </Link>
+        <Link
+          to="/session/$id"
+          params={{ id: session || "none" }}
+          disabled={!session}
+          className={ITEM}
+          activeProps={ACTIVE}
+        >
+          <Sign icon="comment" words="Session" />
+        </Link>
+        <button type="button" aria-haspopup="dialog" className={ITEM} onClick={() => setMore(true)}>
+          <Sign icon="more" words="More" />
+        </button>
+      </nav>
+      <MoreSheet open={more} onClose={() => setMore(false)} />
+    </>
+  );
+}
+
+function Sign({ icon, words, count = 0 }: { icon: IconName; words: string; count?: number }) {
+  return (
+    <>
+      <span className="relative">
+        <Icon name={icon} size={20} />
+        {count > 0 && (
+          <span className="tabular absolute -top-1.5 left-3 min-w-4 rounded-full bg-needs px-1 text-center text-[10px] leading-4 font-semibold text-surface-0">
+            {count}
+            <span className="sr-only"> waiting,</span>
+          </span>
+        )}
+      </span>
+      {words}
+    </>
+  );
+}
+
+/** The session one was in last, to go back to. */
+function useLastSession(): string {
+  const open = useMatch({ from: "/session/$id", shouldThrow: false })?.params.id ?? "";
+  const [last, setLast] = useState(open);
+  const there = useApp((state) => last in state.sessions);
+  useEffect(() => {
+    if (open) setLast(open);
+  }, [open]);
+  return open || (there ? last : "");
 }

@@ -1,4 +1,74 @@
-/** Tells a person who looks elsewhere: title, favicon, desktop. */
+/** Tells a person who looks elsewhere: title, favicon, desktop. No sound. */
+import { useRouter } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { SessionView } from "@/api/types";
+import { useApp, useSession, waiting } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { showFavicon } from "./favicon";
+import { type News, newsOf, pageTitle } from "./news";
+import { titleOf } from "./order";
+import { useCurrentId } from "./useListed";
+import { onWorkerPlace, useNewVersion } from "./worker";
+
 export function Notifications() {
+  const count = useApp((state) => waiting(state.sessions).length);
+  const session = useSession(useCurrentId());
+  const title = pageTitle(count, session ? titleOf(session) : "");
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  useEffect(() => void showFavicon(count > 0), [count]);
+  useDesktop();
+  useNewVersion();
   return null;
+}
+
+function useDesktop(): void {
+  const notify = useUi((state) => state.notify);
+  const withDone = useUi((state) => state.notifyDone);
+  const { history } = useRouter();
+  useEffect(() => onWorkerPlace((url) => history.push(url)), [history]);
+  useEffect(() => {
+    if (!notify) return;
+    const shown = new Map<string, Notification>();
+    const unsubscribe = useApp.subscribe((state, before) => {
+      if (state.sessions === before.sessions) return;
+      if (!before.listed) return; // what was there when one came is no news
+      for (const [id, session] of Object.entries(state.sessions)) {
+        const known = before.sessions[id];
+        if (known === session) continue;
+        if (known) closeSettled(known, session, shown);
+        if (!document.hidden) continue;
+        for (const news of newsOf(known, session, withDone)) show(news, shown, (url) => history.push(url));
+      }
+    });
+    return () => {
+      unsubscribe();
+      for (const each of shown.values()) each.close();
+    };
+  }, [notify, withDone, history]);
+}
+
+/** What somebody has decided meanwhile is no longer asked. */
+function closeSettled(before: SessionView, now: SessionView, shown: Map<string, Notification>): void {
+  for (const { id } of before.interactions) {
+    if (now.interactions.some((each) => each.id === id)) continue;
+    shown.get(`request-${id}`)?.close();
+    shown.delete(`request-${id}`);
+  }
+}
+
+function show(news: News, shown: Map<string, Notification>, go: (url: string) => void): void {
+  if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  try {
+    const made = new Notification(news.title, { body: news.body, tag: news.tag, icon: "/icon-192.png" });
+    made.onclick = () => {
+      window.focus();
+      made.close();
+      go(news.url);
+    };
+    shown.set(news.tag, made);
+  } catch {
+    // Phones allow them from the service worker only, which is told by push.
+  }
 }

@@ -5,6 +5,7 @@ import { useSession } from "@/state/app";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
 import { baseName, money } from "@/words/format";
+import { oneLine } from "@/words/hidden";
 import { changedAt, projectOf, titleOf } from "./order";
 import { Since } from "./Since";
 
@@ -36,19 +37,19 @@ export const SessionLine = memo(function SessionLine(props: Props) {
       to="/session/$id"
       params={{ id }}
       aria-current={current ? "page" : undefined}
-      title={`${title}\n${session.cwd}`}
+      title={`${title}\n${oneLine(session.cwd)}`}
       onClick={(event) => onPick(id, event)}
       className={`group flex h-full items-center gap-1.5 rounded-box px-2 text-ink-1 no-underline ${look} ${cursor ? "ring-1 ring-line-strong ring-inset" : ""}`}
     >
       <StatusMark session={session} />
-      <bdi className={`min-w-0 flex-1 truncate ${session.status === "waiting_input" ? "font-medium" : ""}`}>
-        {title}
-      </bdi>
+      <span className={`min-w-0 flex-1 truncate ${session.status === "waiting_input" ? "font-medium" : ""}`}>
+        <bdi>{title}</bdi>
+      </span>
       {session.pinned && <Icon name="pin" size={12} className="text-ink-3" />}
       {withProject && (
-        <bdi className="max-w-24 shrink-0 truncate text-small text-ink-3 group-hover:hidden">
-          {baseName(project)}
-        </bdi>
+        <span className="max-w-24 shrink-0 truncate text-small text-ink-3 group-hover:hidden">
+          <bdi>{oneLine(baseName(project))}</bdi>
+        </span>
       )}
       <span className="tabular hidden shrink-0 gap-2 text-small text-ink-2 group-hover:flex">
         {tasks && <span title="Tasks done">{tasks}</span>}

@@ -1,6 +1,7 @@
 /** In which order sessions stand in the list: who needs somebody first, or project by project. Pure. */
 import type { SessionView } from "@/api/types";
 import { baseName } from "@/words/format";
+import { oneLine } from "@/words/hidden";
 
 export type Grouping = "state" | "project";
 
@@ -46,7 +47,7 @@ export function projectOf(session: SessionView): string {
 }
 
 export function titleOf(session: SessionView): string {
-  return session.title || session.first_prompt || "Without a title";
+  return oneLine(session.title || session.first_prompt.slice(0, 200)) || "Without a title";
 }
 
 /** Each word of the filter is somewhere in what is seen of the session. */

@@ -19,7 +19,9 @@ interface Ui {
   hideTools: boolean;
   hideThinking: boolean;
   diffSplit: boolean;
+  /** Desktop notifications while the page is not seen; `notifyDone`: also of what is done. */
   notify: boolean;
+  notifyDone: boolean;
   welcomed: boolean;
   set(change: Partial<Omit<Ui, "set">>): void;
 }
@@ -39,6 +41,7 @@ export const useUi = create<Ui>()(
       hideThinking: false,
       diffSplit: false,
       notify: false,
+      notifyDone: false,
       welcomed: false,
       set: (change) => set(change),
     }),

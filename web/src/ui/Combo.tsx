@@ -17,9 +17,6 @@ interface Props {
   label: string;
   placeholder?: string;
   mono?: boolean;
-  autoFocus?: boolean;
-  onFocus?: () => void;
-  onBlur?: () => void;
   given: { id: string; "aria-invalid"?: true; "aria-describedby"?: string };
 }
 
@@ -65,8 +62,6 @@ export function Combo(props: Props) {
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
-        // biome-ignore lint/a11y/noAutofocus: the page is a form, and this is its first field
-        autoFocus={props.autoFocus === true}
         value={value}
         placeholder={placeholder}
         onChange={(event) => {
@@ -74,14 +69,8 @@ export function Combo(props: Props) {
           setOpen(true);
           setAt(-1);
         }}
-        onFocus={() => {
-          setOpen(true);
-          props.onFocus?.();
-        }}
-        onBlur={() => {
-          setOpen(false);
-          props.onBlur?.();
-        }}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
         onKeyDown={key}
         className={`${INPUT} ${mono ? "font-mono text-code" : ""}`}
       />

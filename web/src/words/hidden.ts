@@ -64,3 +64,13 @@ export function hasHidden(text: string): boolean {
   SUSPECT.lastIndex = 0;
   return SUSPECT.test(text);
 }
+
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A name for a list: on one line, and nothing in it turns the text around. For what somebody decides on, use `pieces`. */
+export function oneLine(text: string): string {
+  return text
+    .replace(TURNING, "")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim();
+}

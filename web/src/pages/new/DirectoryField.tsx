@@ -10,11 +10,10 @@ interface Props {
   value: string;
   onChange: (value: string) => void;
   problem: string | undefined;
-  autoFocus: boolean;
   about?: React.ReactNode;
 }
 
-export function DirectoryField({ value, onChange, problem, autoFocus, about }: Props) {
+export function DirectoryField({ value, onChange, problem, about }: Props) {
   const proposals = useDirectories(value);
   return (
     <Field label="Directory" problem={problem} about={about}>
@@ -23,7 +22,6 @@ export function DirectoryField({ value, onChange, problem, autoFocus, about }: P
           given={given}
           label="Directories"
           mono
-          autoFocus={autoFocus}
           value={value}
           onChange={onChange}
           proposals={proposals}

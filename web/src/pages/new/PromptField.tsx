@@ -20,13 +20,12 @@ interface Props {
   pictures: readonly Picture[];
   onPictures: (pictures: readonly Picture[]) => void;
   problem: string | undefined;
-  autoFocus: boolean;
 }
 
 const ROOM_FOR_WORDS = 1024 * 1024;
 
 export function PromptField(props: Props) {
-  const { value, onChange, pictures, onPictures, problem, autoFocus } = props;
+  const { value, onChange, pictures, onPictures, problem } = props;
   const most = useApp((state) => state.config?.limits.body_bytes ?? 24 * 1024 * 1024);
   const field = useRef<HTMLTextAreaElement>(null);
   const completion = useCommandCompletion(props, field.current);
@@ -57,8 +56,6 @@ export function PromptField(props: Props) {
           <textarea
             {...given}
             ref={field}
-            // biome-ignore lint/a11y/noAutofocus: the page is a form, and this is where one writes
-            autoFocus={autoFocus}
             value={value}
             rows={6}
             placeholder="What is to be done?"

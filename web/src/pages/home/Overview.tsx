@@ -1,0 +1,186 @@
+/** Who needs me, what runs, what was done lately: each session a line, and the oldest question in full. */
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useMemo } from "react";
+import type { OpenItem, SessionView } from "@/api/types";
+import { Decision } from "@/dock/Decision";
+import { askedFor, useOpenItems } from "@/shell/openItems";
+import { changedAt, projectOf, sectionOf, titleOf } from "@/shell/order";
+import { Since } from "@/shell/Since";
+import { useApp, useSession } from "@/state/app";
+import { Boundary } from "@/ui/Boundary";
+import { Empty } from "@/ui/Empty";
+import { StatusMark } from "@/ui/Status";
+import { baseName, money, plural } from "@/words/format";
+import { oneLine } from "@/words/hidden";
+
+const MOST_DONE = 12;
+
+export function Overview() {
+  const sessions = useApp((state) => state.sessions);
+  const { running, failed, done } = useMemo(() => sorted(sessions), [sessions]);
+  const open = useOpenItems();
+  const nothing = open.items.length + running.length + failed.length + done.length === 0;
+  if (nothing && !open.loading) {
+    return (
+      <Empty
+        title="No sessions yet"
+        action={
+          <Link to="/new" className="text-accent underline underline-offset-2">
+            New session
+          </Link>
+        }
+      >
+        This page shows who needs you, what runs and what was done. Press C to start the first one.
+      </Empty>
+    );
+  }
+  return (
+    <div className="h-full overflow-y-auto">
+      <div className="mx-auto max-w-205 px-6 py-8">
+        <h1 className="sr-only">Overview</h1>
+        <NeedsYou items={open.items} />
+        <Group title="Running" sessions={running} empty="Nothing runs." />
+        <Group title="Failed" sessions={failed} />
+        <Group title="Done lately" sessions={done.slice(0, MOST_DONE)} />
+      </div>
+    </div>
+  );
+}
+
+function sorted(sessions: Record<string, SessionView>) {
+  const now = Date.now() / 1000;
+  const groups = { needs: [], running: [], failed: [], done: [], archived: [] } as Record<
+    string,
+    SessionView[]
+  >;
+  for (const each of Object.values(sessions))
+    if (each.status !== "discarded") groups[sectionOf(each, now)]?.push(each);
+  const newest = (a: SessionView, b: SessionView) => changedAt(b) - changedAt(a);
+  const { running = [], failed = [], done = [] } = groups;
+  return {
+    running: running.sort((a, b) => b.created_at - a.created_at),
+    failed: failed.sort(newest),
+    done: done.sort(newest),
+  };
+}
+
+function NeedsYou({ items }: { items: OpenItem[] }) {
+  const [first, ...others] = items;
+  if (!first) return <Heading title="Needs you" empty="Nobody waits for you." />;
+  return (
+    <section aria-label="Needs you" className="mb-8">
+      <Heading title="Needs you" count={items.length} needs />
+      <First item={first} />
+      {others.length > 0 && (
+        <ul className="m-0 mt-2 list-none p-0">
+          {others.map((each) => (
+            <li key={each.summary.id}>
+              <Link
+                to="/session/$id"
+                params={{ id: each.session_id }}
+                search={{ ask: each.summary.id }}
+                className="target flex h-8 items-center gap-2 rounded-box px-2 text-ink-1 no-underline hover:bg-surface-1"
+              >
+                <span aria-hidden="true" className="text-needs">
+                  ◆
+                </span>
+                <span className="min-w-0 flex-1 truncate">
+                  <bdi>{oneLine(each.session_title) || baseName(each.cwd)}</bdi>{" "}
+                  <span className="text-ink-3">{askedFor(each)}</span>
+                </span>
+                <Since at={each.summary.opened_at} className="text-small text-ink-3" />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function First({ item }: { item: OpenItem }) {
+  const session = useSession(item.session_id);
+  if (!session) return null;
+  return (
+    <div>
+      <SessionRow session={session} />
+      <Boundary what="This request" resetKey={item.summary.id}>
+        <Decision key={item.summary.id} session={session} interaction={item.summary} opened={item.opened} />
+      </Boundary>
+    </div>
+  );
+}
+
+function Group({ title, sessions, empty = "" }: { title: string; sessions: SessionView[]; empty?: string }) {
+  if (sessions.length === 0) return empty ? <Heading title={title} empty={empty} /> : null;
+  return (
+    <section aria-label={title} className="mb-8">
+      <Heading title={title} count={sessions.length} />
+      <ul className="m-0 list-none p-0">
+        {sessions.map((session) => (
+          <li key={session.id}>
+            <SessionRow session={session} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Heading(props: { title: string; count?: number; needs?: boolean; empty?: string }) {
+  const { title, count = 0, needs = false, empty = "" } = props;
+  return (
+    <div className={empty ? "mb-8" : ""}>
+      <h2
+        className={`m-0 mb-1 px-2 text-[11px] leading-4 font-semibold tracking-wide uppercase ${needs ? "text-needs" : "text-ink-3"}`}
+      >
+        {title} {count > 0 && <span className="tabular font-normal">{count}</span>}
+      </h2>
+      {empty && <p className="m-0 px-2 text-ink-3">{empty}</p>}
+    </div>
+  );
+}
+
+function SessionRow({ session }: { session: SessionView }) {
+  const doing = doingNow(session);
+  return (
+    <Link
+      to="/session/$id"
+      params={{ id: session.id }}
+      className="target flex h-8 items-center gap-2 rounded-box px-2 text-ink-1 no-underline hover:bg-surface-1"
+    >
+      <StatusMark session={session} />
+      <span className="min-w-0 flex-1 truncate">
+        <bdi>{titleOf(session)}</bdi>
+        {doing && (
+          <span className="ml-2 text-small text-ink-3">
+            <bdi>{doing}</bdi>
+          </span>
+        )}
+      </span>
+      <Cell width="w-32">
+        <bdi title={projectOf(session)}>{oneLine(baseName(projectOf(session)))}</bdi>
+      </Cell>
+      <Cell width="w-14">{money(session.cost)}</Cell>
+      <Cell width="w-10">
+        <Since at={changedAt(session)} />
+      </Cell>
+    </Link>
+  );
+}
+
+function Cell({ width, children }: { width: string; children: ReactNode }) {
+  return (
+    <span className={`tabular shrink-0 truncate text-right text-small text-ink-3 ${width}`}>{children}</span>
+  );
+}
+
+/** What it is at, or why it stopped. */
+function doingNow(session: SessionView): string {
+  if (session.status === "failed") return oneLine(session.error).slice(0, 200);
+  const tasks = session.tasks_total > 0 ? `${session.tasks_done} of ${session.tasks_total} tasks` : "";
+  const queue = session.queued.length > 0 ? `${plural(session.queued.length, "message")} in line` : "";
+  const calls = session.open_calls.length > 0 ? `${plural(session.open_calls.length, "tool")} at work` : "";
+  return [tasks, calls, queue].filter(Boolean).join(", ");
+}

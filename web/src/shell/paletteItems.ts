@@ -1,0 +1,93 @@
+/** What the palette offers for a few letters: sessions, commands that can run now, places, models. Pure but for its inputs. */
+import type { ServerConfig, SessionView } from "@/api/types";
+import { COMMANDS, type CommandId } from "@/keys/commands";
+import { changedAt, matches, projectOf, sectionOf, titleOf } from "./order";
+
+export type PaletteItem =
+  | { kind: "session"; key: string; title: string; about: string; session: SessionView }
+  | { kind: "command"; key: string; title: string; about: string; command: CommandId }
+  | { kind: "model"; key: string; title: string; about: string; model: string };
+
+export interface PaletteGroup {
+  title: string;
+  items: PaletteItem[];
+}
+
+const MOST_SESSIONS = 12;
+const MOST_RECENT = 5;
+
+export interface Known {
+  sessions: Record<string, SessionView>;
+  config: ServerConfig | null;
+  canRun: (id: CommandId) => boolean;
+  /** Keys of what was used last, the newest first. */
+  recent: readonly string[];
+  /** The session that is open: a model is for it, else for a new one. */
+  here: SessionView | undefined;
+}
+
+export function groupsFor(query: string, known: Known): PaletteGroup[] {
+  const groups = [
+    { title: "Sessions", items: sessions(query, known) },
+    { title: "Commands", items: commands(query, known) },
+    { title: "Models", items: models(query, known) },
+  ];
+  if (query.trim()) return groups.filter((each) => each.items.length > 0);
+  const all = groups.flatMap((each) => each.items);
+  const recent = known.recent
+    .flatMap((key) => all.find((each) => each.key === key) ?? [])
+    .slice(0, MOST_RECENT);
+  const taken = new Set(recent.map((each) => each.key));
+  const rest = groups.map(({ title, items }) => ({
+    title,
+    items: items.filter((each) => !taken.has(each.key)),
+  }));
+  return [{ title: "Recent", items: recent }, ...rest].filter((each) => each.items.length > 0);
+}
+
+function sessions(query: string, known: Known): PaletteItem[] {
+  const now = Date.now() / 1000;
+  const rank = { needs: 0, running: 1, failed: 2, done: 3, archived: 4 };
+  const found = Object.values(known.sessions).filter(
+    (each) => each.status !== "discarded" && matches(each, query) && each.id !== known.here?.id,
+  );
+  found.sort((a, b) => rank[sectionOf(a, now)] - rank[sectionOf(b, now)] || changedAt(b) - changedAt(a));
+  return found.slice(0, query.trim() ? MOST_SESSIONS : 6).map((session) => ({
+    kind: "session",
+    key: `session/${session.id}`,
+    title: titleOf(session),
+    about: projectOf(session),
+    session,
+  }));
+}
+
+function commands(query: string, known: Known): PaletteItem[] {
+  return COMMANDS.filter((each) => !("quiet" in each && each.quiet) && known.canRun(each.id))
+    .filter((each) => has(each.title, query))
+    .map(({ id, title }) => ({ kind: "command", key: `command/${id}`, title, about: "", command: id }));
+}
+
+function models(query: string, known: Known): PaletteItem[] {
+  if (!query.trim()) return [];
+  const all = [
+    ...(known.config?.models ?? []).map((each) => [each.alias, each.label]),
+    ["demo", "Offline demo"],
+  ];
+  return all
+    .filter(([alias, label]) => has(`model ${alias} ${label}`, query))
+    .map(([alias = "", label = ""]) => ({
+      kind: "model",
+      key: `model/${alias}`,
+      title: known.here ? `Use ${alias} in this session` : `New session with ${alias}`,
+      about: label,
+      model: alias,
+    }));
+}
+
+function has(text: string, query: string): boolean {
+  const lower = text.toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}
