@@ -4,7 +4,7 @@ The log is the truth. Whatever else keeps state (the fold, the permission policy
 follows it by seeing each event right after it is stored.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Protocol
 
@@ -75,12 +75,17 @@ class Driver:
         left this process and survives its death.
         """
         envelope = self.log.append(event, sync=_must_be_synced(event))
-        self.state = self.state.apply(event)
-        for follower in self.followers:
-            follower.apply(event)
+        self.catch_up((event,))
         for listener in self.listeners:
             listener(envelope)
         return envelope
+
+    def catch_up(self, events: Iterable[Durable]) -> None:
+        """Let everything that follows the log see what is in it already."""
+        for event in events:
+            self.state = self.state.apply(event)
+            for follower in self.followers:
+                follower.apply(event)
 
     async def turn(
         self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = ""

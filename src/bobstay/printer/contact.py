@@ -1,12 +1,14 @@
 """How a console reaches a run of the command line: a socket only its owner can open, one line a wish.
 
-`{"do":"answer","id":…,"answer":{…}}`, `{"do":"interrupt"}`, `{"do":"say","text":…,"how":"steer"}`; each is answered by
-`{"ok":true}` or `{"error":"…"}`. What happens then is in the session's log, which the console reads.
+`{"do":"answer","id":…,"answer":{…}}`, `{"do":"interrupt"}`, `{"do":"say","blocks":[…],"how":"steer"}`; each is answered
+by `{"ok":true}`, with the `id` of what was said, or by `{"error":"…"}`. What happens then is in the session's log,
+which the console reads.
 """
 
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -16,8 +18,10 @@ from bobstay.assembly.session import Session
 from bobstay.engine.ports import Answer
 from bobstay.kit.socket_path import short_path
 from bobstay.model.event import InteractionOpened
+from bobstay.model.message import Block
 
-LONGEST_LINE = 1024 * 1024
+LONGEST_LINE = 40 * 1024 * 1024
+"""Bytes of a wish: a message with its pictures is one."""
 
 
 class Wish(Struct, frozen=True):
@@ -25,6 +29,10 @@ class Wish(Struct, frozen=True):
     id: str = ""
     answer: Answer | None = None
     text: str = ""
+    blocks: tuple[Block, ...] = ()
+    """What is said, pictures too; without them `text` is."""
+    client_id: str = ""
+    """The sender's own id for it: said twice, it is heard once."""
     how: Literal["steer", "queue"] = "steer"
 
 
@@ -38,6 +46,9 @@ class Contact:
         self._path = ""
         self._server: asyncio.Server | None = None
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._heard: dict[str, str] = {}
+        """Ids of what was said, by the ids their senders gave it."""
+        self._binding = asyncio.Lock()
 
     def attend(self, session: Session) -> None:
         """Speak for `session` from now on."""
@@ -56,11 +67,15 @@ class Contact:
             del self._waiting[opened.id]
 
     async def listen(self) -> None:
-        if self._server is not None or self._session is None:
-            return
+        """Be reachable from now on. Several may want that at once."""
+        async with self._binding:
+            if self._server is None and self._session is not None:
+                await self._listen(self._session)
+
+    async def _listen(self, session: Session) -> None:
         # Beside the folder of sessions: whoever finds the log finds the socket.
-        folder = os.path.join(os.path.dirname(os.path.dirname(self._session.driver.log.path)), "run")
-        path = os.path.join(folder, f"{self._session.id}.sock")
+        folder = os.path.join(os.path.dirname(os.path.dirname(session.driver.log.path)), "run")
+        path = os.path.join(folder, f"{session.id}.sock")
         try:
             listener = _bound(folder, path)
         except OSError:
@@ -70,13 +85,13 @@ class Contact:
 
     async def close(self) -> None:
         self._session = None
-        if self._server is not None:
+        async with self._binding:  # one that is being made is closed too
+            if self._server is None:
+                return
             self._server.close()
             self._server = None
-            try:
+            with suppress(OSError):
                 os.unlink(self._path)
-            except OSError:
-                return
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -99,13 +114,22 @@ class Contact:
             case "interrupt":
                 await self._session.interrupt()
             case "say":
-                self._session.steer(wish.text, how=wish.how)
+                return {"ok": True, "id": self._say(self._session, wish)}
             case "answer":
                 waiter = self._waiting.get(wish.id)
                 if waiter is None or waiter.done() or wish.answer is None:
                     return {"error": "nobody waits for this answer"}
                 waiter.set_result(wish.answer)
         return {"ok": True}
+
+    def _say(self, session: Session, wish: Wish) -> str:
+        known = self._heard.get(wish.client_id) if wish.client_id else None
+        if known is not None:
+            return known
+        id = session.steer(wish.blocks or wish.text, client_id=wish.client_id, how=wish.how)
+        if wish.client_id:
+            self._heard[wish.client_id] = id
+        return id
 
 
 def _bound(folder: str, path: str) -> socket.socket:

@@ -1,5 +1,6 @@
 """What people and programs may do with sessions, whichever door they come through."""
 
+import asyncio
 import os
 from typing import Literal, TypeAlias
 
@@ -10,7 +11,7 @@ from bobstay.engine.ports import Answer
 from bobstay.model.around import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
-from bobstay.model.message import Block, Text, text_of
+from bobstay.model.message import Block, Text
 from bobstay.permissions.mode import MODES
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.console import Console
@@ -18,6 +19,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.files.place import allowed, bounds_of
 from bobstay.server.inbox import Deliver
 from bobstay.server.runner import settle
+from bobstay.server.sessions.moving import move
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.status import BUSY, ENDED
@@ -90,14 +92,12 @@ async def message(
     view = console.registry.view(session_id)
     _check_open(view, delivery)
     if is_outside(view):
-        await console.outside.say(session_id, text_of(words.blocks), "steer" if delivery == "steer" else "queue")
-        return ""
-    session = console.registry.open(session_id)
+        return await console.outside.say(session_id, words.blocks, _how(delivery), words.client_id)
+    session = await console.registry.take(session_id)
     if words.client_id and (known := _known_input(session, words.client_id)):
         console.runner.let_go(session_id)
         return known
-    how: Literal["steer", "queue"] = "steer" if delivery == "steer" else "queue"
-    queued = InputQueued(new_id(), words.blocks, how, words.client_id)
+    queued = InputQueued(new_id(), words.blocks, _how(delivery), words.client_id)
     session.record(queued)
     if delivery == "interrupt" and session.view.status in ("running", "waiting_input"):
         await interrupt(console, session_id, by=words.by)
@@ -113,7 +113,7 @@ async def interrupt(console: Console, session_id: str, *, by: str = "", force: b
     if is_outside(view):
         await console.outside.interrupt(session_id)
         return view
-    session = console.registry.open(session_id)
+    session = await console.registry.take(session_id)
     session.record(InterruptAsked(by, force))
     worker = console.runner.worker(session_id)
     if worker is None:
@@ -156,12 +156,21 @@ async def follow_on(
         raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
     check_engine(console, settings.engine)
-    child = console.registry.branch_off(session_id, at, settings, by=words.by)
+    child = await console.registry.branch_off(session_id, at, settings, by=words.by)
+    await _inherit(console, session_id, child.id)
     if words.blocks:
+        child = await console.registry.take(child.id)
         child.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(child.id)
     console.runner.let_go(child.id)
     return child.view
+
+
+async def _inherit(console: Console, parent: str, child: str) -> None:
+    """A child is run with the variables of the session it goes on from."""
+    own = console.variables.of(parent) if console.variables is not None else {}
+    if own and console.variables is not None:
+        await console.variables.give(console.database, child, own)
 
 
 async def retry(console: Console, session_id: str, *, by: str = "") -> SessionView:
@@ -177,7 +186,7 @@ async def retry(console: Console, session_id: str, *, by: str = "") -> SessionVi
 
 
 async def drop_input(console: Console, session_id: str, input_id: str) -> None:
-    session = _writable(console, session_id)
+    session = await console.registry.take(session_id)
     if all(entry.id != input_id for entry in session.view.queued):
         console.runner.let_go(session_id)
         raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
@@ -186,7 +195,7 @@ async def drop_input(console: Console, session_id: str, input_id: str) -> None:
 
 
 async def edit_input(console: Console, session_id: str, input_id: str, blocks: tuple[Block, ...]) -> None:
-    session = _writable(console, session_id)
+    session = await console.registry.take(session_id)
     entry = next((entry for entry in session.view.queued if entry.id == input_id), None)
     if entry is None:
         console.runner.let_go(session_id)
@@ -197,7 +206,7 @@ async def edit_input(console: Console, session_id: str, input_id: str, blocks: t
 
 async def describe(console: Console, session_id: str, change: SessionChanged) -> SessionView:
     """Title, archive, pin, draft."""
-    session = _writable(console, session_id)
+    session = await console.registry.take(session_id)
     session.record(change)
     console.runner.let_go(session_id)
     return session.view
@@ -213,7 +222,7 @@ async def configure(console: Console, session_id: str, config: SessionConfig, *,
         raise ApiError("invalid", f"A session in {config.workflow} mode cannot be in {config.permission_mode}.")
     if config.workflow != before.workflow and view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before giving it another workflow.", status=view.status)
-    session = _writable(console, session_id)
+    session = await console.registry.take(session_id)
     session.record(Configured(config, by))
     if (config.workflow, config.max_turns) != (before.workflow, before.max_turns) and view.status not in BUSY:
         await console.runner.rest(session_id)  # an agent has its tools and its limits from its start on
@@ -230,15 +239,16 @@ async def configure(console: Console, session_id: str, config: SessionConfig, *,
 
 async def discard(console: Console, session_id: str, *, by: str = "") -> None:
     """Take a session out of all lists. Its log goes to the trash of the state directory, not away."""
-    session = _writable(console, session_id)
+    session = await console.registry.take(session_id)
     session.record(SessionChanged(discarded=True, by=by))
     await console.crew.leave(session_id)
     await console.runner.rest(session_id, "stopped")
-    trash = os.path.join(console.config.state, "trash")
-    os.makedirs(trash, 0o700, exist_ok=True)
-    os.replace(console.registry.store.path(session_id), os.path.join(trash, f"{session_id}.jsonl"))
+    trash = os.path.join(console.config.state, "trash", f"{session_id}.jsonl")
+    await asyncio.to_thread(move, console.registry.store.path(session_id), trash)
     console.registry.forget(session_id)
     await console.registry.index.forget(session_id)
+    if console.variables is not None:
+        await console.variables.take_away(console.database, session_id)  # they may be secret
 
 
 def working_directory(console: Console, cwd: str) -> str:
@@ -263,13 +273,12 @@ def _check_open(view: SessionView, delivery: str) -> None:
         raise ApiError("wrong_state", "This session was discarded.", status=view.status)
 
 
+def _how(delivery: Delivery) -> Literal["steer", "queue"]:
+    return "steer" if delivery == "steer" else "queue"
+
+
 def _known_input(session: OpenSession, client_id: str) -> str:
     for entry in session.view.queued:
         if entry.client_id == client_id:
             return entry.id
-    return session.inputs_by_client().get(client_id, "")
-
-
-def _writable(console: Console, session_id: str) -> OpenSession:
-    console.registry.view(session_id)
-    return console.registry.open(session_id)
+    return session.inputs.get(client_id, "")

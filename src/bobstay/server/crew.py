@@ -1,8 +1,10 @@
 """The workers of sessions that are no agents: terminals and watchers of work trees, started when somebody wants one."""
 
 import asyncio
+import logging
+from contextlib import suppress
 
-from bobstay.model.event import Durable, Envelope
+from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
@@ -12,7 +14,9 @@ from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.git_diff import GitDiffWorker
 from bobstay.server.workers.terminal import TerminalWorker
 from bobstay.server.workers.terminal_command import resume_command
+from bobstay.sessions.log import LogError
 
+log = logging.getLogger(__name__)
 MOST_TERMINALS = 16
 """Of one session."""
 
@@ -23,6 +27,7 @@ class Crew:
         self._terminals: dict[str, TerminalWorker] = {}
         self._watchers: dict[str, GitDiffWorker] = {}
         """By session: one watcher each."""
+        self._recording: set[asyncio.Task[None]] = set()
 
     async def open_terminal(self, session_id: str, *, resume: bool = False) -> WorkerView:
         """A terminal in the session's directory; with `resume`, one in which its external engine goes on (S004-35).
@@ -44,7 +49,7 @@ class Crew:
             environment=self.console.environment.children,
             command=command,
         )
-        await _started(worker)
+        await self._started(worker)
         self._terminals[worker.id] = worker
         return WorkerView(worker.id, "terminal", "running", worker.epoch, worker.pid)
 
@@ -64,7 +69,7 @@ class Crew:
                 environment=self.console.environment.children,
                 base=view.config.base,
             )
-            await _started(watcher)
+            await self._started(watcher)
             self._watchers[session_id] = watcher
         return WorkerView(watcher.id, "git_diff", "running", watcher.epoch)
 
@@ -82,10 +87,10 @@ class Crew:
         if watcher is not None:
             del self._watchers[watcher.session_id]
             await watcher.stop()
-            return
-        terminal = self.terminal(worker_id)
-        await terminal.stop()
-        del self._terminals[worker_id]
+        else:
+            await self.terminal(worker_id).stop()
+            del self._terminals[worker_id]
+        await self._recorded()
 
     async def leave(self, session_id: str) -> None:
         """The session goes away, and with it all that lives in it."""
@@ -97,6 +102,11 @@ class Crew:
     async def close(self) -> None:
         workers: list[TerminalWorker | GitDiffWorker] = [*self._terminals.values(), *self._watchers.values()]
         await asyncio.gather(*(worker.stop() for worker in workers))
+        await self._recorded()
+
+    async def _recorded(self) -> None:
+        if self._recording:
+            await asyncio.wait(tuple(self._recording))
 
     def _resume(self, view: SessionView) -> tuple[str, ...]:
         engine = next((worker.engine_session for worker in reversed(view.workers) if worker.engine_session), "")
@@ -106,15 +116,29 @@ class Crew:
             raise ApiError("wrong_state", "The session's agent is at work. Stop it first.", status=view.status)
         return resume_command(self.console.config.engines, view.config.engine, engine)
 
-    def _record(self, session_id: str, event: Durable) -> Envelope:
-        """Write to the session's log; one without an agent is let go again, for a command line may want it."""
-        envelope = self.console.registry.open(session_id).record(event)
+    async def _started(self, worker: TerminalWorker | GitDiffWorker) -> None:
+        with suppress(LogError):  # of one that another process writes nothing is noted, but it can have a terminal
+            await self.console.registry.take(worker.session_id)
+        try:
+            await worker.start()
+        except WorkerError as error:
+            raise ApiError("cannot_start", str(error)) from error
+
+    def _record(self, session_id: str, event: Durable) -> None:
+        """Write to the session's log, which may have to be opened first."""
+        session = self.console.registry.opened(session_id)
+        if session is None:
+            task = asyncio.create_task(self._record_later(session_id, event))
+            self._recording.add(task)
+            task.add_done_callback(self._recording.discard)
+            return
+        session.record(event)
         self.console.runner.let_go(session_id)
-        return envelope
 
-
-async def _started(worker: TerminalWorker | GitDiffWorker) -> None:
-    try:
-        await worker.start()
-    except WorkerError as error:
-        raise ApiError("cannot_start", str(error)) from error
+    async def _record_later(self, session_id: str, event: Durable) -> None:
+        try:
+            (await self.console.registry.take(session_id)).record(event)
+        except LogError as error:  # it is told of by the next server
+            log.warning("session %s: %s", session_id, error)
+            return
+        self.console.runner.let_go(session_id)  # a command line may want it

@@ -7,13 +7,13 @@ import os
 
 from msgspec.structs import replace
 
-from bobstay.model.event import InteractionOpened
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
+from bobstay.server.sessions.reader import LogReader, questions
 from bobstay.server.sessions.registry import Registry, fold_file, session_ids
 from bobstay.server.sessions.status import BUSY
-from bobstay.server.sessions.sweep import Swept, left_running, sweep
+from bobstay.server.sessions.sweep import Left, Swept, left_running, sweep
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import LogError
 
@@ -35,11 +35,9 @@ def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> No
 
 def as_seen(registry: Registry, view: SessionView) -> SessionView:
     """A session another process writes is shown as it is; one that nobody writes any more cannot be running."""
-    if view.status not in BUSY:
-        return replace(view, elsewhere=False)
-    if is_written(registry.store.path(view.id)):
-        return replace(view, elsewhere=True)
-    if is_ours(view):
+    elsewhere = view.status in BUSY and is_written(registry.store.path(view.id))
+    view = replace(view, elsewhere=elsewhere)
+    if elsewhere or view.status not in BUSY or is_ours(view):
         return view
     # What it asked is asked again by whoever goes on with it; until then nobody waits for an answer.
     return replace(view, status="interrupted", error="The process that ran it is gone.", interactions=())
@@ -53,7 +51,7 @@ def is_ours(view: SessionView) -> bool:
 def is_written(path: str) -> bool:
     """Whether some process holds the log open for writing. If that cannot be told, it counts as written (FM-32)."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -67,23 +65,25 @@ def is_written(path: str) -> bool:
 
 async def sweep_up(console: Console) -> None:
     """End what earlier servers started and left behind: by group, start time and mark, so that no stranger is hit."""
-    left = [
-        worker
-        for view in console.registry.views.values()
-        if any(worker.state == "running" and worker.kind in ("process", "terminal") for worker in view.workers)
-        for worker in left_running(view.id, console.registry.reader(view.id).read())
-    ]
+    left: list[Left] = []
+    for view in tuple(console.registry.views.values()):
+        if any(worker.state == "running" and worker.kind in ("process", "terminal") for worker in view.workers):
+            left += await asyncio.to_thread(_left, console.registry.reader(view.id), view.id)
     for swept in await sweep(left):
         if swept.outcome in ("killed", "unknown"):
             log.warning("session %s: worker %s of an earlier server: %s", *_told(swept))
         if console.registry.view(swept.session_id).status not in BUSY:
-            _note_exit(console, swept)
+            await _note_exit(console, swept)
 
 
-def _note_exit(console: Console, swept: Swept) -> None:
+def _left(reader: LogReader, session_id: str) -> list[Left]:
+    return left_running(session_id, reader.read())
+
+
+async def _note_exit(console: Console, swept: Swept) -> None:
     """A worker that idled is gone too; of those at work `recover` tells."""
     try:
-        console.registry.open(swept.session_id).record(swept.exited)
+        (await console.registry.take(swept.session_id)).record(swept.exited)
         console.registry.shut(swept.session_id)
     except LogError as error:
         log.warning("session %s: %s", swept.session_id, error)
@@ -108,16 +108,14 @@ async def recover(console: Console) -> list[str]:
 
 
 async def _one(console: Console, session_id: str) -> None:
-    session = console.registry.open(session_id)
-    if waits_for_a_person(session):
-        asked = {entry.id for entry in session.view.interactions}
-        for envelope in session.reader.read() if asked else ():
-            if isinstance(envelope.event, InteractionOpened) and envelope.event.id in asked:
-                console.inbox.heard(session_id, envelope.event)
+    session = await console.registry.take(session_id)
+    if await waits_for_a_person(session):
+        for opened in await asyncio.to_thread(questions, session.reader, session.view.interactions):
+            console.inbox.heard(session_id, opened)
         await console.runner.wake(session_id)
         return
     if session.view.queued and session.view.status == "starting":
         await console.runner.wake(session_id)
         return
-    settle(session, CUT_OFF)
-    console.registry.shut(session_id)
+    settle(await console.registry.take(session_id), CUT_OFF)  # somebody may have let it go meanwhile
+    console.runner.let_go(session_id)

@@ -129,7 +129,7 @@ class Runner:
         return lock is not None and lock.locked()
 
     async def _start(self, session_id: str, before: Post | None) -> Post:
-        session = self._registry.open(session_id)
+        session = await self._registry.take(session_id)
         earlier = [worker for worker in session.view.workers if worker.kind in ("native", "process")]
         id = earlier[-1].id if earlier else f"agent-{new_id()[:8]}"
         epoch = max((worker.epoch for worker in earlier), default=0) + 1
@@ -137,7 +137,7 @@ class Runner:
             post = Post(self._make(id, epoch, session), failures=before.failures if before else 0)
             await post.worker.start()
         except WorkerError as error:
-            _not_started(session, id, epoch, str(error))
+            await _not_started(session, id, epoch, str(error))
             if before is None:
                 self._registry.shut(session_id)
             raise ApiError("cannot_start", str(error)) from error
@@ -168,7 +168,8 @@ class Runner:
         post.reconciled_at = now
         if post.worker.alive():
             post.heartbeat = now
-            post.failures = 0
+            if session.view.status not in BUSY and not session.view.queued:
+                post.failures = 0  # it did what it was started for; to be up for a moment is not enough
             if self._is_idle(session, post.worker):
                 await self.rest(session_id)
             return
@@ -187,9 +188,9 @@ class Runner:
         return time.time() - session.view.updated_at > self._idle
 
 
-def _not_started(session: OpenSession, id: str, epoch: int, error: str) -> None:
+async def _not_started(session: OpenSession, id: str, epoch: int, error: str) -> None:
     """Nothing is under way any more; but who is asked can still answer: the next one to start takes that up."""
-    if session.view.status == "waiting_input" and waits_for_a_person(session):
+    if session.view.status == "waiting_input" and await waits_for_a_person(session):
         return
     if session.view.interactions or session.view.open_calls:
         settle(session, error)
@@ -214,7 +215,7 @@ def settle(session: OpenSession, error: str, by: str = "server_restart") -> None
         session.record(RunDone("interrupted_streaming", text=error))
 
 
-def waits_for_a_person(session: OpenSession) -> bool:
+async def waits_for_a_person(session: OpenSession) -> bool:
     """Whether a turn of our own engine stood at a question, or at a call allowed and not begun: it can go on."""
     view = session.view
     if view.config.engine != "native" or not view.standing.in_turn:
@@ -222,6 +223,6 @@ def waits_for_a_person(session: OpenSession) -> bool:
     if view.interactions:
         return True
     state = State()
-    for envelope in session.branch():
+    for envelope in await asyncio.to_thread(session.branch):
         state = state.apply(envelope.event)
     return bool(set(state.granted) & {call.id for call in state.unanswered} - state.started)

@@ -35,6 +35,11 @@ class Variables:
         await notebook.set_environment(database, session_id, variables)
         self._known[session_id] = dict(variables)
 
+    async def take_away(self, database: Database, session_id: str) -> None:
+        """The session is no more: nothing secret of it is kept."""
+        if self._known.pop(session_id, None):
+            await notebook.set_environment(database, session_id, {})
+
 
 def check(variables: dict[str, str]) -> None:
     """Raises:

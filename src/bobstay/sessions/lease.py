@@ -11,6 +11,9 @@ from msgspec import Struct
 from bobstay.model.ids import timestamp
 from bobstay.sessions.log import LogError, SessionBusy
 
+PATIENCE = 0.1
+"""Seconds until a lock counts as held."""
+
 
 class Holder(Struct, frozen=True, omit_defaults=True):
     """Who writes a session, as noted beside its log. The lock decides; the note only tells whom to ask."""
@@ -35,7 +38,7 @@ class Lease:
             LogError: the file system knows no locks.
         """
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(fd)
         except BlockingIOError:
             raise SessionBusy(_busy(session_id, holder(note)), errno.EWOULDBLOCK) from None
         except OSError as error:
@@ -64,6 +67,20 @@ class Lease:
             pass
         finally:
             os.close(fd)
+
+
+def _lock(fd: int) -> None:
+    """A console looks for a moment whether anybody holds the lock: that is no holder."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(PATIENCE / 20)
+        else:
+            return
 
 
 def holder(note: str) -> Holder | None:

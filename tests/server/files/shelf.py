@@ -18,9 +18,11 @@ from bobstay.server.api.dispatch import route
 from bobstay.server.console import Config, Console
 from bobstay.server.doors.principal import OWNER, Principal
 from bobstay.server.ports import NoIndex
+from bobstay.server.runner import Runner
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.stream.hub import Hub
+from bobstay.server.workers.base import WorkerError
 from bobstay.sessions.store import Store
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -45,6 +47,10 @@ class _Doors:
         return OWNER
 
 
+def _no_agents(id: str, epoch: int, session: OpenSession) -> Any:
+    raise WorkerError("nobody works here")
+
+
 class Shelf:
     """`work` is the directory of its sessions; `outside` lies beside the allowed root."""
 
@@ -63,7 +69,7 @@ class Shelf:
         config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
         given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
         given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
-        self.console = Console(**given | {"doors": _Doors()})
+        self.console = Console(**given | {"doors": _Doors(), "runner": Runner(self.registry, _no_agents)})
         endpoints = (*files.ENDPOINTS, *diff.ENDPOINTS, *worktrees.ENDPOINTS, *blobs.ENDPOINTS)
         self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
         self.app.state.console = self.console

@@ -7,8 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from bobstay.model.event import MessageDone, Prompted, Task, TasksReplaced
+from bobstay.model.event import MessageDone, Noted, Prompted, Task, TasksReplaced
 from bobstay.model.message import Text, Usage
+from bobstay.server.index import notebook
+from bobstay.sessions.log import SessionMissing
+from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -104,3 +107,38 @@ async def test_the_audit_trail_is_for_admins(place: Place) -> None:
     assert (await place.get("/api/v1/audit", headers=reader)).status == 403
     assert (await place.get("/api/v1/tasks", headers=reader)).status == 200
     assert (await place.get("/api/v1/audit?before=0")).status == 422
+
+
+async def test_variables_of_a_session_go_with_its_children_and_go_when_it_goes(
+    place: Place, model: ModelServer
+) -> None:
+    """FM-56: a child is run as its parent was; of what was deleted no secret stays in the database."""
+
+    def writing(name: str) -> str:
+        call = Call("Bash", {"command": f'printf %s "$OWN_WORD" > {place.work / name}'}, name)
+        return model.play(name, Step(blocks=[call]), Step(blocks=[Say("ok")]))
+
+    config = {"env": {"OWN_WORD": "very private"}, "allowed_tools": ["Bash", "Edit"]}
+    parent = await place.launch(writing("parent"), **config)
+    await place.until_status(parent, "completed")
+    children: list[str] = []
+    for name, how in (("continued", "continue"), ("forked", "fork")):
+        reply = await place.post(f"/api/v1/sessions/{parent}/{how}", {"prompt": writing(name)})
+        assert reply.status == 201, reply.body
+        children.append(reply.json["id"])
+        await place.until_status(children[-1], "completed")
+    assert [(place.work / name).read_text() for name in ("parent", "continued", "forked")] == ["very private"] * 3
+    for id in (parent, *children):
+        assert await notebook.environment(place.console.database, id) == config["env"]
+        assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+        assert await notebook.environment(place.console.database, id) == {}
+
+
+async def test_what_was_kept_of_a_deleted_session_for_those_who_follow_goes_too(place: Place) -> None:
+    id = await session(place, *(Noted(f"{number}") for number in range(300)))
+    history = place.built.streams.history
+    page = await history.page(id, 0, 300)
+    assert await history.page(id, 0, 300) is page
+    assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+    with pytest.raises(SessionMissing):
+        await history.page(id, 0, 300)

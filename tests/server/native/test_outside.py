@@ -8,16 +8,23 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from bobstay.assembly.build import open_session
+from bobstay.config.options import Options
 from bobstay.engine.ports import Answer
 from bobstay.model.around import SessionChanged
+from bobstay.model.event import InputQueued
 from bobstay.model.ids import new_id
+from bobstay.model.message import Image, Text
+from bobstay.printer.contact import Contact
 from bobstay.server import commands
+from bobstay.server.commands import Words
 from bobstay.sessions.log import SessionBusy
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import DEADLINE, Stage
 
 Make = Callable[..., Awaitable[Stage]]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 async def command_line(stage: Stage, prompt: str, *arguments: str) -> tuple[asyncio.subprocess.Process, str]:
@@ -71,6 +78,49 @@ async def test_its_approval_is_answered_in_the_console(model: ModelServer, stage
     assert process.returncode == 0
     assert (here.work / "ran").exists()
     assert not os.path.exists(path)
+
+
+async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: ModelServer, stage: Make) -> None:
+    """FM-7: the sender's own id goes with it, whoever runs the session."""
+    here = await stage()
+    steps = (Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    process, id = await command_line(here, model.play("ask", *steps), "--ask", "console")
+    await appeared(here, id, "waiting_input")
+    words = Words((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
+    sent = await asyncio.gather(*(commands.message(here.console, id, words, "steer") for _ in range(3)))
+    (queued,) = [event for event in here.events(id) if isinstance(event, InputQueued)]
+    assert sent == [queued.id] * 3
+    assert (queued.blocks, queued.client_id, queued.how) == (words.blocks, "mine-1", "steer")
+    assert await commands.message(here.console, id, words) == queued.id
+    (entry,) = here.registry.view(id).interactions
+    await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
+    await process.communicate()
+    assert PIXEL in str(model.requests[-1].body["messages"])
+
+
+async def test_those_who_want_to_be_reached_at_once_share_one_socket(model: ModelServer, stage: Make) -> None:
+    """A second socket under the same name would leave the first open and unreachable."""
+    here = await stage()
+    environment = here.console.environment
+    session = await open_session(Options(cwd=str(here.work)), environment=environment)
+    contact = Contact()
+    contact.attend(session)
+    try:
+        await asyncio.gather(*(contact.listen() for _ in range(3)))
+        path = os.path.join(environment.paths.contacts, f"{session.id}.sock")
+        assert bound_to(path) == 1
+        closing = asyncio.create_task(contact.listen())
+        await contact.close()
+        await closing
+        assert (bound_to(path), os.path.exists(path)) == (0, False)
+    finally:
+        await session.close()
+
+
+def bound_to(path: str) -> int:
+    """Sockets that listen under the name at the end of `path`, of whatever process."""
+    with open("/proc/net/unix") as table:
+        return sum(os.path.basename(path) in line for line in table)
 
 
 async def test_it_is_stopped_from_the_console(model: ModelServer, stage: Make) -> None:

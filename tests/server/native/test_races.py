@@ -1,17 +1,21 @@
 """What may happen at the same time to one session: starts, stops, changes; and what must not come of it."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
-from bobstay.model.around import SessionChanged, WorkerStarted
+from bobstay.model.around import SessionChanged, SessionConfig, WorkerStarted
+from bobstay.model.event import Noted
 from bobstay.server import commands
-from bobstay.server.runner import Runner
+from bobstay.server.runner import MOST_FAILURES, Runner
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.slots import Slots
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
+from tests.server.terminal.desk import until
 
 Make = Callable[..., Awaitable[Stage]]
 
@@ -99,6 +103,87 @@ async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelSe
     assert (model.requests, runner.posts) == ([], {})
     await here.say(view.id, model.play("second", Step(blocks=[Say("now")])))
     await here.until_status(view.id, "completed")
+
+
+async def test_what_is_said_while_the_agent_starts_is_heard(model: ModelServer, stage: Make) -> None:
+    """FM-7: between reading its log and being up, an agent may wait for hooks; nothing said meanwhile is lost."""
+    here = await stage()
+    began, go = here.work / "began", here.work / "go"
+    command = f"touch {began}; until [ -e {go} ]; do sleep 0.02; done"
+    hooks = {"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]}
+    home = Path(here.variables["BOBSTAY_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
+    view = await here.launch("")
+    first = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("one")]))))
+    await until(began.exists)
+    second = asyncio.create_task(here.say(view.id, model.play("second", Step(blocks=[Say("two")]))))
+    await here.until(view.id, lambda view: len(view.queued) == 2)
+    go.touch()
+    await asyncio.gather(first, second)
+    done = await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+    assert done.queued == ()
+
+
+async def test_an_agent_that_ends_again_and_again_is_not_started_for_ever(model: ModelServer, stage: Make) -> None:
+    """FM-13: that it was up for a moment each time does not count."""
+    here = await stage(most_running=1)
+    gate = Gate()
+    await here.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
+    await gate.reached()
+    view = await here.launch(model.play("second", Step(blocks=[Say("never")])))
+    for _ in range(MOST_FAILURES + 2):
+        await here.runner.reconcile(view.id)
+        await ended(view.id)
+        await here.runner.reconcile(view.id)
+    assert here.runner.worker(view.id) is None
+    assert here.registry.view(view.id).status == "interrupted"
+    assert sum(isinstance(event, WorkerStarted) for event in here.events(view.id)) == 1 + MOST_FAILURES
+    gate.open()
+
+
+async def ended(session_id: str) -> None:
+    """The agent of a session breaks without a word."""
+    tasks = [task for task in asyncio.all_tasks() if task.get_name() == f"native {session_id}"]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
+async def test_a_long_log_is_read_beside_the_loop_and_once(stage: Make) -> None:
+    """Others have their turn while it is read; two who want it get the same."""
+    here = await stage()
+    view = await here.launch("")
+    session = here.registry.open(view.id)
+    for number in range(3_000):
+        session.log.append(Noted(f"{number} " + "x" * 500))
+    here.registry.shut(view.id)
+    first, second = (asyncio.create_task(here.registry.take(view.id)) for _ in range(2))
+    turns = 0
+    while not first.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 10
+    assert await first is await second
+    child = asyncio.create_task(here.registry.branch_off(view.id, "", SessionConfig()))
+    turns = 0
+    while not child.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 10
+    assert (await child).view.parent == view.id
+
+
+async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) -> None:
+    """Each opens it and lets it go: none finds it shut under its hands."""
+    here = await stage()
+    view = await here.launch("")
+    changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(draft="d"), SessionChanged())
+    await asyncio.gather(*(commands.describe(here.console, view.id, change) for change in changes))
+    changed = here.registry.view(view.id)
+    assert (changed.title, changed.pinned, changed.draft) == ("a", True, "d")
+    assert here.registry.opened(view.id) is None
 
 
 async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) -> None:

@@ -1,6 +1,11 @@
 """Things in the state directory that no server of ours would have put there, and settings that changed meanwhile."""
 
 import asyncio
+import fcntl
+import os
+import stat
+import tempfile
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +16,9 @@ from msgspec.structs import replace
 from bobstay.model.event import SessionStarted
 from bobstay.server import commands
 from bobstay.server.errors import ApiError
+from bobstay.server.recover import is_written
+from bobstay.server.sessions.moving import move
+from bobstay.sessions.log import LogError
 from bobstay.sessions.store import Store
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -31,6 +39,56 @@ async def test_files_that_are_no_sessions_do_not_stop_the_start(model: ModelServ
     assert set(second.registry.views) >= {view.id}
     await second.say(view.id, model.play("again", Step(blocks=[Say("Again.")])))
     await second.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+
+
+async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, stage: Make) -> None:
+    """Who opens it to read waits until somebody writes: for ever."""
+    first = await stage()
+    view = await first.launch("")
+    await first.close()
+    folder = Path(first.registry.store.directory)
+    os.mkfifo(folder / "pipe.jsonl")
+    async with asyncio.timeout(20):
+        second = await stage()
+        assert set(second.registry.views) == {view.id}
+        os.mkfifo(folder / "later.jsonl")
+        with pytest.raises(OSError, match="not a file"):
+            await second.outside.look("later")
+        assert not is_written(str(folder / "later.jsonl"))
+    assert "later" not in second.registry.views
+
+
+async def test_who_looks_whether_a_log_is_written_keeps_nobody_from_writing_it(stage: Make) -> None:
+    """FM-32: the look is a lock, for a moment; who opens the log waits for that moment, and no longer."""
+    here = await stage()
+    view = await here.launch("")
+    path = here.registry.store.path(view.id)
+    fd = os.open(path, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    looking = threading.Timer(0.02, os.close, (fd,))
+    looking.start()
+    assert (await here.registry.take(view.id)).view.id == view.id
+    looking.join()
+    assert is_written(path)
+    here.registry.shut(view.id)
+    assert not is_written(path)
+
+
+def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
+    """The trash may be on another disk than the sessions: it is copied whole, then it goes."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"x" * 3_000_000)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        if os.stat(other).st_dev == os.stat(tmp_path).st_dev:
+            pytest.skip("there is only one file system here")
+        target = Path(other) / "trash" / "log.jsonl"
+        move(str(log), str(target))
+        assert target.read_bytes() == b"x" * 3_000_000
+        assert (log.exists(), stat.S_IMODE(target.stat().st_mode)) == (False, 0o600)
+        assert [path.name for path in target.parent.iterdir()] == ["log.jsonl"]
+        with pytest.raises(LogError, match="cannot move"):
+            move(str(log), str(target))
+        assert target.exists()
 
 
 async def test_a_file_that_is_no_session_does_not_end_the_watching(stage: Make) -> None:

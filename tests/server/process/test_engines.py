@@ -177,7 +177,7 @@ async def test_a_child_session_goes_on_from_a_copy_of_the_talk(real: World, mode
     at = next(entry.id for entry in case.entries() if isinstance(entry.event, RunDone))
     await case.turn(f"{texts[1]} go")
     await case.worker.stop()
-    child = real.around(real.registry.branch_off(case.session.id, at, case.view.config), (ORACLE,))
+    child = real.around(await real.registry.branch_off(case.session.id, at, case.view.config), (ORACLE,))
     child.say(f"{texts[2]} go")
     await child.worker.start()
     assert (await child.until(RunDone, 2)).text == "This is three."

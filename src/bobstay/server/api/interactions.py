@@ -1,5 +1,6 @@
 """Interactions over HTTP: one inbox for permissions, questions and plans, one way to answer."""
 
+import asyncio
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import delivery
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
+from bobstay.server.sessions.reader import questions
 from bobstay.server.sessions.view import InteractionView, SessionView
 from bobstay.server.workflows import MODES, may_be_in
 
@@ -50,9 +52,9 @@ class InboxQuery(Struct, frozen=True):
 async def listing(call: Call) -> Items:
     """All that waits for a person, oldest first."""
     found: list[OpenItem] = []
-    for view in call.console.registry.views.values():
+    for view in tuple(call.console.registry.views.values()):
         if view.interactions and call.query.session_id in ("", view.id):
-            found += _items(call, view)
+            found += await _items(call, view)
     found.sort(key=lambda item: item.summary.opened_at)
     return Items(tuple(found))
 
@@ -86,12 +88,12 @@ async def decide(call: Call) -> Outcome:
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
 
 
-def _items(call: Call, view: SessionView) -> list[OpenItem]:
+async def _items(call: Call, view: SessionView) -> list[OpenItem]:
     wanted = {entry.id: entry for entry in view.interactions}
     waiting = {id: opened for id in wanted if (opened := call.console.inbox.opened(id)) is not None}
-    for envelope in call.console.registry.reader(view.id).read() if len(waiting) < len(wanted) else ():
-        if isinstance(envelope.event, InteractionOpened) and envelope.event.id in wanted:
-            waiting[envelope.event.id] = envelope.event
+    if len(waiting) < len(wanted):
+        read = await asyncio.to_thread(questions, call.console.registry.reader(view.id), view.interactions)
+        waiting = {**{opened.id: opened for opened in read}, **waiting}
     return [
         OpenItem(view.id, view.title, view.cwd, entry, waiting[id]) for id, entry in wanted.items() if id in waiting
     ]

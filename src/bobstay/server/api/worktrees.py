@@ -74,7 +74,8 @@ async def remove_worktree(call: Call) -> None:
         raise ApiError("wrong_state", f"The session is {view.status}. Stop it before its work tree goes.")
     await worktrees_of(call.console).remove(config.worktree, config.project, force=call.query.force)
     left = replace(config, worktree="", branch="", base="")
-    call.console.registry.open(session_id).record(Configured(left, call.principal.name))
+    (await call.console.registry.take(session_id)).record(Configured(left, call.principal.name))
+    call.console.runner.let_go(session_id)
 
 
 def _config(call: Call) -> SessionConfig:

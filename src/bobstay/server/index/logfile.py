@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.event import Envelope
+from bobstay.server.sessions.reader import opened_file
 from bobstay.sessions.codec import BadLine, decode
 from bobstay.sessions.scan import LONGEST_LINE
 
@@ -86,7 +87,7 @@ def _opened(path: str) -> IO[bytes]:
     """A file for the reader to close."""
     if path.endswith(".gz"):
         return cast("IO[bytes]", gzip.open(path, "rb"))
-    return open(path, "rb")
+    return opened_file(path)
 
 
 def place_after(path: str, seq: int, entry: str) -> int | None:
@@ -97,7 +98,7 @@ def place_after(path: str, seq: int, entry: str) -> int | None:
     if seq == 0:
         return 0
     try:
-        with open(path, "rb") as file:
+        with opened_file(path) as file:
             return _look_back(file, seq, entry)
     except OSError:
         return None

@@ -1,6 +1,6 @@
 """A session this server writes: append to its log, then tell everybody, then let the tables follow."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from bobstay.engine.driver import Driver
 from bobstay.model.event import Durable, Envelope, InputQueued, Prompted
@@ -27,6 +27,7 @@ class OpenSession:
         hub: Hub,
         index: Index,
         changed: Callable[[SessionView, SessionView, Envelope], None],
+        inputs: dict[str, str] | None = None,
     ) -> None:
         self.log = log
         self.view = view
@@ -37,7 +38,8 @@ class OpenSession:
         self._hub = hub
         self._index = index
         self._changed = changed
-        self._inputs: dict[str, str] | None = None
+        self.inputs = {} if inputs is None else inputs
+        """Ids of inputs by the ids their senders gave them."""
         self._topic = f"session:{log.session_id}"
 
     @property
@@ -53,18 +55,6 @@ class OpenSession:
         if self.driver is not None:
             return self.driver.record(event)
         return self.append(event, sync=True)
-
-    def inputs_by_client(self) -> dict[str, str]:
-        """Ids of inputs by the ids their senders gave them."""
-        if self._inputs is None:
-            self._inputs = {}
-            for envelope in self.reader.read():
-                self._note_input(envelope.event)
-        return self._inputs
-
-    def _note_input(self, event: Durable) -> None:
-        if isinstance(event, InputQueued | Prompted) and event.client_id and self._inputs is not None:
-            self._inputs.setdefault(event.client_id, event.id)
 
     def show(self, event: Live) -> None:
         """Tell of something that is not stored."""
@@ -104,10 +94,10 @@ class OpenSession:
 
     def branch(self) -> list[Envelope]:
         """The entries that lead to now, without those of branches that were left."""
-        tree = Tree()
+        head, tree = self.head, Tree()
         for envelope in self.reader.read():
             tree.add(envelope)
-        return tree.path_to(self.head)
+        return tree.path_to(head)
 
     def rewind(self, entry: str) -> None:
         self.log.rewind(entry)
@@ -134,12 +124,25 @@ class OpenSession:
         self.parts.stored(envelope.event)
         if self._hub.followed(self._topic):
             self._publish(told(before, after, envelope))
-        self._note_input(envelope.event)
+        _note_input(envelope.event, self.inputs)
         self._index.put(self.id, envelope, after)
         self._changed(before, after, envelope)
 
     def _publish(self, frame: bytes) -> None:
         self._hub.publish(self._topic, frame)
+
+
+def inputs_of(entries: Iterable[Envelope]) -> dict[str, str]:
+    """Ids of inputs by the ids their senders gave them."""
+    found: dict[str, str] = {}
+    for envelope in entries:
+        _note_input(envelope.event, found)
+    return found
+
+
+def _note_input(event: Durable, into: dict[str, str]) -> None:
+    if isinstance(event, InputQueued | Prompted) and event.client_id:
+        into.setdefault(event.client_id, event.id)
 
 
 def told(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:

@@ -13,10 +13,11 @@ from watchfiles import awatch
 from bobstay.engine.ports import Answer
 from bobstay.kit.socket_path import short_path
 from bobstay.model.event import Envelope
+from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.recover import as_seen, is_written
-from bobstay.server.sessions.open import told
+from bobstay.server.sessions.open import inputs_of, told
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
@@ -76,7 +77,7 @@ class Outside:
 
     async def look(self, session_id: str) -> None:
         """Take in what another process has written since the last look."""
-        if self._registry.opened(session_id) is not None:
+        if self._is_ours(session_id):
             return
         if not self._registry.store.exists(session_id):
             self._registry.forget(session_id)
@@ -86,7 +87,7 @@ class Outside:
         view = self._registry.views.get(session_id, SessionView(session_id))
         while True:
             entries = await asyncio.to_thread(self._entries, session_id, view.seq)
-            if self._registry.opened(session_id) is not None:
+            if self._is_ours(session_id):
                 return
             for envelope in entries:
                 before, view = view, replace(view, elsewhere=True).apply(envelope)
@@ -99,6 +100,9 @@ class Outside:
                 self._inbox.withdraw(session_id)
             if len(entries) < PAGE:
                 return
+
+    def _is_ours(self, session_id: str) -> bool:
+        return self._registry.opened(session_id) is not None or self._registry.is_opening(session_id)
 
     def _entries(self, session_id: str, after: int) -> list[Envelope]:
         return list(self._registry.reader(session_id).read(after, PAGE))
@@ -114,10 +118,22 @@ class Outside:
     async def interrupt(self, session_id: str) -> None:
         await self.wish(session_id, {"do": "interrupt"})
 
-    async def say(self, session_id: str, text: str, how: str) -> None:
-        await self.wish(session_id, {"do": "say", "text": text, "how": how})
+    async def say(self, session_id: str, blocks: tuple[Block, ...], how: str, client_id: str = "") -> str:
+        """Returns the id of the input; the same `client_id` twice is one (FM-7)."""
+        if client_id:
+            known = await asyncio.to_thread(lambda: inputs_of(self._registry.reader(session_id).read()))
+            if client_id in known:
+                return known[client_id]
+        said = await self.wish(
+            session_id,
+            {"do": "say", "text": text_of(blocks), "blocks": blocks, "how": how, "client_id": client_id},
+        )
+        return str(said.get("id", ""))
 
-    async def wish(self, session_id: str, wish: dict[str, Any]) -> None:
+    async def wish(self, session_id: str, wish: dict[str, Any]) -> dict[str, Any]:
+        """Raises:
+        ApiError: nobody hears it, or it cannot be done.
+        """
         path = os.path.join(self._contacts, f"{session_id}.sock")
         try:
             async with asyncio.timeout(PATIENCE):
@@ -134,6 +150,7 @@ class Outside:
             raise ApiError("busy_elsewhere", text) from error
         if "error" in said:
             raise ApiError("wrong_state", f"The process that runs this session says: {said['error']}.")
+        return said
 
 
 def is_outside(view: SessionView) -> bool:

@@ -1,19 +1,27 @@
 """Reads a session's log from any `seq` on without reading it all: a sparse table of where entries begin."""
 
+import errno
 import os
+import stat
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from bobstay.model.event import Envelope
+from bobstay.model.event import Envelope, InteractionOpened
 from bobstay.sessions.codec import BadLine, decode
 
 STRIDE = 128
 """Entries between two noted places."""
 PIECE = 1024 * 1024
+
+
+class Asked(Protocol):
+    @property
+    def id(self) -> str: ...
 
 
 class _Numbered(Struct):
@@ -40,8 +48,8 @@ class LogReader:
         """Whole lines with a `seq` above `after`. One that is still being written is not whole."""
         place = self._places[bisect_right(self._seqs, after) - 1]
         try:
-            file = open(self.path, "rb", buffering=PIECE)  # noqa: SIM115 - closed below; a missing file is no lines
-        except FileNotFoundError:
+            file = opened_file(self.path, PIECE)
+        except FileNotFoundError:  # it has no lines
             return
         with file:
             file.seek(place)
@@ -83,6 +91,28 @@ class LogReader:
                 self._since = 0
                 self._places.append(place)
                 self._seqs.append(seq - 1)
+
+
+def questions(reader: LogReader, wanted: Iterable[Asked]) -> list[InteractionOpened]:
+    """What was asked under these ids, with all that must be known to answer."""
+    ids = {entry.id for entry in wanted}
+    if not ids:
+        return []
+    events = (envelope.event for envelope in reader.read())
+    return [event for event in events if isinstance(event, InteractionOpened) and event.id in ids]
+
+
+def opened_file(path: str, buffer: int = -1) -> BinaryIO:
+    """A file for the reader to close. What is no file is refused at once: opening a pipe would wait for ever.
+
+    Raises:
+        OSError
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is not a file", path)
+    return os.fdopen(fd, "rb", buffer)
 
 
 def _seq(line: bytes) -> int | None:

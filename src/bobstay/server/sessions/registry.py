@@ -1,20 +1,24 @@
 """All sessions the server knows: their views, and those it has open."""
 
+import asyncio
 import os
-from collections.abc import Callable, Iterable
+import stat
+from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.model.around import Configured, SessionChanged, SessionConfig
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.server.ports import Index
-from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.open import OpenSession, inputs_of
 from bobstay.server.sessions.reader import LogReader
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.changes import Changes
 from bobstay.server.stream.hub import Hub
-from bobstay.sessions.log import SessionMissing
+from bobstay.sessions.jsonl_log import JsonlLog
+from bobstay.sessions.log import LogError, SessionMissing
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
 
@@ -28,7 +32,10 @@ class Registry:
         self.views: dict[str, SessionView] = {}
         self.listeners: list[Callable[[SessionView, SessionView, Envelope], None]] = []
         """Told of each entry a session of ours gets, with the views before and after it."""
+        self.forgotten: list[Callable[[str], None]] = []
+        """Told of each session that is no more."""
         self._open: dict[str, OpenSession] = {}
+        self._opening: dict[str, asyncio.Task[None]] = {}
         self._readers: dict[str, LogReader] = {}
 
     def create(
@@ -40,33 +47,43 @@ class Registry:
             LogError: nothing can be stored.
         """
         log = self.store.create(id or new_id(), SessionStarted(cwd, __version__, config.model))
-        session = OpenSession(log, SessionView(log.session_id), self.hub, self.index, self._changed)
-        self._keep(session, log.read())
+        view = SessionView(log.session_id)
+        for envelope in log.read():
+            view = view.apply(envelope)
+            self.index.put(view.id, envelope, view)
+        session = self._keep(Loaded(log, view, {}))
         session.append(Configured(config, by))
         if parent or title:
             session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
         return session
 
-    def open(self, session_id: str) -> OpenSession:
-        """The session, ready to be written.
+    async def take(self, session_id: str) -> OpenSession:
+        """The session, ready to be written; its log is read beside the loop.
+
+        It is yours until you wait for something: then another may let it go.
 
         Raises:
             SessionMissing, SessionBusy, LogError
         """
+        while True:
+            session = self._open.get(session_id)
+            if session is not None:
+                return session
+            await self._load(session_id, lambda: _loaded(self.store, session_id))
+
+    def open(self, session_id: str) -> OpenSession:
+        """The same at once, for who has no loop to hold up."""
         session = self._open.get(session_id)
-        if session is not None:
-            return session
-        if session_id not in self.views:
-            raise SessionMissing(f"There is no session {session_id}.")
-        log, branch, _ = self.store.open(session_id)
-        view = fold(session_id, branch)
-        view = replace(view, seq=log.seq, elsewhere=False)
-        session = OpenSession(log, view, self.hub, self.index, self._changed)
-        self._open[session_id] = session
-        self._publish(view)
+        if session is None:
+            self.view(session_id)
+            session = self._keep(_loaded(self.store, session_id))
         return session
 
-    def branch_off(self, session_id: str, at: str, config: SessionConfig, *, by: str = "") -> OpenSession:
+    def is_opening(self, session_id: str) -> bool:
+        """Whether its log is being read so that it can be written: soon it is ours."""
+        return session_id in self._opening
+
+    async def branch_off(self, session_id: str, at: str, config: SessionConfig, *, by: str = "") -> OpenSession:
         """A session of its own that begins with the talk of another, up to the entry `at` if given.
 
         Raises:
@@ -75,12 +92,19 @@ class Registry:
         parent = self.view(session_id)
         child = new_id()
         started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
-        self.store.fork(session_id, child, at or None, started).close()
+
+        def copied() -> Loaded:
+            self.store.fork(session_id, child, at or None, started).close()
+            return _loaded(self.store, child)
+
         self.views[child] = SessionView(child)
-        session = self.open(child)
-        for envelope in session.reader.read():
-            self.index.put(child, envelope, session.view)
-        session.append(Configured(config, by))
+        try:
+            await self._load(child, copied)
+        except LogError:
+            del self.views[child]
+            raise
+        session = self._open[child]
+        session.append(Configured(config, by))  # the tables find a gap before this, and read the copy themselves
         title = f"{parent.title} (continued)" if parent.title and not at else parent.title
         session.append(SessionChanged(title=title, parent=session_id, archived=False, by=by), sync=True)
         return session
@@ -124,13 +148,29 @@ class Registry:
         self._readers.pop(session_id, None)
         if self.views.pop(session_id, None) is not None:
             self.changes.deleted(session_id)
+        for listener in self.forgotten:
+            listener(session_id)
 
-    def _keep(self, session: OpenSession, entries: Iterable[Envelope]) -> None:
-        for envelope in entries:
-            session.view = session.view.apply(envelope)
-            self.index.put(session.id, envelope, session.view)
+    async def _load(self, session_id: str, load: "Callable[[], Loaded]") -> None:
+        """Read a log once for all who wait for it. Whoever stops waiting leaves it open for the others."""
+        self.view(session_id)
+        opening = self._opening.get(session_id)
+        if opening is None:
+            opening = self._opening[session_id] = asyncio.create_task(self._read(session_id, load))
+            opening.add_done_callback(_looked_at)
+        await asyncio.shield(opening)
+
+    async def _read(self, session_id: str, load: "Callable[[], Loaded]") -> None:
+        try:
+            self._keep(await asyncio.to_thread(load))
+        finally:
+            del self._opening[session_id]
+
+    def _keep(self, loaded: "Loaded") -> OpenSession:
+        session = OpenSession(loaded.log, loaded.view, self.hub, self.index, self._changed, loaded.inputs)
         self._open[session.id] = session
         self._publish(session.view)
+        return session
 
     def _changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self._publish(after)
@@ -143,11 +183,47 @@ class Registry:
         self.changes.changed(view)
 
 
+def _looked_at(opening: "asyncio.Task[None]") -> None:
+    """Who waits is told what went wrong; where nobody does any more, nobody misses it."""
+    if not opening.cancelled():
+        opening.exception()
+
+
+class Loaded(Struct):
+    """A log that was opened to be written, and what reading it told."""
+
+    log: JsonlLog
+    view: SessionView
+    inputs: dict[str, str]
+
+
+def _loaded(store: Store, session_id: str) -> Loaded:
+    log, branch, _ = store.open(session_id)
+    try:
+        # One branch is all there is, unless somebody went back; what was left is folded too, as everywhere.
+        entries = branch if len(branch) == log.seq else list(LogReader(log.path).read())
+        view = replace(fold(session_id, entries), seq=log.seq, elsewhere=False)
+        return Loaded(log, view, inputs_of(entries))
+    except BaseException:
+        log.close()
+        raise
+
+
 def fold(session_id: str, entries: Iterable[Envelope]) -> SessionView:
+    """The view of a session: all entries of its log in their order, those of branches that were left too."""
     view = SessionView(session_id)
-    for envelope in entries:
+    for envelope in rising(entries):
         view = view.apply(envelope)
     return view
+
+
+def rising(entries: Iterable[Envelope]) -> Iterator[Envelope]:
+    """The entries as all who read a log take them: one that does not rise is none of ours."""
+    last = 0
+    for envelope in entries:
+        if envelope.seq > last:
+            last = envelope.seq
+            yield envelope
 
 
 def fold_file(store: Store, session_id: str) -> SessionView:
@@ -156,8 +232,17 @@ def fold_file(store: Store, session_id: str) -> SessionView:
 
 
 def session_ids(store: Store) -> list[str]:
+    """All there are. What is no file, such as a pipe that would never end, is no session."""
     try:
-        names = os.listdir(store.directory)
+        with os.scandir(store.directory) as entries:
+            found = [entry for entry in entries if entry.name.endswith(".jsonl")]
     except OSError:
         return []
-    return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+    return [entry.name.removesuffix(".jsonl") for entry in found if _is_file(entry)]
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return False

@@ -25,7 +25,7 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Block, Text, ToolCall, Usage
-from bobstay.server.sessions.status import Standing, Status
+from bobstay.server.sessions.status import BUSY, Standing, Status
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
 ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
@@ -103,26 +103,42 @@ class SessionView(Struct, frozen=True):
     tasks_done: int = 0
     tasks_total: int = 0
     seq: int = 0
+    head: str = ""
+    """Id of the last entry; one that does not follow it goes another way from an earlier one."""
     elsewhere: bool = False
     """Another process runs it: a command line, or a console that is no longer."""
     standing: Standing = Standing()
 
     def apply(self, envelope: Envelope) -> "SessionView":
         """The view after one more entry of the log."""
-        standing = self.standing.apply(envelope.event)
-        changed = _folded(self, envelope)
+        view = _rewound(self) if self._is_left_by(envelope) else self
+        standing = view.standing.apply(envelope.event)
+        changed = _folded(view, envelope)
         status: Status = "discarded" if changed.status == "discarded" else standing.status
         limit = changed.context_limit if changed.model == self.model else context_limit(changed.model)
         return replace(
             changed,
             context_limit=limit,
             seq=envelope.seq,
+            head=envelope.id,
             updated_at=envelope.at,
             standing=standing,
             status=status,
             error=standing.error,
             activity=_activity(standing),
         )
+
+    def _is_left_by(self, envelope: Envelope) -> bool:
+        """Whether an entry goes another way than from the last one. After a gap that cannot be told."""
+        parent = envelope.parent
+        return bool(self.head and parent) and parent != self.head and envelope.seq == self.seq + 1
+
+
+def _rewound(view: SessionView) -> SessionView:
+    """Somebody went back: what was under way on the branch that was left is over. What it cost is not undone."""
+    status: Status = "interrupted" if view.status in BUSY else view.standing.status
+    standing = Standing(status, "" if view.status in BUSY else view.standing.error)
+    return replace(view, standing=standing, open_calls=(), interactions=(), queued=())
 
 
 def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, PLR0912, C901 - one arm a kind

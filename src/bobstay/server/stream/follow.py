@@ -42,6 +42,7 @@ class Streams:
         self.registry = registry
         self.hub = registry.hub
         self.history = History(registry)
+        registry.forgotten.append(self.history.forget)
         self.server_id = server_id or new_id()
         """Names this run of the server: numbers of the topic `*` are good for no other."""
         self.timing = timing or Timing()

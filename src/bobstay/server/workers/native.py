@@ -57,7 +57,7 @@ class NativeWorker:
         self._bypass = BypassTimer(self._end_bypass)
 
     async def start(self) -> None:
-        branch = self._open.branch()
+        branch = await asyncio.to_thread(self._open.branch)
         try:
             self._inner = await open_session(
                 self._options(),
@@ -72,6 +72,8 @@ class NativeWorker:
         for event in (envelope.event for envelope in branch if asked):
             if isinstance(event, InteractionOpened) and event.id in asked:
                 self._parts.inbox.heard(self._open.id, event)  # it can be answered before it is come to
+        # What was said while it came up is in the log, but not in what it has read.
+        self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
         self._open.driver = self._inner.driver
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
