@@ -1,5 +1,6 @@
 /** A sub-agent: what it was told, what it came back with. What it did in between is the group's (S000-80). */
 import type { ToolRow } from "@/state/rows";
+import { Aside } from "./parts/Aside";
 import { firstLine, hasFailed, listOf, textOf } from "./parts/fields";
 import { Asked, Literal } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
@@ -69,7 +70,7 @@ function Asks({ input }: AskProps) {
 export const agent: ToolView = {
   icon: "robot",
   title,
-  inline: (row) => textOf(row.input, "subagent_type") || null,
+  inline: (row) => <Aside>{textOf(row.input, "subagent_type")}</Aside>,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
   asks: Asks,

@@ -2,6 +2,7 @@
 import { keyed } from "@/diff/keyed";
 import type { ToolRow } from "@/state/rows";
 import { Shown } from "@/ui/Hidden";
+import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, listOf, textOf } from "./parts/fields";
 import { Problem } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
@@ -99,14 +100,10 @@ function Asks({ input }: AskProps) {
 export const askUserQuestion: ToolView = {
   icon: "question",
   title,
-  inline: (row) =>
-    hasFailed(row)
-      ? null
-      : firstLine(
-          questionsOf(row.input)
-            .flatMap((each) => answerTo(row, each.words))
-            .join(", "),
-        ),
+  inline: (row) => {
+    const answers = questionsOf(row.input).flatMap((each) => answerTo(row, each.words));
+    return hasFailed(row) || answers.length === 0 ? null : <Aside>{firstLine(answers.join(", "))}</Aside>;
+  },
   Body,
   asks: Asks,
 };

@@ -1,6 +1,7 @@
 /** A command in a shell: the command, what it is for, what it printed, how it ended (S000-75). */
 import type { ToolRow } from "@/state/rows";
 import { plain } from "@/text/terminal";
+import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, lineCount, problemOf, textOf } from "./parts/fields";
 import { Asked, Literal } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
@@ -26,10 +27,11 @@ function inline(row: ToolRow) {
   const words = printed(row).trim();
   if (!words) return null;
   const lines = lineCount(words);
+  const count = lines > 1 ? ` (${lines.toLocaleString("en")} lines)` : "";
   return (
-    <span className={hasFailed(row) ? "text-failed" : undefined}>
-      {firstLine(words)}
-      {lines > 1 && <span className="text-ink-3"> ({lines.toLocaleString("en")} lines)</span>}
+    <span className="inline-flex items-baseline gap-1">
+      <Aside failed={hasFailed(row)}>{firstLine(words)}</Aside>
+      <span className="text-ink-3">{count}</span>
     </span>
   );
 }

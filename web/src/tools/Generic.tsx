@@ -1,5 +1,6 @@
 /** Any tool: its name, its input, its output (S000-74). */
 import type { ToolRow } from "@/state/rows";
+import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, jsonOf, lineCount } from "./parts/fields";
 import { Input } from "./parts/Input";
 import { Literal } from "./parts/Literal";
@@ -17,10 +18,16 @@ function about(row: ToolRow): string {
   return typeof value === "string" ? firstLine(value, 60) : "";
 }
 
-export function outputWords(row: ToolRow): string {
-  if (row.settled !== "completed") return "";
-  const lines = lineCount(row.output.trim());
-  return lines > 1 ? `${firstLine(row.output)} (${lines.toLocaleString("en")} lines)` : firstLine(row.output);
+export function outputWords(row: ToolRow) {
+  const words = row.settled === "completed" ? row.output.trim() : "";
+  if (!words) return null;
+  const lines = lineCount(words);
+  return (
+    <span className="inline-flex items-baseline gap-1">
+      <Aside>{firstLine(words)}</Aside>
+      {lines > 1 && <span className="text-ink-3">({lines.toLocaleString("en")} lines)</span>}
+    </span>
+  );
 }
 
 export function GenericView({ row, sessionId, full }: CallProps & { full: boolean }) {

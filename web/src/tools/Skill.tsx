@@ -1,5 +1,6 @@
 /** A skill or a command of the project that the agent took up. */
 import type { ToolRow } from "@/state/rows";
+import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, jsonOf, textOf } from "./parts/fields";
 import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
@@ -42,7 +43,7 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
 export const skill: ToolView = {
   icon: "list",
   title: (row: ToolRow) => `Skill ${firstLine(nameOf(row.input)) || "of the project"}`,
-  inline: (row) => firstLine(argumentsOf(row.input), 60),
+  inline: (row) => <Aside>{firstLine(argumentsOf(row.input), 60)}</Aside>,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
   asks: ({ input }) => (

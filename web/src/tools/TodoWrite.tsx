@@ -1,6 +1,7 @@
 /** The agent's list of what is to be done. */
 import { keyed } from "@/diff/keyed";
 import type { ToolRow } from "@/state/rows";
+import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, listOf, textOf } from "./parts/fields";
 import { Problem } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
@@ -68,7 +69,7 @@ export const todoWrite: ToolView = {
   title,
   inline: (row) => {
     const now = listOf(row.input, "todos").find((each) => fieldsOf(each).status === "in_progress");
-    return now ? firstLine(textOf(now, "activeForm", "content")) : null;
+    return now ? <Aside>{firstLine(textOf(now, "activeForm", "content"))}</Aside> : null;
   },
   Body: ({ row }) => (
     <Stack>
