@@ -3,6 +3,7 @@ import { skipToken, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { SessionView } from "@/api/types";
 import type { components } from "@/gen/api";
+import { PanelButton } from "@/shell/PanelButton";
 import { useApp } from "@/state/app";
 import { useOfTranscript } from "@/state/hooks";
 import { transcriptOf } from "@/stream/live";
@@ -32,6 +33,7 @@ export function SessionHeader({ session }: { session: SessionView }) {
         <StatusNow session={session} />
         <StopOrRetry session={session} signs />
         <SessionMenu session={session} />
+        <PanelButton />
       </div>
       <div className="flex h-6 items-center gap-3 text-ink-2">
         <Whereabouts session={session} />

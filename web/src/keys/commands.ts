@@ -25,6 +25,7 @@ export const COMMANDS = [
   { id: "go.compare", title: "Compare sessions side by side", group: "Anywhere", key: "g c" },
   { id: "next.waiting", title: "Next that needs you", group: "Anywhere", key: "mod+shift+j", typing: true },
   { id: "help", title: "Show all keys", group: "Anywhere", key: "?" },
+  { id: "notify", title: "Notifications on this device", group: "Anywhere", key: "" },
   { id: "theme", title: "Switch between dark and light", group: "Anywhere", key: "" },
   { id: "sidebar", title: "Show or hide the sessions", group: "Anywhere", key: "mod+b", typing: true },
   { id: "panel", title: "Show or hide the right panel", group: "Anywhere", key: "mod+j", typing: true },

@@ -136,7 +136,12 @@ function List({ entries, open, selected, onPick }: ListProps) {
   );
 }
 
+function useMyName(): string {
+  return useApp((state) => state.me?.name ?? "");
+}
+
 function Line({ entry: { item, settled } }: { entry: Entry }) {
+  const me = useMyName();
   const title = oneLine(item.session_title) || baseName(item.cwd);
   return (
     <>
@@ -148,7 +153,7 @@ function Line({ entry: { item, settled } }: { entry: Entry }) {
           <bdi>{title}</bdi>
         </span>
         <span className="block truncate text-small text-ink-3">
-          {settled ? outcomeWords(settled) : askedFor(item)} in <bdi>{oneLine(baseName(item.cwd))}</bdi>
+          {settled ? outcomeWords(settled, me) : askedFor(item)} in <bdi>{oneLine(baseName(item.cwd))}</bdi>
         </span>
       </span>
       <Since at={item.summary.opened_at} className="text-small text-ink-3" />
@@ -159,6 +164,7 @@ function Line({ entry: { item, settled } }: { entry: Entry }) {
 function Detail({ entry: { item, settled }, onDone }: { entry: Entry; onDone: () => void }) {
   const session = useSession(item.session_id);
   const narrow = useNarrow();
+  const me = useMyName();
   if (!session || narrow) return null;
   return (
     <section aria-label="What is asked" className="min-h-0 min-w-0 flex-1 overflow-y-auto">
@@ -181,11 +187,13 @@ function Detail({ entry: { item, settled }, onDone }: { entry: Entry; onDone: ()
       <div className="max-w-205 p-4">
         {settled ? (
           <p role="status" className="m-0 rounded-box bg-surface-1 px-3 py-2 text-ink-2">
-            {outcomeWords(settled)}. Nothing is left to decide here.
+            {outcomeWords(settled, me)}. Nothing is left to decide here.
           </p>
         ) : (
           <Boundary what="This request" resetKey={item.summary.id}>
-            <Decision session={session} interaction={item.summary} opened={item.opened} onDone={onDone} />
+            <div className="rounded-box border border-needs bg-surface-1">
+              <Decision session={session} interaction={item.summary} opened={item.opened} onDone={onDone} />
+            </div>
           </Boundary>
         )}
       </div>

@@ -9,9 +9,11 @@ import { useNarrow } from "@/ui/media";
 import { BottomBar } from "./BottomBar";
 import { ConfirmDialog } from "./ConfirmDialog";
 import { KeyHelp } from "./KeyHelp";
+import { NotificationSheet } from "./NotificationSheet";
 import { Notifications } from "./Notifications";
 import { Palette } from "./Palette";
 import { PanelPlace, PanelStrip } from "./PanelPlace";
+import { Rail } from "./Rail";
 import { Resizer } from "./Resizer";
 import { Sidebar } from "./Sidebar";
 import { useCurrentId } from "./useListed";
@@ -28,7 +30,7 @@ export function AppShell() {
   return (
     <div className="flex h-(--page-height,100dvh) flex-col pt-[env(safe-area-inset-top)]">
       <div className="relative flex min-h-0 flex-1">
-        {sidebar && !narrow && <SidebarColumn />}
+        {!narrow && (sidebar ? <SidebarColumn /> : <Rail />)}
         <main className="flex min-h-0 min-w-0 flex-1 flex-col">
           {narrow && session && <PanelStrip />}
           <div className="min-h-0 flex-1">
@@ -44,6 +46,7 @@ export function AppShell() {
       <Palette />
       <KeyHelp />
       <Notifications />
+      <NotificationSheet />
       <ConfirmDialog />
     </div>
   );

@@ -7,8 +7,9 @@ import { MoreSheet } from "./MoreSheet";
 import { useViewport } from "./viewport";
 
 const ITEM =
-  "flex min-h-12 flex-1 flex-col items-center justify-center gap-0.5 text-[11px] leading-4 text-ink-2 no-underline aria-disabled:opacity-40";
+  "flex min-h-12 flex-1 flex-col items-center justify-center gap-0.5 text-[11px] leading-4 no-underline aria-disabled:opacity-40";
 const ACTIVE = { className: "text-accent" };
+const RESTING = { className: "text-ink-2" };
 
 export function BottomBar() {
   const [more, setMore] = useState(false);
@@ -22,10 +23,16 @@ export function BottomBar() {
         aria-label="Places"
         className="hairline-t flex shrink-0 bg-surface-1 pb-[env(safe-area-inset-bottom)]"
       >
-        <Link to="/" className={ITEM} activeOptions={{ exact: true }} activeProps={ACTIVE}>
+        <Link
+          to="/"
+          className={ITEM}
+          activeOptions={{ exact: true }}
+          activeProps={ACTIVE}
+          inactiveProps={RESTING}
+        >
           <Sign icon="list" words="Sessions" />
         </Link>
-        <Link to="/inbox" className={ITEM} activeProps={ACTIVE}>
+        <Link to="/inbox" className={ITEM} activeProps={ACTIVE} inactiveProps={RESTING}>
           <Sign icon="inbox" words="Inbox" count={count} />
         </Link>
         <Link
@@ -34,10 +41,16 @@ export function BottomBar() {
           disabled={!session}
           className={ITEM}
           activeProps={ACTIVE}
+          inactiveProps={RESTING}
         >
           <Sign icon="comment" words="Session" />
         </Link>
-        <button type="button" aria-haspopup="dialog" className={ITEM} onClick={() => setMore(true)}>
+        <button
+          type="button"
+          aria-haspopup="dialog"
+          className={`${ITEM} text-ink-2`}
+          onClick={() => setMore(true)}
+        >
           <Sign icon="more" words="More" />
         </button>
       </nav>

@@ -29,15 +29,15 @@ export function ListEnd({ empty, filter, archived, onArchived }: Props) {
         </p>
       )}
       {missing && !older.ended && (
-        <Button look="quiet" onClick={() => void older.more()}>
+        <Button look="quiet" className="px-2" onClick={() => void older.more()}>
           Load older sessions
         </Button>
       )}
-      <Button look="quiet" aria-pressed={archived} onClick={() => void toggle()}>
+      <Button look="quiet" className="px-2" aria-pressed={archived} onClick={() => void toggle()}>
         {archived ? "Hide archived" : "Show archived"}
       </Button>
       {archived && !put.ended && (
-        <Button look="quiet" onClick={() => void put.more()}>
+        <Button look="quiet" className="px-2" onClick={() => void put.more()}>
           Load more archived
         </Button>
       )}

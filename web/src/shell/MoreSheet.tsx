@@ -34,6 +34,9 @@ export function MoreSheet({ open, onClose }: { open: boolean; onClose: () => voi
         <Row icon="sun" onClick={() => runCommand("theme")}>
           Switch between dark and light
         </Row>
+        <Row icon="bell" onClick={act(() => void runCommand("notify"))}>
+          Notifications on this device
+        </Row>
         <Row icon="keyboard" onClick={act(() => void runCommand("help"))}>
           All keys
         </Row>

@@ -8,6 +8,7 @@ import { useUi } from "@/state/ui";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Keys } from "@/ui/Keys";
+import { useNarrow } from "@/ui/media";
 import { ConnectionState } from "./ConnectionState";
 import { ListEnd } from "./ListEnd";
 import { ListHead } from "./ListHead";
@@ -42,6 +43,7 @@ export function Sidebar() {
 }
 
 function Top() {
+  const narrow = useNarrow();
   const own = useKeymap((state) => state.own);
   const count = useApp((state) => waiting(state.sessions).length);
   const row =
@@ -49,25 +51,30 @@ function Top() {
   const active = { className: "bg-surface-3" };
   return (
     <div className="px-2 pt-2">
-      <div className="flex h-7 items-center justify-between px-2">
-        <Link to="/" className="font-semibold text-ink-1 no-underline">
+      <div className="flex h-7 items-center px-2 max-md:h-11">
+        <Link to="/" className="flex-1 font-semibold text-ink-1 no-underline max-md:text-prose">
           bobstay
         </Link>
+        {!narrow && (
+          <IconButton label="Hide the sessions" command="sidebar" onClick={() => runCommand("sidebar")}>
+            <Icon name="sidebar" />
+          </IconButton>
+        )}
         <button
           type="button"
           aria-label="Find anything"
           className="target rounded-box px-1 hover:bg-surface-2"
           onClick={() => runCommand("palette")}
         >
-          <Keys keys={shown(keyOf("palette", own))} />
+          {narrow ? <Icon name="search" size={18} /> : <Keys keys={shown(keyOf("palette", own))} />}
         </button>
       </div>
       <Link to="/new" className={`${row} mt-1`} activeProps={active}>
         <Icon name="plus" className="text-ink-2" />
         <span className="flex-1">New</span>
-        <Keys keys={shown(keyOf("new", own))} />
+        {!narrow && <Keys keys={shown(keyOf("new", own))} />}
       </Link>
-      <Link to="/inbox" className={row} activeProps={active}>
+      <Link to="/inbox" className={`${row} max-md:hidden`} activeProps={active}>
         <Icon name="inbox" className={count > 0 ? "text-needs" : "text-ink-2"} />
         <span className="flex-1">Inbox</span>
         {count > 0 && (
@@ -86,18 +93,25 @@ function Foot() {
   const dark = theme !== "light";
   return (
     <div className="hairline-t mt-1 px-2 py-1.5">
-      <div className="flex items-center gap-0.5">
+      <div className="flex items-center gap-0.5 max-md:hidden">
         <Place to="/search" label="Search in all sessions" icon="search" />
         <Place to="/usage" label="Usage" icon="chart" />
         <Place to="/settings/permissions" label="Settings" icon="settings" />
         <IconButton label="Switch between dark and light" command="theme" onClick={() => runCommand("theme")}>
           <Icon name={dark ? "sun" : "moon"} />
         </IconButton>
+        <IconButton
+          label="Notifications on this device"
+          command="notify"
+          onClick={() => runCommand("notify")}
+        >
+          <Icon name="bell" />
+        </IconButton>
         <IconButton label="All keys" command="help" onClick={() => runCommand("help")}>
           <Icon name="keyboard" />
         </IconButton>
       </div>
-      <div className="px-2 pt-1">
+      <div className="px-2 md:pt-1">
         <ConnectionState />
       </div>
     </div>

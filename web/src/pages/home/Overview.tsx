@@ -106,7 +106,9 @@ function First({ item }: { item: OpenItem }) {
     <div>
       <SessionRow session={session} />
       <Boundary what="This request" resetKey={item.summary.id}>
-        <Decision key={item.summary.id} session={session} interaction={item.summary} opened={item.opened} />
+        <div className="rounded-box border border-needs bg-surface-1">
+          <Decision key={item.summary.id} session={session} interaction={item.summary} opened={item.opened} />
+        </div>
       </Boundary>
     </div>
   );
@@ -179,6 +181,7 @@ function Cell({ width, children }: { width: string; children: ReactNode }) {
 /** What it is at, or why it stopped. */
 function doingNow(session: SessionView): string {
   if (session.status === "failed") return oneLine(session.error).slice(0, 200);
+  if (session.status === "waiting_input") return "";
   const tasks = session.tasks_total > 0 ? `${session.tasks_done} of ${session.tasks_total} tasks` : "";
   const queue = session.queued.length > 0 ? `${plural(session.queued.length, "message")} in line` : "";
   const calls = session.open_calls.length > 0 ? `${plural(session.open_calls.length, "tool")} at work` : "";

@@ -1,0 +1,64 @@
+/** Lets the server reach this device while the page is closed: by the browser's own push service, encrypted. */
+import { api, said } from "@/api/client";
+import { register } from "./worker";
+
+export function canPush(): boolean {
+  return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
+}
+
+export async function pushedHere(): Promise<PushSubscription | null> {
+  const worker = await register();
+  return (await worker?.pushManager.getSubscription()) ?? null;
+}
+
+/** The same address again is noted anew: that is how `completed` changes. */
+export async function subscribe(completed: boolean): Promise<void> {
+  const worker = await register();
+  if (!worker) throw new Error("This browser keeps no service worker here, so it cannot be reached.");
+  await navigator.serviceWorker.ready;
+  const made =
+    (await worker.pushManager.getSubscription()) ??
+    (await worker.pushManager.subscribe({
+      userVisibleOnly: true,
+      applicationServerKey: bytesOf((await said(api.GET("/push/key"))).public_key),
+    }));
+  const { endpoint = "", keys } = made.toJSON();
+  const body = {
+    endpoint,
+    keys: { p256dh: keys?.p256dh ?? "", auth: keys?.auth ?? "" },
+    label: deviceName(navigator.userAgent),
+    completed,
+  };
+  await said(api.POST("/push/subscriptions", { body }));
+}
+
+export async function unsubscribe(): Promise<void> {
+  await (await pushedHere())?.unsubscribe();
+  const { subscriptions } = await said(api.GET("/push/subscriptions"));
+  for (const { id, mine } of subscriptions)
+    if (mine) await api.DELETE("/push/subscriptions/{id}", { params: { path: { id } } });
+}
+
+export function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+}
+
+/** A name one knows one's device by: `Chrome on Android`. */
+export function deviceName(agent: string): string {
+  const find = (names: [RegExp, string][]) => names.find(([pattern]) => pattern.test(agent))?.[1];
+  const browser = find([
+    [/Edg\//, "Edge"],
+    [/Firefox\//, "Firefox"],
+    [/Chrome\//, "Chrome"],
+    [/Safari\//, "Safari"],
+  ]);
+  const system = find([
+    [/Android/, "Android"],
+    [/iPhone|iPad/, "iOS"],
+    [/Windows/, "Windows"],
+    [/Mac OS/, "macOS"],
+    [/Linux/, "Linux"],
+  ]);
+  return [browser ?? "A browser", system].filter(Boolean).join(" on ");
+}
