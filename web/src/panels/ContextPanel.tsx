@@ -1,6 +1,101 @@
-/** The context of a session. */
+/** What the agent has before it and around it: context, cost, decisions, instructions, servers, workers, settings. */
 import type { SessionView } from "@/api/types";
+import { count, duration, moment, money } from "@/words/format";
+import { Around } from "./context/Around";
+import { Decisions } from "./context/Decisions";
+import { Meter } from "./context/Meter";
+import { WorkerList } from "./context/WorkerList";
+import { PathName } from "./PathName";
+import { Fact, Section } from "./Section";
 
 export function ContextPanel({ session }: { session: SessionView }) {
-  return <p>{session.id}</p>;
+  return (
+    <div className="h-full overflow-auto">
+      <Section title="Context" number={session.model || session.config.model}>
+        <Meter session={session} />
+      </Section>
+      <Section title="Spent">
+        <Spent session={session} />
+      </Section>
+      <Decisions sessionId={session.id} />
+      <Around session={session} />
+      <WorkerList session={session} />
+      <Section title="How it runs" open={false}>
+        <Config session={session} />
+      </Section>
+    </div>
+  );
+}
+
+function Spent({ session }: { session: SessionView }) {
+  const { usage, cost, turns, steps } = session;
+  const { input = 0, output = 0, cache_read = 0, cache_write = 0 } = usage;
+  const sent = input + cache_read + cache_write;
+  const limit = session.config.max_budget_usd;
+  const ended = session.ended_at || Date.now() / 1000;
+  return (
+    <dl className="m-0">
+      <Fact name="Cost">
+        {money(cost)}
+        {limit ? <span className="text-ink-3"> of {money(limit)}</span> : null}
+      </Fact>
+      <Fact name="Turns">
+        {count(turns)} <span className="text-ink-3">of {count(session.config.max_turns ?? 0)} at most</span>
+      </Fact>
+      <Fact name="Model calls">{count(steps)}</Fact>
+      <Fact name="Sent">{count(sent)} tokens</Fact>
+      <Fact name="Answered">{count(output)} tokens</Fact>
+      <Fact name="From the cache">
+        {sent > 0 ? `${Math.round((cache_read / sent) * 100)}%` : "0%"}
+        <span className="text-ink-3"> of what was sent</span>
+      </Fact>
+      {session.created_at > 0 && <Fact name="Age">{duration((ended - session.created_at) * 1000)}</Fact>}
+    </dl>
+  );
+}
+
+function Config({ session }: { session: SessionView }) {
+  const { config } = session;
+  const listed = (names: readonly string[] | undefined) => (names?.length ? names.join(", ") : "");
+  const facts: [string, string][] = [
+    ["Engine", config.engine ?? "native"],
+    ["Workflow", config.workflow ?? ""],
+    ["Model", session.model || config.model || "the default"],
+    ["Permissions", session.permission_mode],
+    ["Messages", config.inputs ?? ""],
+    ["Allowed tools", listed(config.allowed_tools)],
+    ["Forbidden tools", listed(config.disallowed_tools)],
+    [
+      "System prompt",
+      config.system_prompt ? `${count(config.system_prompt.length)} characters of its own` : "",
+    ],
+    [
+      "Added to it",
+      config.append_system_prompt ? `${count(config.append_system_prompt.length)} characters` : "",
+    ],
+    ["Branch", config.branch ?? ""],
+    ["Base", config.base?.slice(0, 12) ?? ""],
+    ["Begun", session.created_at ? moment(session.created_at * 1000) : ""],
+    ["Session", session.id],
+  ];
+  return (
+    <dl className="m-0">
+      <Fact name="Directory">
+        <PathName path={session.cwd} />
+      </Fact>
+      {config.project && config.project !== session.cwd && (
+        <Fact name="Project">
+          <PathName path={config.project} />
+        </Fact>
+      )}
+      {facts.map(
+        ([name, value]) =>
+          value && (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ),
+      )}
+    </dl>
+  );
 }

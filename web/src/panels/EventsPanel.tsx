@@ -1,6 +1,172 @@
-/** The events of a session. */
+/** The session's log as it is, by its numbers: every entry, its kind, its time, and its JSON (S002-17). */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionView } from "@/api/types";
+import { complain } from "@/state/actions";
+import { useTranscript, useTranscriptVersion } from "@/state/hooks";
+import type { Entry } from "@/stream/frames";
+import { Button, IconButton } from "@/ui/Button";
+import { copy } from "@/ui/copy";
+import { Icon } from "@/ui/Icon";
+import { count, moment, plural } from "@/words/format";
+import { Filtered, summary } from "./events/filter";
+
+const LINE = 26;
 
 export function EventsPanel({ session }: { session: SessionView }) {
-  return <p>{session.id}</p>;
+  const transcript = useTranscript(session.id);
+  useTranscriptVersion(transcript);
+  const [kind, setKind] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const filtered = useMemo(() => new Filtered(), []);
+  const { entries } = transcript;
+  const places = filtered.places(entries, kind);
+  const entry = chosen ? entries.find((each) => each.seq === chosen) : undefined;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="hairline-b flex h-9 shrink-0 items-center gap-2 px-3 max-md:h-12">
+        <select
+          aria-label="Kind of entries"
+          value={kind}
+          onChange={(event) => setKind(event.target.value)}
+          className="h-7 min-w-0 rounded-box border border-line bg-surface-0 px-1 max-md:h-11"
+        >
+          <option value="">All kinds</option>
+          {[...filtered.kinds].sort().map(([name, number]) => (
+            <option key={name} value={name}>
+              {name} ({number})
+            </option>
+          ))}
+        </select>
+        <span className="tabular flex-1 truncate text-ink-3">
+          {plural(places.length, "entry", "entries")}
+        </span>
+        {transcript.hasOlder && (
+          <Button look="quiet" onClick={() => void transcript.older().catch(complain)}>
+            Load older
+          </Button>
+        )}
+      </div>
+      <Log entries={entries} places={places} chosen={chosen} onChoose={setChosen} />
+      {entry && <Inspect entry={entry} onClose={() => setChosen(0)} />}
+    </div>
+  );
+}
+
+interface LogProps {
+  entries: readonly Entry[];
+  places: readonly number[];
+  chosen: number;
+  onChoose: (seq: number) => void;
+}
+
+function Log({ entries, places, chosen, onChoose }: LogProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const pinned = useRef(true);
+  const list = useVirtualizer({
+    count: places.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => LINE,
+    overscan: 20,
+  });
+  useEffect(() => {
+    if (pinned.current && places.length > 0) list.scrollToIndex(places.length - 1);
+  }, [places.length, list]);
+  const key = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (!step) return;
+    event.preventDefault();
+    const at = places.findIndex((each) => entries[each]?.seq === chosen);
+    const next = Math.max(0, Math.min(places.length - 1, at < 0 ? places.length - 1 : at + step));
+    const entry = entries[places[next] ?? -1];
+    if (!entry) return;
+    onChoose(entry.seq);
+    list.scrollToIndex(next);
+  };
+  return (
+    <div
+      ref={place}
+      role="listbox"
+      aria-label="Entries of the log"
+      tabIndex={0}
+      onKeyDown={key}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        pinned.current = scrollHeight - scrollTop - clientHeight < 2 * LINE;
+      }}
+      className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
+    >
+      <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map((item) => {
+          const entry = entries[places[item.index] ?? -1];
+          if (!entry) return null;
+          return (
+            <Line
+              key={entry.seq}
+              entry={entry}
+              top={item.start}
+              chosen={entry.seq === chosen}
+              onChoose={() => onChoose(entry.seq)}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface LineProps {
+  entry: Entry;
+  top: number;
+  chosen: boolean;
+  onChoose: () => void;
+}
+
+function Line({ entry, top, chosen, onChoose }: LineProps) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard by the list
+    <div
+      role="option"
+      tabIndex={-1}
+      aria-selected={chosen}
+      onClick={onChoose}
+      style={{ top, height: LINE }}
+      className={`absolute inset-x-0 flex cursor-pointer items-center gap-2 px-3 font-mono text-small hover:bg-surface-2 ${chosen ? "bg-accent-soft" : ""}`}
+    >
+      <span className="tabular w-10 shrink-0 text-right text-ink-3">{entry.seq}</span>
+      <span className="shrink-0">{entry.event.type}</span>
+      <span className="min-w-0 flex-1 truncate text-ink-3">{summary(entry)}</span>
+      <time className="tabular shrink-0 text-ink-3">{timeOf(entry.at)}</time>
+    </div>
+  );
+}
+
+function timeOf(at: number): string {
+  const date = new Date(at);
+  return `${date.toLocaleTimeString("en-GB")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+function Inspect({ entry, onClose }: { entry: Entry; onClose: () => void }) {
+  const text = useMemo(() => JSON.stringify(entry, null, 2), [entry]);
+  return (
+    <section aria-label="One entry" className="hairline-t flex h-1/2 min-h-0 shrink-0 flex-col bg-surface-0">
+      <div className="flex h-9 shrink-0 items-center gap-1 px-3 max-md:h-12">
+        <span className="flex-1 truncate text-ink-2">
+          {count(entry.seq)} · {moment(entry.at)}
+        </span>
+        <IconButton label="Copy the JSON" onClick={() => void copy(text, "Copied the entry")}>
+          <Icon name="copy" size={14} />
+        </IconButton>
+        <IconButton label="Close the entry" onClick={onClose}>
+          <Icon name="close" size={14} />
+        </IconButton>
+      </div>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        tabIndex={0}
+        className="m-0 min-h-0 flex-1 overflow-auto px-3 pb-3 font-mono text-code break-words whitespace-pre-wrap"
+      >
+        {text}
+      </pre>
+    </section>
+  );
 }

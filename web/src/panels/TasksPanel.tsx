@@ -1,6 +1,113 @@
-/** The tasks of a session. */
-import type { SessionView } from "@/api/types";
+/** What the agent means to do, as it says it, and what people want to keep in mind beside it. */
+import { type FormEvent, useState } from "react";
+import { wordsOf } from "@/api/client";
+import type { SessionView, Task } from "@/api/types";
+import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Empty } from "@/ui/Empty";
+import { OwnTask } from "./tasks/OwnTask";
+import { addTask, type Tasks, useTasks } from "./tasks/useTasks";
 
 export function TasksPanel({ session }: { session: SessionView }) {
-  return <p>{session.id}</p>;
+  const tasks = useTasks(session.id);
+  const allowed = useApp((state) => may(state.me, "operate"));
+  const done = tasks.agents.filter((task) => task.status === "completed").length;
+  const nothing = tasks.loaded && tasks.agents.length === 0 && tasks.mine.length === 0;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="min-h-0 flex-1 overflow-auto">
+        {tasks.error && <p className="m-3 text-failed">{wordsOf(tasks.error)}</p>}
+        {nothing && (
+          <Empty title="No tasks yet">
+            When the agent makes itself a list, it appears here and is ticked off as it goes on. Add what you
+            want to keep in mind below; the agent does not see it.
+          </Empty>
+        )}
+        {tasks.agents.length > 0 && (
+          <section aria-label="The agent's tasks">
+            <Title words="Agent" number={`${done} of ${tasks.agents.length}`} />
+            <ol className="m-0 list-none p-0">
+              {tasks.agents.map((task, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the agent's tasks have no names but their words, which repeat
+                <AgentTask key={`${index}/${task.content}`} task={task} />
+              ))}
+            </ol>
+          </section>
+        )}
+        {tasks.mine.length > 0 && (
+          <section aria-label="Your tasks">
+            <Title
+              words="Yours"
+              number={`${tasks.mine.filter((task) => task.status === "completed").length} of ${tasks.mine.length}`}
+            />
+            <ol className="m-0 list-none p-0">
+              {tasks.mine.map((task, index) => (
+                <OwnTask key={task.id} tasks={tasks} task={task} at={index} />
+              ))}
+            </ol>
+          </section>
+        )}
+      </div>
+      {allowed && <AddTask tasks={tasks} />}
+    </div>
+  );
+}
+
+function Title({ words, number }: { words: string; number: string }) {
+  return (
+    <h3 className="m-0 flex h-8 items-center gap-2 px-3 text-small font-semibold text-ink-2">
+      {words}
+      <span className="tabular font-normal text-ink-3">{number}</span>
+    </h3>
+  );
+}
+
+const MARKS: Record<Task["status"], { shape: string; word: string; colour: string }> = {
+  pending: { shape: "◦", word: "to do", colour: "text-ink-3" },
+  in_progress: { shape: "●", word: "doing", colour: "text-running" },
+  completed: { shape: "✓", word: "done", colour: "text-done" },
+};
+
+function AgentTask({ task }: { task: Task }) {
+  const { shape, word, colour } = MARKS[task.status] ?? MARKS.pending;
+  const doing = task.status === "in_progress";
+  return (
+    <li className="flex min-h-7 items-baseline gap-2 px-3 py-1">
+      <span className={`w-3.5 shrink-0 text-center ${colour}`} title={word}>
+        <span aria-hidden="true">{shape}</span>
+        <span className="sr-only">{word}</span>
+      </span>
+      <span
+        className={`min-w-0 break-words ${doing ? "font-medium text-ink-1" : task.status === "completed" ? "text-ink-3" : "text-ink-2"}`}
+      >
+        {(doing && task.active_form) || task.content}
+      </span>
+    </li>
+  );
+}
+
+function AddTask({ tasks }: { tasks: Tasks }) {
+  const [title, setTitle] = useState("");
+  const add = async (event: FormEvent) => {
+    event.preventDefault();
+    const wanted = title.trim();
+    if (!wanted) return;
+    setTitle("");
+    if (!(await addTask(tasks, wanted))) setTitle(wanted);
+  };
+  return (
+    <form onSubmit={(event) => void add(event)} className="hairline-t flex shrink-0 gap-2 p-2">
+      <input
+        aria-label="A task of your own"
+        placeholder="Add a task of your own"
+        value={title}
+        maxLength={2000}
+        onChange={(event) => setTitle(event.target.value)}
+        className="h-8 min-w-0 flex-1 rounded-box border border-line bg-surface-0 px-2 max-md:h-11"
+      />
+      <Button type="submit" className="h-8" disabled={!title.trim()}>
+        Add
+      </Button>
+    </form>
+  );
 }

@@ -1,0 +1,38 @@
+/** Things that have a name, a line about them, and a place they come from. */
+interface Named {
+  name: string;
+  description: string;
+  source: string;
+  level: string;
+  trusted: boolean;
+}
+
+export function Names({ names }: { names: readonly Named[] }) {
+  return names.map((each) => (
+    <div key={`${each.level}/${each.name}`} className="px-3 py-1">
+      <div className="flex items-baseline gap-2">
+        <span className="min-w-0 flex-1 truncate font-medium">{each.name}</span>
+        <Marked {...each} />
+      </div>
+      {each.description && <p className="m-0 line-clamp-2 text-ink-2">{each.description}</p>}
+    </div>
+  ));
+}
+
+/** Whose it is, and whether it is obeyed. */
+export function Marked({
+  level,
+  trusted,
+  source = "",
+}: {
+  level: string;
+  trusted: boolean;
+  source?: string;
+}) {
+  return (
+    <span className="shrink-0 text-small text-ink-3" title={source || level}>
+      {level}
+      {!trusted && <span className="text-needs"> ◆ not trusted</span>}
+    </span>
+  );
+}
