@@ -1,7 +1,9 @@
 """Health, metrics, settings, projects and workers over HTTP."""
 
 import re
+from pathlib import Path
 
+from bobstay.config.environment import Environment
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -70,6 +72,36 @@ async def test_a_page_is_told_all_it_must_keep_to(place: Place) -> None:
     assert said["engines"] == ["native", "claude"]
     assert said["limits"]["running"] == 8
     assert said["default_max_turns"] == 100
+    assert said["version"]
+    assert len(said["server_id"]) > 8
+    assert said["roots"] == [str(place.work.parent)]
+    assert said["bypass"] == {"mode": "bypassPermissions", "default_minutes": 60, "most_minutes": 1440}
+    assert said["limits"]["image_bytes"] * 4 / 3 < said["limits"]["body_bytes"]
+    assert "image/png" in said["limits"]["image_types"]
+    modes = {mode["name"]: mode for mode in said["permission_modes"]}
+    assert all(mode["label"] != name and mode["description"].endswith(".") for name, mode in modes.items())
+    assert [name for name, mode in modes.items() if mode["timed"]] == ["bypassPermissions"]
+    assert modes["default"]["needs_approve"] is False
+    assert modes["bypassPermissions"]["needs_approve"] is True
+
+
+async def test_a_page_is_told_what_is_installed_and_what_has_a_key(model: ModelServer, tmp_path: Path) -> None:
+    engines = {"here": ("sh",), "gone": ("no-such-program",)}
+    async with Place(model, tmp_path, engines=engines) as place:
+        said = (await place.get("/api/v1/config")).json
+        assert said["engines"] == ["native", "here", "gone"]
+        assert [engine["installed"] for engine in said["engine_options"]] == [True, True, False]
+        assert "no-such-program" in said["engine_options"][2]["problem"]
+        models = {each["alias"]: each for each in said["models"]}
+        assert models["sonnet"]["available"] is True
+        assert models["demo"]["available"] is True
+        assert said["default_model"] == "sonnet"
+        place.console.environment = Environment.read({"HOME": str(tmp_path)})
+        bare = (await place.get("/api/v1/config")).json
+        without = {each["alias"]: each for each in bare["models"]}
+        assert (without["sonnet"]["available"], without["demo"]["available"]) == (False, True)
+        assert "ANTHROPIC_API_KEY" in without["sonnet"]["problem"]
+        assert bare["default_model"] == ""
 
 
 async def test_projects_and_recent_directories_are_those_of_sessions(place: Place, model: ModelServer) -> None:

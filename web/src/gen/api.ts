@@ -217,7 +217,7 @@ export interface paths {
             cookie?: never;
         };
         /** What a client must know of this server: times, limits, modes, models, engines. */
-        get: operations["health_config"];
+        get: operations["config_config"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1285,6 +1285,12 @@ export interface components {
              */
             partial: boolean;
         };
+        /** BypassLimits */
+        BypassLimits: {
+            mode: string;
+            default_minutes: number;
+            most_minutes: number;
+        };
         /**
          * CallRow
          * @description A call of a tool: one row for its id, however often it or its result was told of.
@@ -1596,6 +1602,13 @@ export interface components {
             tail: string;
             /** @description False where the tool itself kept only a part. */
             whole: boolean;
+        };
+        /** EngineOption */
+        EngineOption: {
+            name: string;
+            label: string;
+            installed: boolean;
+            problem: string;
         };
         /** Entry */
         Entry: {
@@ -1962,12 +1975,19 @@ export interface components {
         };
         /** Limits */
         Limits: {
-            /** @description Of a message with its pictures. */
+            /** @description Of a message with its pictures, as JSON. */
             body_bytes: number;
+            /** @description Of all pictures of a message, before they are base64. */
+            image_bytes: number;
+            image_types: string[];
             events_page: number;
             sessions_page: number;
             /** @description Sessions that work at once; others wait in line. */
             running: number;
+            /** @description Of one session. */
+            terminals: number;
+            /** @description Of what a client says on a stream. */
+            frame_characters: number;
         };
         /** Listing */
         Listing: {
@@ -2050,10 +2070,15 @@ export interface components {
             label: string;
             description: string;
             /**
-             * @description Those a session in this mode may be in; none named means any.
+             * @description Those a session in this mode may be in; none named means any. The first is where it begins.
              * @default []
              */
             permission_modes: string[];
+            /**
+             * @description What it leaves for the next mode: `research`, `plan`, `review`, or nothing.
+             * @default
+             */
+            leaves: string;
         };
         /** ModelChanged */
         ModelChanged: {
@@ -2082,6 +2107,10 @@ export interface components {
             label: string;
             context: number;
             images: boolean;
+            /** @description Whether the server has what it needs to reach it, such as a key. It is not contacted. */
+            available: boolean;
+            /** @description What is missing, and what to do. */
+            problem: string;
         };
         /** ModelRequestedFrame */
         ModelRequestedFrame: {
@@ -2394,7 +2423,12 @@ export interface components {
         /** PermissionOption */
         PermissionOption: {
             name: string;
+            label: string;
             description: string;
+            /** @description Only those who may `approve` can choose it: it asks less. */
+            needs_approve: boolean;
+            /** @description It ends by itself, see `bypass`. */
+            timed: boolean;
         };
         /**
          * PermissionsChanged
@@ -2662,15 +2696,27 @@ export interface components {
         /** ServerConfig */
         ServerConfig: {
             version: string;
+            /** @description Of this run of the server; the same as in `server.hello`. */
+            server_id: string;
             /** @description Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4). */
             timing: components["schemas"]["Timing"];
             thresholds: components["schemas"]["Thresholds"];
             workflows: components["schemas"]["ModeOption"][];
             permission_modes: components["schemas"]["PermissionOption"][];
             models: components["schemas"]["ModelOption"][];
+            /** @description What a session gets that names none; empty where there is no key for any. */
+            default_model: string;
             engines: string[];
+            /** @description The same, with whether they can be started. */
+            engine_options: components["schemas"]["EngineOption"][];
             limits: components["schemas"]["Limits"];
+            bypass: components["schemas"]["BypassLimits"];
             default_max_turns: number;
+            /** @description Sessions may work in these directories and below. */
+            roots: string[];
+            home: string;
+            /** @description Whether devices can be told, see `/push`. */
+            notifications: boolean;
         };
         /** ServerHeartbeatFrame */
         ServerHeartbeatFrame: {
@@ -4448,7 +4494,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    health_config: {
+    config_config: {
         parameters: {
             query?: never;
             header?: never;

@@ -5,6 +5,7 @@ from bobstay.server.api import (
     audit,
     auth,
     blobs,
+    config,
     crew,
     diff,
     export,
@@ -52,8 +53,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *sse.ENDPOINTS,
     *projects.ENDPOINTS,
     *health.ENDPOINTS,
+    *config.ENDPOINTS,
     *openapi.ENDPOINTS,
 )
 
-AT_ROOT: tuple[Endpoint, ...] = (*health.ENDPOINTS[:2], *openapi.ENDPOINTS)
+AT_ROOT: tuple[Endpoint, ...] = (*health.ENDPOINTS, *openapi.ENDPOINTS)
 """Those that programs look for without a prefix: `/health`, `/metrics` and `/openapi.json`."""

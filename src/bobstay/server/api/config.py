@@ -1,0 +1,223 @@
+"""What a page must know of this server before it shows anything: times, limits, modes, models, engines."""
+
+from typing import get_args, get_type_hints
+
+from msgspec import Struct
+
+from bobstay.assembly.models import ModelRoutes
+from bobstay.config.environment import Environment
+from bobstay.model.around import SessionConfig
+from bobstay.permissions.mode import MODES as PERMISSION_MODES
+from bobstay.providers.catalogue import Catalogue
+from bobstay.providers.choose import Keys
+from bobstay.providers.http import HttpClient
+from bobstay.server.api.health import CRITICAL_TEXT, WARNING_TEXT
+from bobstay.server.api.lifting import LIFTING
+from bobstay.server.api.sessions import MOST_LISTED, MOST_SENT, ImagePart, NewSession
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.api.transcript import MOST_EVENTS
+from bobstay.server.crew import MOST_TERMINALS
+from bobstay.server.files.place import bounds_of
+from bobstay.server.sessions.open import CRITICAL, WARNING
+from bobstay.server.stream.timing import Timing
+from bobstay.server.stream.websocket import LARGEST_FRAME
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.process_child import program_of
+from bobstay.server.workflows import BYPASS, MODES
+from bobstay.version import __version__
+
+MOST_BYPASS_MINUTES = 24 * 60
+ROUND = 64 * 1024
+"""Bytes of a message that are no picture."""
+LABELS = {
+    "default": ("Ask", "Asks before anything that changes something."),
+    "acceptEdits": ("Accept edits", "Edits files in the working directories without asking; asks about all else."),
+    "plan": ("Plan only", "Reads and plans. Asks before anything else, whatever the rules allow."),
+    "auto": ("Auto", "A small model decides what is harmless; it asks you about the rest."),
+    "dontAsk": ("Never ask", "Refuses what it would have to ask about. For work nobody watches."),
+    "bypassPermissions": ("Bypass", "Asks about almost nothing, for a limited time. Only where nothing can be broken."),
+}
+
+
+class Threshold(Struct, frozen=True):
+    at: float
+    """Part of the context that is full."""
+    text: str
+
+
+class Thresholds(Struct, frozen=True):
+    warning: Threshold = Threshold(WARNING, WARNING_TEXT)
+    critical: Threshold = Threshold(CRITICAL, CRITICAL_TEXT)
+
+
+class ModeOption(Struct, frozen=True):
+    name: str
+    label: str
+    description: str
+    permission_modes: tuple[str, ...] = ()
+    """Those a session in this mode may be in; none named means any. The first is where it begins."""
+    leaves: str = ""
+    """What it leaves for the next mode: `research`, `plan`, `review`, or nothing."""
+
+
+class PermissionOption(Struct, frozen=True):
+    name: str
+    label: str
+    description: str
+    needs_approve: bool
+    """Only those who may `approve` can choose it: it asks less."""
+    timed: bool
+    """It ends by itself, see `bypass`."""
+
+
+class ModelOption(Struct, frozen=True):
+    """A model one can name shortly. Any other is named by its id, or as `provider/id`."""
+
+    alias: str
+    name: str
+    label: str
+    context: int
+    images: bool
+    available: bool
+    """Whether the server has what it needs to reach it, such as a key. It is not contacted."""
+    problem: str
+    """What is missing, and what to do."""
+
+
+class EngineOption(Struct, frozen=True):
+    name: str
+    label: str
+    installed: bool
+    problem: str
+
+
+class BypassLimits(Struct, frozen=True):
+    mode: str
+    default_minutes: float
+    most_minutes: float
+
+
+class Limits(Struct, frozen=True):
+    body_bytes: int
+    """Of a message with its pictures, as JSON."""
+    image_bytes: int
+    """Of all pictures of a message, before they are base64."""
+    image_types: tuple[str, ...]
+    events_page: int
+    sessions_page: int
+    running: int
+    """Sessions that work at once; others wait in line."""
+    terminals: int
+    """Of one session."""
+    frame_characters: int
+    """Of what a client says on a stream."""
+
+
+class ServerConfig(Struct, frozen=True):
+    version: str
+    server_id: str
+    """Of this run of the server; the same as in `server.hello`."""
+    timing: Timing
+    """Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4)."""
+    thresholds: Thresholds
+    workflows: tuple[ModeOption, ...]
+    permission_modes: tuple[PermissionOption, ...]
+    models: tuple[ModelOption, ...]
+    default_model: str
+    """What a session gets that names none; empty where there is no key for any."""
+    engines: tuple[str, ...]
+    engine_options: tuple[EngineOption, ...]
+    """The same, with whether they can be started."""
+    limits: Limits
+    bypass: BypassLimits
+    default_max_turns: int
+    roots: tuple[str, ...]
+    """Sessions may work in these directories and below."""
+    home: str
+    notifications: bool
+    """Whether devices can be told, see `/push`."""
+
+
+async def config(call: Call) -> ServerConfig:
+    """What a client must know of this server: times, limits, modes, models, engines."""
+    console = call.console
+    given, environment = console.config, console.environment
+    streams = getattr(call.request.app.state, "streams", None)
+    default, models = await _models(environment)
+    return ServerConfig(
+        version=__version__,
+        server_id=streams.server_id if streams is not None else "",
+        timing=Timing.of(given.heartbeat),
+        thresholds=Thresholds(),
+        workflows=tuple(
+            ModeOption(mode.name, mode.label, mode.description, mode.permission_modes, mode.leaves)
+            for mode in MODES.values()
+        ),
+        permission_modes=tuple(
+            PermissionOption(name, *LABELS.get(name, (name, mode.title)), name in LIFTING, name == BYPASS)
+            for name, mode in PERMISSION_MODES.items()
+        ),
+        models=models,
+        default_model=default,
+        engines=("native", *given.engines),
+        engine_options=_engines(given.engines, environment),
+        limits=Limits(
+            MOST_SENT,
+            (MOST_SENT - ROUND) * 3 // 4,
+            get_args(get_type_hints(ImagePart)["media_type"]),
+            MOST_EVENTS,
+            MOST_LISTED,
+            given.most_running,
+            MOST_TERMINALS,
+            LARGEST_FRAME,
+        ),
+        bypass=BypassLimits(BYPASS, NewSession("").bypass_minutes, MOST_BYPASS_MINUTES),
+        default_max_turns=SessionConfig().max_turns,
+        roots=bounds_of(console).roots,
+        home=environment.paths.home,
+        notifications=console.bell is not None,
+    )
+
+
+async def _models(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
+    """The default, and all that have a short name."""
+    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(), Catalogue())
+    try:
+        found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
+        return environment.model or _default(routes), tuple(found)
+    finally:
+        await routes.close()
+
+
+def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
+    info = routes.info(alias)
+    name = routes.catalogue.resolve(alias)
+    problem = ""
+    try:
+        name = routes.route(alias).name
+    except ValueError as error:
+        problem = str(error)
+    return ModelOption(alias, name, label, info.context, info.images, not problem, problem)
+
+
+def _default(routes: ModelRoutes) -> str:
+    try:
+        return routes.default()
+    except ValueError:
+        return ""
+
+
+def _engines(commands: dict[str, tuple[str, ...]], environment: Environment) -> tuple[EngineOption, ...]:
+    found = [EngineOption("native", "bobstay", installed=True, problem="")]
+    for name, command in commands.items():
+        problem = ""
+        try:
+            program_of(command, environment.children.get("PATH", ""))
+        except WorkerError as error:
+            problem = str(error)
+        label = f"{name} (a process of its own)" if name == "bobstay" else name
+        found.append(EngineOption(name, label, not problem, problem))
+    return tuple(found)
+
+
+ENDPOINTS = (Endpoint("GET", "/config", config, returns=ServerConfig),)
