@@ -191,7 +191,7 @@ def plan() -> Step:
 
 
 def translate() -> list[Step]:
-    text = "# Инструкция\n\nДобавьте товар в корзину. Προσθέστε το προϊόν στο καλάθι.\n"
+    text = "# Инструкция\n\nДобавьте товар в корзину. Προσθέστε το προϊόν στο καλάθι.\n"  # noqa: RUF001 - that is Russian
     return [
         Step(blocks=[Call("Write", {"file_path": "docs/Инструкция.md", "content": text})]),
         Step(blocks=[Say("Fertig: `docs/Инструкция.md`. Bitte von jemandem lesen lassen, der es besser kann.")]),
