@@ -21,7 +21,7 @@ import { usePromptHistory } from "./usePromptHistory";
 
 /** A pasted text longer than this stands beside the words. */
 const LONG_PASTE = 20_000;
-const MOST_BYTES = 24 * 1024 * 1024;
+const MOST_BYTES = 16 * 1024 * 1024;
 const WHY = "composer-why";
 
 export function Composer({ session }: { session: SessionView }) {
@@ -193,9 +193,8 @@ function pasted(id: string, event: React.ClipboardEvent): void {
 }
 
 async function attach(id: string, files: File[]): Promise<void> {
-  const most = useApp.getState().config?.limits.body_bytes ?? MOST_BYTES;
-  const draft = draftOf(id);
-  const read = await readPictures(files, weightOf(draft.pictures) + wordsOf(draft).length, most);
+  const most = useApp.getState().config?.limits.image_bytes ?? MOST_BYTES;
+  const read = await readPictures(files, weightOf(draftOf(id).pictures), most);
   for (const words of read.refused) toast.error(words);
   if (read.pictures.length > 0) put(id, { pictures: [...draftOf(id).pictures, ...read.pictures] });
 }

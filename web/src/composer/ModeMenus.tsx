@@ -13,6 +13,7 @@ import { BypassDialog } from "./Bypass";
 import {
   BYPASS,
   modelAlias,
+  modelChoices,
   modeNow,
   permissionChoices,
   permissionLabel,
@@ -39,7 +40,7 @@ export function ModeMenus({ session }: { session: SessionView }) {
   const [workflow, model, permission] = [
     workflowLabel(config, session.config.workflow),
     modelAlias(config, session.model) || "Model",
-    permissionLabel(modeNow(session, Date.now())),
+    permissionLabel(config, modeNow(session, Date.now())),
   ];
   return (
     <>
@@ -87,16 +88,11 @@ function useParts(
   const me = useApp((state) => state.me);
   if (!config) return null;
   const change = may(me, "operate");
-  const lift = may(me, "approve");
   const set = (body: Parameters<typeof configure>[1]) => void configure(session.id, body);
-  const permission = permissionChoices(config, session.config.workflow).map((choice) => ({
-    ...choice,
-    disabled:
-      choice.disabled === true ||
-      !change ||
-      (["acceptEdits", "auto", BYPASS].includes(choice.value) && !lift),
+  const permission = permissionChoices(config, session.config.workflow, may(me, "approve")).map((each) => ({
+    ...each,
+    disabled: each.disabled === true || !change || capabilities?.change_permission_mode === false,
   }));
-  const models = config.models.map((each) => ({ value: each.alias, label: each.alias, about: each.label }));
   const busy = isBusy(session);
   return {
     workflow: (
@@ -113,9 +109,9 @@ function useParts(
       <>
         <MenuChoice
           value={modelAlias(config, session.model)}
-          choices={models.map((each) => ({
+          choices={modelChoices(config).map((each) => ({
             ...each,
-            disabled: !change || capabilities?.change_model === false,
+            disabled: each.disabled === true || !change || capabilities?.change_model === false,
           }))}
           onChange={(model) => set({ model })}
         />

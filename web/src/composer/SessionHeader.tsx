@@ -10,7 +10,7 @@ import { transcriptOf } from "@/stream/live";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
-import { baseName, money } from "@/words/format";
+import { baseName, money, shortPath } from "@/words/format";
 import { BypassFrame, BypassState } from "./Bypass";
 import { Since } from "./Clock";
 import { modelAlias, modeNow, permissionLabel, workflowLabel } from "./modes";
@@ -71,7 +71,7 @@ function Permission({ session }: { session: SessionView }) {
   return (
     <BypassState session={session}>
       <span title={about ? `Permission: ${about}` : "Permission mode"} className="whitespace-nowrap">
-        {permissionLabel(mode)}
+        {permissionLabel(config, mode)}
       </span>
     </BypassState>
   );
@@ -122,11 +122,13 @@ function Whereabouts({ session }: { session: SessionView }) {
 }
 
 /** The last part of a path tells it from others: it stays, whatever else has to go. */
-function Directory({ path }: { path: string }) {
+function Directory({ path: whole }: { path: string }) {
+  const home = useApp((state) => state.config?.home ?? "");
+  const path = shortPath(whole, home);
   const name = baseName(path);
   const before = path.slice(0, path.lastIndexOf(name));
   return (
-    <span title={path} className="flex min-w-0 items-center gap-1">
+    <span title={whole} className="flex min-w-0 items-center gap-1">
       <Icon name="folder" size={14} className="text-ink-3" />
       <span className="sr-only">Directory </span>
       <span className="flex min-w-0">

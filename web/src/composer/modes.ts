@@ -3,17 +3,8 @@ import type { ServerConfig, SessionConfig, SessionView } from "@/api/types";
 
 export const BYPASS = "bypassPermissions";
 
-const LABELS: Record<string, string> = {
-  default: "Ask",
-  acceptEdits: "Accept edits",
-  plan: "Plan only",
-  auto: "Auto",
-  dontAsk: "Never ask",
-  bypassPermissions: "Bypass",
-};
-
-export function permissionLabel(mode: string): string {
-  return LABELS[mode] ?? mode;
+export function permissionLabel(config: ServerConfig | null, mode: string): string {
+  return config?.permission_modes.find((each) => each.name === mode)?.label ?? mode;
 }
 
 export interface Choice {
@@ -23,18 +14,28 @@ export interface Choice {
   disabled?: boolean;
 }
 
-function sentence(words: string): string {
-  return words ? `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}` : "";
+/** Those a session of this workflow may be in, and somebody who may `approve` or not may choose. */
+export function permissionChoices(
+  config: ServerConfig,
+  workflow: SessionConfig["workflow"],
+  approves = true,
+): Choice[] {
+  const may = config.workflows.find((each) => each.name === workflow)?.permission_modes ?? [];
+  return config.permission_modes.map(({ name, label, description, needs_approve }) => ({
+    value: name,
+    label,
+    about: description,
+    disabled: (may.length > 0 && !may.includes(name)) || (needs_approve && !approves),
+  }));
 }
 
-/** Those a session of this workflow may be in. */
-export function permissionChoices(config: ServerConfig, workflow: SessionConfig["workflow"]): Choice[] {
-  const may = config.workflows.find((each) => each.name === workflow)?.permission_modes ?? [];
-  return config.permission_modes.map((each) => ({
-    value: each.name,
-    label: permissionLabel(each.name),
-    about: sentence(each.description),
-    disabled: may.length > 0 && !may.includes(each.name),
+/** Those that can be reached; the others say what is missing. */
+export function modelChoices(config: ServerConfig): Choice[] {
+  return config.models.map(({ alias, label, available, problem }) => ({
+    value: alias,
+    label: alias,
+    about: available ? label : problem,
+    disabled: !available,
   }));
 }
 

@@ -16,7 +16,7 @@ export interface Read {
   refused: string[];
 }
 
-/** A message with its pictures must fit into `most` bytes; `used` are those of the pictures that are there. */
+/** The pictures of a message may have `most` bytes together; `used` are those of the ones that are there. */
 export async function readPictures(files: readonly File[], used: number, most: number): Promise<Read> {
   const found: Read = { pictures: [], refused: [] };
   let size = used;
@@ -28,12 +28,11 @@ export async function readPictures(files: readonly File[], used: number, most: n
       );
       continue;
     }
-    const weight = Math.ceil(file.size / 3) * 4;
-    if (size + weight > most) {
-      found.refused.push(`“${name}” is too large: a message may hold ${bytes(most)} with its pictures.`);
+    if (size + file.size > most) {
+      found.refused.push(`“${name}” is too large: pictures of a message may have ${bytes(most)} together.`);
       continue;
     }
-    size += weight;
+    size += file.size;
     const part: ImagePart = { media_type: file.type, data: await base64(file) };
     found.pictures.push({ id: crypto.randomUUID(), name, size: file.size, part });
   }
@@ -41,7 +40,7 @@ export async function readPictures(files: readonly File[], used: number, most: n
 }
 
 export function weightOf(pictures: readonly Picture[]): number {
-  return pictures.reduce((sum, each) => sum + each.part.data.length, 0);
+  return pictures.reduce((sum, each) => sum + each.size, 0);
 }
 
 function base64(file: File): Promise<string> {

@@ -21,8 +21,8 @@ const config = {
     { name: "plan", label: "Plan", description: "Plan.", permission_modes: ["plan", "default"] },
   ],
   permission_modes: [
-    { name: "default", description: "asks before anything that changes something" },
-    { name: "acceptEdits", description: "edits files" },
+    { name: "default", label: "Ask", description: "Asks first.", needs_approve: false },
+    { name: "acceptEdits", label: "Accept edits", description: "Edits files.", needs_approve: true },
   ],
 } as unknown as ServerConfig;
 
@@ -139,11 +139,12 @@ describe("modes", () => {
     expect(bypassEnd(session({}), 0)).toBe(0);
   });
 
-  it("that a workflow forbids cannot be chosen, and are told in sentences", () => {
-    const [ask, edits] = permissionChoices(config, "plan");
-    expect(ask).toMatchObject({ disabled: false, about: "Asks before anything that changes something." });
+  it("that a workflow forbids, or that ask less than one may allow, cannot be chosen", () => {
+    const [ask, edits] = permissionChoices(config, "plan", true);
+    expect(ask).toMatchObject({ disabled: false, label: "Ask", about: "Asks first." });
     expect(edits?.disabled).toBe(true);
-    expect(permissionChoices(config, "chat").some((each) => each.disabled)).toBe(false);
+    expect(permissionChoices(config, "chat", true).some((each) => each.disabled)).toBe(false);
+    expect(permissionChoices(config, "chat", false).map((each) => each.disabled)).toEqual([false, true]);
   });
 });
 
@@ -151,7 +152,7 @@ describe("pictures", () => {
   it("are taken if they are pictures and fit", async () => {
     const file = (name: string, type: string, size = 3) => new File([new Uint8Array(size)], name, { type });
     const read = await readPictures(
-      [file("a.png", "image/png"), file("b.svg", "image/svg+xml"), file("c.gif", "image/gif", 90)],
+      [file("a.png", "image/png"), file("b.svg", "image/svg+xml"), file("c.gif", "image/gif", 98)],
       0,
       100,
     );

@@ -16,7 +16,7 @@ import type { Proposal } from "./hunks";
 import { KeySign } from "./KeySign";
 import { Reason } from "./Reason";
 import { SeenToTheEnd } from "./Seen";
-import { type Answering, useAnswer, useNotAtOnce } from "./useAnswer";
+import { type Answering, useAnswer } from "./useAnswer";
 import { useProposal } from "./useProposal";
 
 export function Permission({ session, interaction, opened, keys, onDone }: PartProps) {
@@ -38,9 +38,8 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
     void answering.answer({ decision: "allow", ...(input ? { input } : {}) });
   };
   const deny = () => void (allowed && answering.answer({ decision: "deny" }));
-  const byKey = useNotAtOnce();
-  useCommand("approve", byKey(allow), keys && allowed && part === "");
-  useCommand("deny", byKey(deny), keys && allowed && part === "");
+  useCommand("approve", allow, keys && allowed && part === "");
+  useCommand("deny", deny, keys && allowed && part === "" && !answering.busy);
 
   if (part === "edit") return <EditFirst opened={opened} answering={answering} onClose={() => setPart("")} />;
   return (

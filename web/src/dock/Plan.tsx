@@ -11,7 +11,7 @@ import type { PartProps } from "./Decision";
 import { KeySign } from "./KeySign";
 import { Trouble } from "./Permission";
 import { SeenToTheEnd } from "./Seen";
-import { useAnswer, useNotAtOnce } from "./useAnswer";
+import { useAnswer } from "./useAnswer";
 
 type Mode = NonNullable<Verdict["mode"]>;
 
@@ -25,7 +25,7 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
   const [words, setWords] = useState("");
   const [mode, setMode] = useState<Mode>("default");
   const can = allowed && seen === interaction.id && !answering.busy;
-  const choices = (config ? permissionChoices(config, session.config.workflow) : []).filter(
+  const choices = (config ? permissionChoices(config, session.config.workflow, allowed) : []).filter(
     (each) => INTO.includes(each.value as Mode) && each.disabled !== true,
   );
   const approve = async () => {
@@ -35,9 +35,8 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
     await send(session.id, words.trim(), [], "steer");
   };
   const keepPlanning = () => void answering.answer({ decision: "deny", reason: words.trim() || AGAIN });
-  const byKey = useNotAtOnce();
-  useCommand("approve", byKey(approve), keys && allowed);
-  useCommand("deny", byKey(keepPlanning), keys && allowed && !answering.busy);
+  useCommand("approve", () => void approve(), keys && allowed);
+  useCommand("deny", keepPlanning, keys && allowed && !answering.busy);
   return (
     <>
       <SeenToTheEnd label="The plan" of={interaction.id} onSeen={setSeen} className="mx-3 my-1.5">

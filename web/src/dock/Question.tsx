@@ -18,7 +18,7 @@ import {
   questionsOf,
   write,
 } from "./questions";
-import { useAnswer, useNotAtOnce } from "./useAnswer";
+import { useAnswer } from "./useAnswer";
 
 export function Question({ interaction, opened, keys, onDone }: PartProps) {
   const allowed = useApp((state) => may(state.me, "approve"));
@@ -37,9 +37,8 @@ export function Question({ interaction, opened, keys, onDone }: PartProps) {
     void answering.answer({ decision: "answer", answers: answersOf(questions, chosen) });
   };
   const leave = () => void answering.answer({ decision: "deny", reason: LEFT_OPEN });
-  const byKey = useNotAtOnce();
-  useCommand("approve", byKey(goOn), keys && allowed);
-  useCommand("deny", byKey(leave), keys && allowed && !answering.busy);
+  useCommand("approve", goOn, keys && allowed);
+  useCommand("deny", leave, keys && allowed && !answering.busy);
   useNumbers(keys && allowed, (number) => {
     const option = asked?.options[number - 1];
     if (!asked || !option) return false;

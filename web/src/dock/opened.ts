@@ -26,7 +26,7 @@ export function useOpened(
       said(api.GET("/interactions", { params: { query: { session_id: session.id } } })).then(
         (found) => found.interactions.find((each) => each.opened.id === interaction?.id)?.opened ?? null,
       ),
-    enabled: Boolean(interaction) && !whole,
+    enabled: Boolean(interaction) && !whole && transcript.state === "ready",
     staleTime: Number.POSITIVE_INFINITY,
   });
   return whole ?? data ?? undefined;

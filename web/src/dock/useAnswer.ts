@@ -1,5 +1,5 @@
 /** Gives an answer once, and says what came of it. */
-import { useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import type { InteractionView, Verdict } from "@/api/types";
 import { type Answered, decide } from "@/state/actions";
 import { mine } from "./settled";
@@ -15,7 +15,7 @@ export interface Said {
 }
 
 export interface Answering {
-  /** On its way: nothing can be pressed twice. */
+  /** On its way, or hardly there: nothing can be pressed. */
   busy: boolean;
   /** Why it did not count, where it did not. */
   problem: string;
@@ -25,6 +25,7 @@ export interface Answering {
 export function useAnswer(interaction: InteractionView, onDone?: () => void): Answering {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const arrived = useArrived();
   const answer: Answering["answer"] = async (said) => {
     if (busy) return false;
     setBusy(true);
@@ -32,21 +33,24 @@ export function useAnswer(interaction: InteractionView, onDone?: () => void): An
     mine.add(interaction.id); // it may be heard of before the answer to this comes
     const { input_sha256 } = interaction;
     const told: Answered = await decide(interaction.id, { ...said, input_sha256 } as Verdict);
-    setBusy(false);
+    if (told.result !== "done") setBusy(false); // it goes as soon as the answer is heard of
     if (told.result !== "done") mine.delete(interaction.id);
     if (told.result === "done") onDone?.();
     else setProblem(told.words);
     return told.result === "done";
   };
-  return { busy, problem, answer };
+  return { busy: busy || !arrived, problem, answer };
 }
 
-/** A key that is still down for the one before must not decide this one too. */
+/** A key that is still down, or a second click meant for the one before, must not decide this one too. */
 const PAUSE_MS = 350;
 
-export function useNotAtOnce(): (act: () => unknown) => () => void {
-  const since = useRef(performance.now());
-  return (act) => () => {
-    if (performance.now() - since.current >= PAUSE_MS) void act();
-  };
+/** False for the first moment something is there. */
+function useArrived(): boolean {
+  const [arrived, setArrived] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setArrived(true), PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return arrived;
 }
