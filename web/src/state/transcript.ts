@@ -79,17 +79,17 @@ export class Transcript {
   }
 
   /** Load the page before the first entry held. What is on the screen stays as it is, whatever happens (FM-19). */
-  older(): Promise<void> {
-    this.#older ??= this.#loadOlder().finally(() => {
+  older(most = PAGE): Promise<void> {
+    this.#older ??= this.#loadOlder(most).finally(() => {
       this.#older = null;
     });
     return this.#older;
   }
 
-  async #loadOlder(): Promise<void> {
+  async #loadOlder(most: number): Promise<void> {
     const first = this.entries[0]?.seq ?? 0;
     if (!this.hasOlder || first <= 1) return;
-    const page = await pageBefore(this.id, first);
+    const page = await pageBefore(this.id, first, most);
     const before = page.filter((entry) => entry.seq < first);
     const open = [...this.fold.open].flatMap((id) => this.fold.rows.get(id) ?? []);
     const { activity } = this.fold;
@@ -151,8 +151,8 @@ function retryText(data: { attempt: number; attempts: number; delay: number; err
   return `Attempt ${data.attempt} of ${data.attempts} failed (${data.error}). Next in ${Math.ceil(data.delay)} s.`;
 }
 
-export async function pageBefore(id: string, before: number): Promise<Entry[]> {
-  const query = { before, limit: PAGE, cut: CUT };
+export async function pageBefore(id: string, before: number, limit = PAGE): Promise<Entry[]> {
+  const query = { before, limit, cut: CUT };
   const page = await said(api.GET("/sessions/{id}/events", { params: { path: { id }, query } }));
   return page.events.map(entryOfEnvelope);
 }

@@ -76,7 +76,8 @@ function Link({ token }: { token: Tokens.Link }) {
 function Picture({ token }: { token: Tokens.Image }) {
   const href = safeHref(decoded(token.href));
   const words = token.text || "image";
-  const look = "inline-flex items-center gap-1.5 rounded-box bg-surface-2 px-2 py-0.5 text-chrome text-ink-2";
+  const look =
+    "inline-flex items-center align-middle gap-1.5 rounded-box bg-surface-2 px-2 py-0.5 text-chrome text-ink-2";
   if (!href)
     return (
       <span className={look}>

@@ -4,11 +4,11 @@ import { useApp } from "@/state/app";
 import { useOfTranscript, useRow } from "@/state/hooks";
 import { isOver, type Row, type ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
-import { Boundary } from "@/ui/Boundary";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { duration, plural } from "@/words/format";
 import { ReadingContext, useFold } from "./place";
+import { RowFrame } from "./RowFrame";
 import { RowView } from "./rows/RowView";
 import { ToolLine } from "./ToolLine";
 import { toolStanding } from "./words";
@@ -48,7 +48,7 @@ export function AgentGroup({ transcript, row, sessionId }: Props) {
         <span className="min-w-0 truncate">Task: {descriptionOf(row)}</span>
         <span className="tabular flex-1 shrink-0 text-ink-3">({plural(tools, "tool")})</span>
         <span className="tabular shrink-0 text-small text-ink-3">
-          {row.durationMs > 0 ? duration(row.durationMs) : ""}
+          {row.durationMs >= 100 ? duration(row.durationMs) : ""}
         </span>
         <span
           className={`w-4 shrink-0 text-center ${ink} ${isOver(row.status) ? "" : "pulse-needs"}`}
@@ -89,11 +89,9 @@ function Child({ transcript, id }: { transcript: Transcript; id: string }) {
   const row: Row | undefined = useRow(transcript, id);
   if (!row) return null;
   return (
-    <div data-row={id}>
-      <Boundary what="This row" resetKey={row}>
-        <RowView transcript={transcript} row={row} />
-      </Boundary>
-    </div>
+    <RowFrame sessionId={transcript.id} row={row}>
+      <RowView transcript={transcript} row={row} />
+    </RowFrame>
   );
 }
 

@@ -6,6 +6,7 @@ import type { Transcript } from "@/state/transcript";
 import { Icon } from "@/ui/Icon";
 import { duration, plural } from "@/words/format";
 import { useFold } from "./place";
+import { RowFrame } from "./RowFrame";
 import { ToolLine } from "./ToolLine";
 
 export function ExploredGroup({
@@ -33,7 +34,7 @@ export function ExploredGroup({
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name="search" size={14} className="text-ink-3" />
         <span className="min-w-0 flex-1 truncate">{wordsOf(rows, running)}</span>
-        <span className="tabular shrink-0 text-small text-ink-3">{took > 0 ? duration(took) : ""}</span>
+        <span className="tabular shrink-0 text-small text-ink-3">{took >= 100 ? duration(took) : ""}</span>
         <span
           className={`w-4 shrink-0 text-center ${running ? "pulse-needs text-running" : "text-done"}`}
           aria-hidden="true"
@@ -43,9 +44,9 @@ export function ExploredGroup({
       </button>
       <div className={open ? "ml-[13px] border-l border-line pl-3" : ""}>
         {(open ? rows : wrong).map((row) => (
-          <div key={row.id} data-row={row.id}>
+          <RowFrame key={row.id} sessionId={transcript.id} row={row}>
             <ToolLine transcript={transcript} row={row} sessionId={transcript.id} />
-          </div>
+          </RowFrame>
         ))}
       </div>
     </div>

@@ -7,6 +7,7 @@ import type { ToolRow } from "@/state/rows";
 import { isOver } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Ansi } from "@/text/Ansi";
+import { problemOf } from "@/tools/parts/fields";
 import { viewOf } from "@/tools/registry";
 import { Boundary } from "@/ui/Boundary";
 import { Icon } from "@/ui/Icon";
@@ -44,7 +45,7 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
         <span className="min-w-0 flex-1 truncate text-ink-1">{titleOf(view.title, shown)}</span>
         {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
-          {row.durationMs > 0 ? duration(row.durationMs) : ""}
+          {row.durationMs >= 100 ? duration(row.durationMs) : ""}
         </span>
         <span className={`w-4 shrink-0 text-center ${ink} ${pulse}`} aria-hidden="true">
           {shape}
@@ -83,19 +84,21 @@ function Wrong({ row }: { row: ToolRow }) {
   if (row.malformed) return <Words text={row.malformed} />;
   if (row.status !== "error" && row.status !== "denied") return null;
   const who = row.interaction?.by && row.status === "denied" ? `Denied by ${row.interaction.by}. ` : "";
-  return <Words text={who + excerpt(row.output)} />;
+  return <Words text={who + excerpt(problemOf(row))} />;
 }
 
 function Words({ text }: { text: string }) {
   if (!text.trim()) return null;
   return (
-    <pre className="m-0 overflow-hidden pr-2 pb-1.5 pl-[30px] font-mono text-code whitespace-pre-wrap break-words text-failed">
+    <pre
+      className={`m-0 overflow-hidden pr-2 pb-1.5 pl-[30px] font-mono text-code text-ink-2 ${text.includes("\n") ? "whitespace-pre" : "break-words whitespace-pre-wrap"}`}
+    >
       <Ansi text={text} />
     </pre>
   );
 }
 
-const MOST_LINES = 12;
+const MOST_LINES = 6;
 
 /** Of a long failure, how it ends: there the reason stands most of the time. */
 function excerpt(text: string): string {

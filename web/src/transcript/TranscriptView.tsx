@@ -1,5 +1,6 @@
 /** The talk of a session from top to bottom: only what is seen is drawn, and what is read stays where it is. */
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
+import { useCommand } from "@/keys/useCommand";
 import { useOfTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 import { useUi } from "@/state/ui";
@@ -7,15 +8,19 @@ import { Empty } from "@/ui/Empty";
 import { ActivityLine } from "./ActivityLine";
 import { Earlier, useEarlier } from "./Earlier";
 import { shownItems } from "./filter";
+import { FindBar } from "./find/FindBar";
 import { guessHeight } from "./guess";
+import { Inspector } from "./Inspector";
 import { JumpToLatest } from "./JumpToLatest";
 import { LineView } from "./LineView";
 import { ReadingContext } from "./place";
 import { SendingRow } from "./rows/SendingRow";
 import { useReading } from "./scroll/useReading";
+import { useLinked } from "./useLinked";
+import { useRowKeys } from "./useRowKeys";
 
-/** Room above the first row, for what stands there. */
-const HEAD = 48;
+/** Room above the first row: more where something stands there. */
+const HEAD = { more: 40, none: 12 };
 
 export function TranscriptView({ transcript }: { transcript: Transcript }) {
   const fold = useOfTranscript(transcript, (all) => all.fold);
@@ -33,10 +38,26 @@ export function TranscriptView({ transcript }: { transcript: Transcript }) {
     () => (line: { id: string }) => guessHeight(line as (typeof items)[number], transcript.row(line.id)),
     [transcript],
   );
-  const { reading, scroller, start, end, above, below, line } = useReading(transcript.id, items, guess, HEAD);
+  const more = useOfTranscript(transcript, (all) => all.hasOlder);
+  const head = more ? HEAD.more : HEAD.none;
+  const { reading, scroller, start, end, above, below, line } = useReading(transcript.id, items, guess, head);
   const earlier = useEarlier(transcript, start === 0);
+  const [finding, setFinding] = useState(false);
+  useRowKeys(transcript, reading, items);
+  useLinked(transcript, reading, ready);
+  useCommand("find", () => setFinding(true));
   return (
     <section aria-label="Transcript" className="relative min-h-0 flex-1">
+      {finding && (
+        <FindBar
+          transcript={transcript}
+          reading={reading}
+          onClose={() => {
+            setFinding(false);
+            scroller.current?.focus();
+          }}
+        />
+      )}
       <ReadingContext value={reading}>
         <div
           ref={scroller}
@@ -45,11 +66,11 @@ export function TranscriptView({ transcript }: { transcript: Transcript }) {
           className="h-full overflow-x-hidden overflow-y-auto outline-none [overflow-anchor:none]"
         >
           <div className="relative">
-            <Earlier earlier={earlier} height={HEAD} />
+            <Earlier earlier={earlier} height={head} />
             <div
               role="feed"
               aria-busy={!ready}
-              style={{ paddingTop: HEAD + above, paddingBottom: below }}
+              style={{ paddingTop: head + above, paddingBottom: below }}
               className="mx-auto max-w-[868px] px-6 max-md:px-4"
             >
               {items.slice(start, end).map((item, index) => (
@@ -58,8 +79,6 @@ export function TranscriptView({ transcript }: { transcript: Transcript }) {
                   transcript={transcript}
                   item={item}
                   place={start + index}
-                  current={false}
-                  marked={false}
                   line={line}
                 />
               ))}
@@ -74,6 +93,7 @@ export function TranscriptView({ transcript }: { transcript: Transcript }) {
         </div>
         <JumpToLatest reading={reading} items={items} />
       </ReadingContext>
+      <Inspector transcript={transcript} />
       {ready && items.length === 0 && sending.length === 0 && (
         <div className="pointer-events-none absolute inset-0">
           <Empty title="Nothing was said yet">

@@ -4,7 +4,7 @@ import { count, duration, money, plural } from "@/words/format";
 
 const ENDINGS: Record<TurnRow["ending"], string> = {
   completed: "Done",
-  api_error: "The model could not be reached",
+  api_error: "The model's service gave an error",
   auto_denied: "Stopped: too much was denied without asking",
   deferred: "Waits for an answer from outside",
   failed: "Failed",
@@ -39,7 +39,7 @@ export function turnNumbers(row: TurnRow): string[] {
   const { input, output, cache_read, cache_write } = row.usage;
   const sent = input + cache_read + cache_write;
   return [
-    plural(row.steps, "turn"),
+    ...(row.steps > 0 ? [plural(row.steps, "turn")] : []),
     ...(row.tools > 0 ? [plural(row.tools, "tool")] : []),
     duration(row.durationMs),
     ...(sent + output > 0 ? [`${count(sent)} in, ${count(output)} out`] : []),

@@ -45,7 +45,7 @@ export class Reading {
   lines: readonly ReadLine[] = [];
   readonly heights: Heights;
   /** Pixels above the first line. */
-  readonly head: number;
+  head: number;
 
   #scroller: HTMLElement | null = null;
   #held: Held | null = null;
@@ -86,6 +86,11 @@ export class Reading {
 
   unmounted(id: string, element: HTMLElement): void {
     if (this.#elements.get(id) === element) this.#elements.delete(id);
+  }
+
+  /** What is drawn of the list. */
+  get root(): HTMLElement | null {
+    return this.#scroller;
   }
 
   elementOf(id: string): HTMLElement | undefined {
@@ -183,6 +188,17 @@ export class Reading {
     this.#pin(false);
     this.#changed();
     return true;
+  }
+
+  /** The same for an element that is drawn: a row within a group. */
+  bring(element: HTMLElement, top: number): void {
+    this.hold(element);
+    if (!this.#held) return;
+    this.#held = { ...this.#held, top };
+    this.#pin(false);
+    this.settle();
+    this.hold(element);
+    this.touched();
   }
 
   place(): Place {

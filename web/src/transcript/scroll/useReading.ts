@@ -28,6 +28,7 @@ export function useReading(
   const made = useRef<Reading | null>(null);
   made.current ??= begin(sessionId, guess, head, draw);
   const reading = made.current;
+  reading.head = head;
   const { start, end } = reading.follow(lines);
   const observer = useRef<ResizeObserver | null>(null);
 

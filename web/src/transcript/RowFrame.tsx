@@ -1,0 +1,50 @@
+/** What is around every row, in the list and within a group: whether keys or a link point at it, and what one can do with it. */
+import type { ReactNode, Ref } from "react";
+import type { Row } from "@/state/rows";
+import { Boundary } from "@/ui/Boundary";
+import { makeCurrent, useCurrent } from "./current";
+import { RowActions } from "./RowActions";
+
+interface Props {
+  sessionId: string;
+  row: Row;
+  /** A run of calls: its rows have actions of their own. */
+  group?: boolean;
+  /** Set for the lines of the list, and its number among them. */
+  line?: { ref: Ref<HTMLElement>; place: number };
+  children: ReactNode;
+}
+
+const BAR =
+  "aria-[current]:before:absolute aria-[current]:before:inset-y-0 aria-[current]:before:left-0 aria-[current]:before:w-0.5 aria-[current]:before:rounded aria-[current]:before:bg-accent";
+
+export function RowFrame({ sessionId, row, group = false, line, children }: Props) {
+  const current = useCurrent((state) => state.row === row.id);
+  const marked = useCurrent((state) => state.marked === row.id);
+  const look = `group/row relative flow-root -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "opacity-60" : ""}`;
+  const inside = (
+    <>
+      <Boundary what="This row" resetKey={row}>
+        {children}
+      </Boundary>
+      <RowActions sessionId={sessionId} row={row} group={group} />
+    </>
+  );
+  const all = {
+    "data-row": row.id,
+    "data-kind": group ? "run" : row.kind,
+    "aria-current": current ? ("true" as const) : undefined,
+    tabIndex: -1,
+    onPointerDown: (event: React.PointerEvent) => {
+      makeCurrent(row.id); // a finger cannot hover: it chooses
+      event.stopPropagation(); // the innermost row is meant
+    },
+    className: look,
+  };
+  if (!line) return <div {...all}>{inside}</div>;
+  return (
+    <article {...all} ref={line.ref} data-line={row.id} aria-posinset={line.place + 1} aria-setsize={-1}>
+      {inside}
+    </article>
+  );
+}

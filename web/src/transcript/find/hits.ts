@@ -1,0 +1,75 @@
+/** Where words stand in a session: in the rows that are here, and, as the server knows, in those before them. */
+import { api, said } from "@/api/client";
+import type { Row } from "@/state/rows";
+import type { Transcript } from "@/state/transcript";
+
+export interface Hit {
+  id: string;
+  seq: number;
+  /** In what is folded to a line. */
+  folded: boolean;
+}
+
+/** Milliseconds of looking in one go. */
+const SLICE = 8;
+const MOST = 200;
+
+/** Rows that hold the words, the oldest first. Gives way to the page while it looks. */
+export async function hitsHere(transcript: Transcript, words: string, goesOn: () => boolean): Promise<Hit[]> {
+  const wanted = words.toLowerCase();
+  const hits: Hit[] = [];
+  let until = performance.now() + SLICE;
+  for (const row of transcript.fold.rows.values()) {
+    if (textIn(row).some((text) => text.toLowerCase().includes(wanted)))
+      hits.push({ id: row.id, seq: row.seq, folded: isFolded(row, wanted) });
+    if (performance.now() < until) continue;
+    await new Promise((go) => setTimeout(go));
+    if (!goesOn()) return [];
+    until = performance.now() + SLICE;
+  }
+  return hits;
+}
+
+/** What the server finds before the first entry that is here. */
+export async function hitsBefore(transcript: Transcript, words: string): Promise<Hit[]> {
+  if (!transcript.hasOlder) return [];
+  const first = transcript.entries[0]?.seq ?? 0;
+  const hits: Hit[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { q: words, session_id: transcript.id, limit: 50, ...(cursor ? { cursor } : {}) };
+    const found = await said(api.GET("/search", { params: { query } }));
+    for (const hit of found.hits)
+      if (hit.seq > 0 && hit.seq < first)
+        hits.push({ id: hit.ref, seq: hit.seq, folded: hit.kind !== "text" });
+    cursor = found.cursor ?? undefined;
+  } while (cursor && hits.length < MOST);
+  return hits.sort((a, b) => a.seq - b.seq);
+}
+
+export function textIn(row: Row): string[] {
+  switch (row.kind) {
+    case "tool":
+      return [row.name, row.output, ...Object.values(row.input).filter((value) => typeof value === "string")];
+    case "artifact":
+      return [row.title, row.text];
+    case "turn":
+      return [row.text, row.error];
+    case "unknown":
+      return [row.name];
+    default:
+      return [row.text];
+  }
+}
+
+function isFolded(row: Row, wanted: string): boolean {
+  if (row.kind === "tool") return row.output.toLowerCase().includes(wanted) || !onTheLine(row.input, wanted);
+  return row.kind === "thinking" || row.kind === "artifact" || row.kind === "unknown";
+}
+
+/** Short inputs are in the title of the line. */
+function onTheLine(input: Record<string, unknown>, wanted: string): boolean {
+  return Object.values(input).some(
+    (value) => typeof value === "string" && value.length < 80 && value.toLowerCase().includes(wanted),
+  );
+}
