@@ -55,18 +55,16 @@ export function AppShell() {
 function SidebarColumn() {
   const width = useUi((state) => state.sidebarWidth);
   return (
-    <>
-      <nav aria-label="Sessions" style={{ width }} className="min-h-0 shrink-0 bg-surface-1">
-        <Boundary what="The list of sessions">
-          <Sidebar />
-        </Boundary>
-      </nav>
+    <nav aria-label="Sessions" style={{ width }} className="relative min-h-0 shrink-0 bg-surface-1">
+      <Boundary what="The list of sessions">
+        <Sidebar />
+      </Boundary>
       <Resizer
         label="Width of the sessions"
         value={width}
         side="left"
         onChange={(next) => useUi.getState().set({ sidebarWidth: next })}
       />
-    </>
+    </nav>
   );
 }

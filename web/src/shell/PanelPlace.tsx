@@ -25,19 +25,17 @@ function PanelColumn({ session }: { session: SessionView }) {
   useCommand("panel", () => useUi.getState().set({ panel: !panel }));
   if (!panel) return null;
   return (
-    <>
+    <aside aria-label={LABEL} style={{ width: panelWidth }} className="relative min-h-0 shrink-0 bg-surface-1">
       <Resizer
         label="Width of the panel"
         value={panelWidth}
         side="right"
         onChange={(next) => useUi.getState().set({ panelWidth: next })}
       />
-      <aside aria-label={LABEL} style={{ width: panelWidth }} className="min-h-0 shrink-0 bg-surface-1">
-        <Boundary what="The panel" resetKey={session.id}>
-          <SidePanel session={session} />
-        </Boundary>
-      </aside>
-    </>
+      <Boundary what="The panel" resetKey={session.id}>
+        <SidePanel session={session} />
+      </Boundary>
+    </aside>
   );
 }
 

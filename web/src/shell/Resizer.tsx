@@ -44,7 +44,7 @@ export function Resizer({ label, value, side, onChange }: Props) {
       onPointerDown={down}
       onPointerMove={move}
       onKeyDown={key}
-      className="group relative z-10 -mx-1 w-2 shrink-0 cursor-col-resize touch-none"
+      className={`group absolute inset-y-0 z-10 w-2 cursor-col-resize touch-none ${side === "left" ? "-right-1" : "-left-1"}`}
     >
       <span className="absolute inset-y-0 left-1 w-px bg-line group-hover:bg-accent group-focus-visible:bg-accent" />
     </div>

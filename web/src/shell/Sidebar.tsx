@@ -62,7 +62,7 @@ function Top() {
         )}
         <button
           type="button"
-          aria-label="Find anything"
+          aria-label={`Find anything, ${shown(keyOf("palette", own))}`}
           className="target rounded-box px-1 hover:bg-surface-2"
           onClick={() => runCommand("palette")}
         >
