@@ -5,7 +5,7 @@ import { SessionHeader } from "@/composer/SessionHeader";
 import { DecisionDock } from "@/dock/DecisionDock";
 import { sessionRoute } from "@/routes";
 import { useSession } from "@/state/app";
-import { useTranscript, useTranscriptVersion } from "@/state/hooks";
+import { useOfTranscript, useTranscript } from "@/state/hooks";
 import { TranscriptView } from "@/transcript/TranscriptView";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
@@ -17,21 +17,19 @@ export function SessionPage() {
 
 function OneSession({ id }: { id: string }) {
   const transcript = useTranscript(id);
-  useTranscriptVersion(transcript);
+  // Not everything that changes: rows are drawn by those who show them.
+  const state = useOfTranscript(transcript, (all) => all.state);
+  const problem = useOfTranscript(transcript, (all) => all.problem);
   const session = useSession(id);
-  if (transcript.state === "gone") {
+  if (state === "gone") {
     return (
       <Empty title="This session is not here" action={<Link to="/">To the sessions</Link>}>
-        {transcript.problem}
+        {problem}
       </Empty>
     );
   }
   if (!session)
-    return (
-      <Empty title={transcript.problem ? "The session cannot be loaded" : "Loading the session"}>
-        {transcript.problem}
-      </Empty>
-    );
+    return <Empty title={problem ? "The session cannot be loaded" : "Loading the session"}>{problem}</Empty>;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <SessionHeader session={session} />
