@@ -1,9 +1,11 @@
 """The whole console over its own doors: launch, watch, approve, ask, stop, go on, with our engine and another."""
 
+import http.client
 import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,45 @@ def test_what_is_asked_about_comes_letter_by_letter(served: Served, model: Model
     assert item["opened"]["call"]["input"] == {"command": command}
     served.decide(item, "deny")
     served.until(id, "completed")
+
+
+def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> None:
+    """FM-57: 50 MB of JSON, announced or not, a page of a million events, nesting without end."""
+    id = served.launch("")
+    many = f'{{"content": "{"x" * 50_000_000}"}}'.encode()
+    for body, length in ((b"", len(many)), (many, None)):  # told how long it would be, or in pieces
+        status, said = sent(served, f"/sessions/{id}/messages", body, length)
+        assert (status, said["error"]["code"]) == (413, "too_large")
+    deep = b'{"cwd": "/", "mcp_config": {"x": ' + b"[" * 200_000 + b"]" * 200_000 + b"}}"
+    status, said = sent(served, "/sessions", deep, len(deep))
+    assert (status, said["error"]["code"]) == (400, "invalid_json")
+    log = Path(served.variables["BOBSTAY_HOME"]) / "sessions" / f"{id}.jsonl"
+    head = json.loads(log.read_bytes().splitlines()[-1])
+    with log.open("a") as file:
+        for number in range(3_000):
+            event = {"type": "noted", "text": f"{number}"}
+            file.write(json.dumps({**head, "seq": head["seq"] + 1 + number, "id": f"more-{number}", "event": event}))
+            file.write("\n")
+    page = served.get(f"/sessions/{id}/events?limit=1000000")
+    assert len(page["events"]) == 2_000
+    assert served.get(f"/sessions/{id}")["status"] == "draft"
+
+
+def sent(served: Served, path: str, body: bytes, length: int | None) -> tuple[int, Any]:
+    """A request that says how long its body is, or else sends it in pieces; who is refused need not send all."""
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=DEADLINE)
+    headers = {"Origin": f"http://127.0.0.1:{served.port}", "Cookie": served.cookie, "Content-Type": "application/json"}
+    pieces = (body[place : place + 65_536] for place in range(0, len(body), 65_536))
+    try:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            if length is None:
+                connection.request("POST", f"/api/v1{path}", pieces, headers, encode_chunked=True)
+            else:
+                connection.request("POST", f"/api/v1{path}", body, {**headers, "Content-Length": str(length)})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
 
 
 def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> None:

@@ -15,6 +15,7 @@ from bobstay.server.workers.native import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
+from tests.server.terminal.desk import until
 
 Make = Callable[..., Awaitable[Stage]]
 
@@ -115,6 +116,7 @@ async def test_a_question_nobody_sees_waits_for_hours(
     here = await stage()
     view = await here.launch(touch(model, "later", "ran"))
     waiting = await here.until_status(view.id, "waiting_input")
+    await until(lambda: here.slots.running == 0)  # its agent waits, and lets others work: from now on time counts
     loop, hours = asyncio.get_running_loop(), 2 * 3600
     clock, moment = loop.time, time.time
     monkeypatch.setattr(loop, "time", lambda: clock() + hours)
