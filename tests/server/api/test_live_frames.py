@@ -12,6 +12,8 @@ from bobstay.model.event import ToolDone
 from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ToolProgress
 from bobstay.model.message import Text, ToolReply, Usage
 from bobstay.server.api.openapi import stream_schema
+from bobstay.server.stream.heartbeat import Beating
+from bobstay.server.stream.hub import Client
 from bobstay.server.stream.live_frames import AnyLive
 from bobstay.server.stream.parts import Parts
 from tests.modelserver.script import Call, Say, Step
@@ -110,21 +112,31 @@ async def test_pieces_of_what_is_said_are_described() -> None:
     assert len(snapshot) == 3
 
 
-async def test_news_of_a_work_tree_and_heartbeats_are_described(model: ModelServer, tmp_path: Any) -> None:
-    async with Place(model, tmp_path, heartbeat=0.2) as place:
-        repository(place.work)
-        id = await place.launch()
-        headers = {**place.headers, "Origin": place.url}
-        async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
-            tab = Tab(socket)
-            await tab.say(type="subscribe", topic=f"session:{id}", after=0)
-            await tab.until(lambda found: "stream.synchronized" in found)
-            await place.console.crew.watch(id)
-            (place.work / "new").write_text("x\n")
-            await tab.until(lambda found: {"diff.changed", "server.heartbeat"} <= set(found))
-            assert tab.types["diff.changed"]["data"]["files"] == [
-                {"path": "new", "status": "untracked", "added": 1, "removed": 0}
-            ]
+async def test_news_of_a_work_tree_are_described(place: Place) -> None:
+    repository(place.work)
+    id = await place.launch()
+    headers = {**place.headers, "Origin": place.url}
+    async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
+        tab = Tab(socket)
+        await tab.say(type="subscribe", topic=f"session:{id}", after=0)
+        await tab.until(lambda found: "stream.synchronized" in found)
+        await place.console.crew.watch(id)
+        (place.work / "new").write_text("x\n")
+        await tab.until(lambda found: "diff.changed" in found)
+        assert tab.types["diff.changed"]["data"]["files"] == [
+            {"path": "new", "status": "untracked", "added": 1, "removed": 0}
+        ]
+
+
+async def test_heartbeats_are_described() -> None:
+    client = Client("ada")
+    beating = Beating(client, 0.01)
+    async with asyncio.timeout(20):
+        frames = await client.take()
+    beating.cancel()
+    assert msgspec.json.decode(frames[0])["type"] == "server.heartbeat"
+    for frame in frames:
+        checked(frame)
 
 
 def test_every_type_has_a_schema_of_its_own() -> None:
