@@ -1,6 +1,7 @@
 /** Allow now and from now on: says the very rule that would be stored, where, and how long it holds. */
 import { DropdownMenu } from "radix-ui";
 import type { InteractionOpened } from "@/api/types";
+import { useSurroundings } from "@/composer/surroundings";
 import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
@@ -9,13 +10,15 @@ import { lastingOf } from "./lasting";
 import type { Answering } from "./useAnswer";
 
 interface Props {
+  sessionId: string;
   opened: InteractionOpened;
   disabled: boolean;
   answering: Answering;
 }
 
-export function AlwaysMenu({ opened, disabled, answering }: Props) {
-  const lasting = lastingOf(opened);
+export function AlwaysMenu({ sessionId, opened, disabled, answering }: Props) {
+  const trusted = useSurroundings(sessionId)?.trusted !== false;
+  const lasting = lastingOf(opened, trusted);
   if (!lasting) return null;
   return (
     <Menu

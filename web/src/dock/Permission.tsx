@@ -60,7 +60,9 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
             <Button look="needs" command="approve" disabled={!can} onClick={allow} className="max-md:flex-1">
               {left.size > 0 && proposal ? takenWords(proposal, left) : "Allow"} <KeySign command="approve" />
             </Button>
-            {left.size === 0 && <AlwaysMenu opened={opened} disabled={!can} answering={answering} />}
+            {left.size === 0 && (
+              <AlwaysMenu sessionId={session.id} opened={opened} disabled={!can} answering={answering} />
+            )}
             <Button command="deny" disabled={answering.busy} onClick={deny} className="max-md:flex-1">
               Deny <KeySign command="deny" />
             </Button>

@@ -22,7 +22,7 @@ const PLACES: readonly { reach: Reach; label: string; until: string }[] = [
 ];
 
 /** The same choice the server makes: the first rule, else the first of what was suggested. */
-export function lastingOf(opened: InteractionOpened): Lasting | null {
+export function lastingOf(opened: InteractionOpened, trusted = true): Lasting | null {
   const all = opened.suggestions ?? [];
   const chosen = all.find((each) => each.type === "addRules") ?? all[0];
   if (!chosen) return null;
@@ -30,15 +30,20 @@ export function lastingOf(opened: InteractionOpened): Lasting | null {
   if (type === "setMode" && typeof mode === "string") return modeFor(mode);
   if (type === "addDirectories" && Array.isArray(directories)) {
     const names = directories.map(String).join(", ");
-    return { short: `work in ${names}`, stored: `Work in ${names}`, reaches: places() };
+    return { short: `work in ${names}`, stored: `Work in ${names}`, reaches: places(trusted) };
   }
   if (type !== "addRules" || !Array.isArray(rules) || rules.length === 0) return null;
   const texts = rules.map(ruleText);
-  return { short: rules.map(ruleWords).join(", "), stored: texts.join(", "), reaches: places() };
+  return { short: rules.map(ruleWords).join(", "), stored: texts.join(", "), reaches: places(trusted) };
 }
 
-function places(): Lasting["reaches"] {
-  return PLACES.map(({ reach, label, until }) => ({ reach, label, about: until }));
+/** A directory nobody trusts may only restrict: what it allows counts for nothing yet. */
+function places(trusted: boolean): Lasting["reaches"] {
+  return PLACES.map(({ reach, label, until }) => ({
+    reach,
+    label,
+    about: reach === "project" && !trusted ? "kept, but it counts only once you trust this directory" : until,
+  }));
 }
 
 /** A mode is a matter of the session, wherever it would be stored. */

@@ -23,6 +23,8 @@ describe("what always would store", () => {
     expect(lasting?.short).toBe("pytest …");
     expect(lasting?.stored).toBe("Bash(pytest:*)");
     expect(lasting?.reaches.map((each) => each.reach)).toEqual(["session", "project", "user"]);
+    expect(lasting?.reaches[1]?.about).toContain("until you remove it");
+    expect(lastingOf(opened([rule]), false)?.reaches[1]?.about).toContain("once you trust this directory");
   });
 
   it("is a mode of the session only, and nothing where nothing was suggested", () => {
