@@ -10,7 +10,7 @@ import type { SplitRow } from "./split";
 const GROUND = { same: "", added: "bg-added", removed: "bg-removed" } as const;
 const SIGN = { same: " ", added: "+", removed: "-" } as const;
 const SIGN_INK = { same: "", added: "text-done", removed: "text-failed" } as const;
-const CODE = "min-w-0 pr-2 whitespace-pre-wrap wrap-anywhere [tab-size:4]";
+const CODE = "min-w-0 pr-2 whitespace-pre-wrap break-all [tab-size:4]";
 
 interface LineProps {
   line: DiffLine;
@@ -97,7 +97,7 @@ function Sign({ line }: { line: DiffLine }) {
   );
 }
 
-const NUMBER = "tabular w-[calc(var(--digits)*1ch+8px)] pr-1.5 text-right text-ink-3";
+const NUMBER = "tabular w-[calc(var(--digits)*1ch+14px)] pr-1.5 text-right text-ink-3";
 
 function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side?: "left" | "right" }) {
   const { tell, open, setOpen } = useCommenting();

@@ -8,7 +8,7 @@ import { LongText } from "./parts/LongText";
 import { Problem } from "./parts/Outcome";
 import { Pictures } from "./parts/Pictures";
 import { Prose } from "./parts/Prose";
-import { Section, Stack } from "./parts/Section";
+import { Section, Sheet, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
@@ -30,20 +30,24 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   return (
     <Stack>
       {prompt && (
-        <Section label={`Prompt${kindOf(call.input)}`} copied={prompt}>
-          <LongText
-            text={prompt}
-            most={full ? 500 : 12}
-            draw={(text) => <span className="font-sans">{text}</span>}
-          />
+        <Section label={`Prompt${kindOf(call.input)}`}>
+          <Sheet copied={prompt}>
+            <LongText
+              text={prompt}
+              most={full ? 500 : 12}
+              draw={(text) => <span className="font-sans">{text}</span>}
+            />
+          </Sheet>
         </Section>
       )}
       {hasFailed(call) ? (
         <Problem row={call} />
       ) : (
         call.settled && (
-          <Section label="Result" copied={answerOf(call)}>
-            <Prose text={answerOf(call)} most={full ? 1_000 : 40} />
+          <Section label="Result">
+            <Sheet copied={answerOf(call)}>
+              <Prose text={answerOf(call)} most={full ? 1_000 : 40} />
+            </Sheet>
           </Section>
         )
       )}

@@ -8,7 +8,7 @@ import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Output } from "./parts/Output";
 import { Pictures } from "./parts/Pictures";
-import { Ground, Section, Stack } from "./parts/Section";
+import { Ground, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
@@ -54,11 +54,16 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   return (
     <Stack>
       {description && <p className="m-0 text-ink-2">{description}</p>}
-      <Section label="Command" copied={command(call.input)}>
-        <Ground>
-          <LongText text={command(call.input)} most={full ? 2_000 : 30} />
-        </Ground>
-      </Section>
+      <Ground copied={command(call.input)}>
+        <div className="grid grid-cols-[auto_minmax(0,1fr)]">
+          <span aria-hidden="true" className="pr-[1ch] font-mono text-code text-ink-3 select-none">
+            $
+          </span>
+          <div className="min-w-0">
+            <LongText text={command(call.input)} most={full ? 2_000 : 30} />
+          </div>
+        </div>
+      </Ground>
       <State row={call} />
       {(call.output || !isOpen(call)) && (
         <Output text={failed ? problemOf(call) : call.output} ansi full={full} />

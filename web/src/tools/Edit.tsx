@@ -1,5 +1,6 @@
 /** A change in a file: what goes and what comes, word by word (S000-76, S000-77). MultiEdit makes several at once. */
 import { useMemo } from "react";
+import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { askedEdits, everyWords, toldChanges } from "./parts/edits";
 import { Counts, FileDiff } from "./parts/FileDiff";
@@ -12,12 +13,13 @@ import type { AskProps, CallProps, ToolView } from "./view";
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
   const whole = useWhole(row, sessionId);
+  const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
   const changes = useMemo(() => toldChanges(display) ?? askedEdits(input), [input, display]);
   const note = everyWords(input).replace(" · ", "");
   return (
     <Stack>
-      <FileDiff {...changes} path={pathOf(row)} note={note} most={most} />
+      <FileDiff {...changes} path={pathOf(row)} note={note} most={most} cwd={cwd} />
       <Applied row={row} />
       <LoadAll whole={whole} />
     </Stack>

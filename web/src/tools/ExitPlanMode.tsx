@@ -5,7 +5,7 @@ import { Literal } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Prose } from "./parts/Prose";
-import { Section, Stack } from "./parts/Section";
+import { Section, Sheet, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { CallProps, ToolView } from "./view";
 
@@ -30,8 +30,10 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   return (
     <Stack>
       {plan ? (
-        <Section label={file || "Plan"} copied={plan}>
-          <Prose text={plan} most={full ? 2_000 : 80} />
+        <Section label={file || "Plan"}>
+          <Sheet copied={plan}>
+            <Prose text={plan} most={full ? 2_000 : 80} />
+          </Sheet>
         </Section>
       ) : (
         <p className="m-0 text-ink-3">No plan was written down.</p>

@@ -8,7 +8,7 @@ import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Output } from "./parts/Output";
 import { Pictures } from "./parts/Pictures";
-import { Ground, Section, Stack } from "./parts/Section";
+import { Ground, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
@@ -35,11 +35,9 @@ export function GenericView({ row, sessionId, full }: CallProps & { full: boolea
   const call = whole.row;
   return (
     <Stack>
-      <Section label="Input" copied={jsonOf(call.input)}>
-        <Ground>
-          <Input input={call.input} most={full ? 1_000 : 20} />
-        </Ground>
-      </Section>
+      <Ground copied={jsonOf(call.input)}>
+        <Input input={call.input} most={full ? 1_000 : 20} />
+      </Ground>
       {call.malformed && (
         <p className="m-0 text-failed">
           The model wrote an input that cannot be read: {firstLine(call.malformed, 200)}

@@ -1,13 +1,12 @@
 /** Files found by the pattern of their path. */
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { plural } from "@/words/format";
-import { fieldsOf, firstLine, hasFailed, placeOf, textOf, textsOf } from "./parts/fields";
+import { fieldsOf, firstLine, hasFailed, insideOf, placeOf, textOf, textsOf } from "./parts/fields";
 import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Problem } from "./parts/Outcome";
-import { Ground, Section, Stack } from "./parts/Section";
+import { Ground, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
@@ -35,15 +34,13 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
   const cwd = useSession(sessionId)?.cwd ?? "";
   if (hasFailed(row)) return <Problem row={row} />;
   const files = foundFiles(whole.row);
-  const inside = files.map((path) => (cwd && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path));
+  const inside = files.map((path) => insideOf(path, cwd));
   return (
     <Stack>
       {files.length > 0 ? (
-        <Section label={plural(files.length, "file")} copied={files.join("\n")}>
-          <Ground>
-            <LongText text={inside.join("\n")} most={most} />
-          </Ground>
-        </Section>
+        <Ground copied={files.join("\n")}>
+          <LongText text={inside.join("\n")} most={most} />
+        </Ground>
       ) : (
         row.settled === "completed" && <p className="m-0 text-ink-3">No files found.</p>
       )}

@@ -6,7 +6,7 @@ import { Shown } from "@/ui/Hidden";
 import { plural } from "@/words/format";
 import { foundFiles } from "./Glob";
 import { FileText } from "./parts/FileText";
-import { fieldsOf, firstLine, hasFailed, numberOf, placeOf, textOf } from "./parts/fields";
+import { fieldsOf, firstLine, hasFailed, insideOf, numberOf, placeOf, textOf } from "./parts/fields";
 import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
@@ -81,7 +81,7 @@ function OneFile({ file, most }: { file: FileMatches; most: number }) {
       <span className="font-mono text-code text-ink-2">
         <Shown text={file.path} />
       </span>{" "}
-      {file.hits}
+      {file.hits > 0 && plural(file.hits, "match", "matches")}
     </>
   );
   return (
@@ -98,13 +98,11 @@ function Files({ row, sessionId, full }: CallProps & { full: boolean }) {
   const count = modeOf(row) === "count";
   const lines = count ? textOf(row.display, "content").split("\n").filter(Boolean) : foundFiles(row);
   if (lines.length === 0) return <p className="m-0 text-ink-3">No matches found.</p>;
-  const inside = lines.map((path) => (cwd && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path));
+  const inside = lines.map((path) => insideOf(path, cwd));
   return (
-    <Section label={plural(lines.length, "file")} copied={lines.join("\n")}>
-      <Ground>
-        <LongText text={inside.join("\n")} most={full ? 2_000 : 30} />
-      </Ground>
-    </Section>
+    <Ground copied={lines.join("\n")}>
+      <LongText text={inside.join("\n")} most={full ? 2_000 : 30} />
+    </Ground>
   );
 }
 

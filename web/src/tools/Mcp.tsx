@@ -59,11 +59,9 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   const resources = resourcesOf(call);
   return (
     <Stack>
-      <Section label="Input" copied={jsonOf(call.input)}>
-        <Ground>
-          <Input input={call.input} most={full ? 1_000 : 20} />
-        </Ground>
-      </Section>
+      <Ground copied={jsonOf(call.input)}>
+        <Input input={call.input} most={full ? 1_000 : 20} />
+      </Ground>
       {hasFailed(call) && <Problem row={call} />}
       {!hasFailed(call) && call.settled && (call.output || picturesOf(call).length === 0) && (
         <Output text={call.output} full={full} />

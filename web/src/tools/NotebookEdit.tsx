@@ -1,6 +1,7 @@
 /** A cell of a notebook that is changed, put in or taken out. */
 import { useMemo } from "react";
 import { type DiffHunk, diffTexts } from "@/diff/lines";
+import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { Counts, FileDiff } from "./parts/FileDiff";
 import { fieldsOf, listOf, pathOf, placeOf, textOf } from "./parts/fields";
@@ -42,12 +43,13 @@ function sourceOf(notebook: string, cell: string): string {
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
   const whole = useWhole(row, sessionId);
+  const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
   const hunks = useMemo(() => hunksOf(input, display), [input, display]);
   const path = pathOf(row);
   return (
     <Stack>
-      <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={most} />
+      <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={most} cwd={cwd} />
       <Applied row={row} />
       <LoadAll whole={whole} />
     </Stack>

@@ -1,8 +1,9 @@
 /** A file that was looked at: its lines with their numbers, or its pictures. */
+import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { bytes, plural } from "@/words/format";
 import { FileText } from "./parts/FileText";
-import { fieldsOf, hasFailed, numberOf, pathOf, placeOf, textOf } from "./parts/fields";
+import { fieldsOf, hasFailed, insideOf, numberOf, pathOf, placeOf, textOf } from "./parts/fields";
 import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
@@ -60,15 +61,18 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   const whole = useWhole(row, sessionId);
   const call = whole.row;
   const pictures = picturesOf(call);
+  const path = pathOf(call);
+  const cwd = useSession(sessionId)?.cwd ?? "";
+  const label = full || placeOf(path, cwd) !== insideOf(path, cwd) ? path : "";
   if (hasFailed(call)) return <Problem row={call} />;
   const { lines, note } = printedLines(call);
   return (
     <Stack>
       <Pictures pictures={pictures} />
       {call.output && (
-        <Section label={pathOf(call)} copied={lines.map((line) => line.text).join("\n")}>
-          <Ground>
-            <FileText lines={lines} path={pathOf(call)} most={full ? 2_000 : 40} />
+        <Section label={label}>
+          <Ground copied={lines.map((line) => line.text).join("\n")}>
+            <FileText lines={lines} path={path} most={full ? 2_000 : 40} />
           </Ground>
         </Section>
       )}

@@ -6,7 +6,7 @@ import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Prose } from "./parts/Prose";
-import { Section, Stack } from "./parts/Section";
+import { Section, Sheet, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { CallProps, ToolView } from "./view";
 
@@ -30,8 +30,10 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
         <Problem row={row} />
       ) : (
         whole.row.output && (
-          <Section label="Told to the model" copied={whole.row.output}>
-            <Prose text={whole.row.output} most={full ? 1_000 : 20} />
+          <Section label="Told to the model">
+            <Sheet copied={whole.row.output}>
+              <Prose text={whole.row.output} most={full ? 1_000 : 20} />
+            </Sheet>
           </Section>
         )
       )}

@@ -9,7 +9,7 @@ import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Pictures } from "./parts/Pictures";
 import { Prose } from "./parts/Prose";
-import { Section, Stack } from "./parts/Section";
+import { Section, Sheet, Stack } from "./parts/Section";
 import { useWhole } from "./parts/whole";
 import type { AskProps, CallProps, ToolView } from "./view";
 
@@ -43,8 +43,10 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
         <Problem row={call} />
       ) : (
         call.settled && (
-          <Section label="Read" copied={call.output}>
-            <Prose text={textOf(call.display, "result") || call.output} most={full ? 1_000 : 30} />
+          <Section label="Read">
+            <Sheet copied={call.output}>
+              <Prose text={textOf(call.display, "result") || call.output} most={full ? 1_000 : 30} />
+            </Sheet>
           </Section>
         )
       )}

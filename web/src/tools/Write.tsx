@@ -1,5 +1,6 @@
 /** A file that is written whole: as a diff against what was there, or against nothing. */
 import { useMemo } from "react";
+import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { askedContent, toldChanges } from "./parts/edits";
 import { Counts, FileDiff } from "./parts/FileDiff";
@@ -12,6 +13,7 @@ import type { AskProps, CallProps, ToolView } from "./view";
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
   const whole = useWhole(row, sessionId);
+  const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
   const told = useMemo(() => toldChanges(display), [display]);
   const changes = useMemo(() => told ?? askedContent(input), [told, input]);
@@ -23,6 +25,7 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
         path={pathOf(row)}
         note={kind === "create" ? "new file" : told ? "" : "whole file"}
         most={most}
+        cwd={cwd}
       />
       <Applied row={row} word={kind === "create" ? "Created" : "Applied"} />
       <LoadAll whole={whole} />

@@ -5,6 +5,7 @@ import { useUi } from "@/state/ui";
 import { Shown } from "@/ui/Hidden";
 import { useNarrow } from "@/ui/media";
 import { Segments } from "@/ui/Segments";
+import { insideOf } from "./fields";
 
 interface Props {
   hunks: readonly DiffHunk[];
@@ -14,9 +15,11 @@ interface Props {
   /** A word about it: a new file, every occurrence. */
   note?: string;
   most?: number;
+  /** Where the session works: paths are told as seen from there. */
+  cwd?: string;
 }
 
-export function FileDiff({ hunks, path, numbers, note = "", most = 400 }: Props) {
+export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = "" }: Props) {
   const split = useUi((state) => state.diffSplit);
   const set = useUi((state) => state.set);
   const narrow = useNarrow();
@@ -24,7 +27,7 @@ export function FileDiff({ hunks, path, numbers, note = "", most = 400 }: Props)
     <div className="min-w-0">
       <div className="flex min-h-8 min-w-0 flex-wrap items-center gap-x-3 gap-y-1 pb-1">
         <span className="min-w-0 flex-1 font-mono text-code wrap-anywhere text-ink-2">
-          <Shown text={path} />
+          <Shown text={insideOf(path, cwd)} />
         </span>
         {note && <span className="text-small text-ink-3">{note}</span>}
         <Counts {...countOf(hunks)} />

@@ -63,13 +63,13 @@ function Line({ line, tokens }: { line: NumberedLine; tokens: readonly Token[] |
     return (
       <div className="pl-[calc(var(--digits)*1ch+16px)] font-sans text-small text-ink-3">{line.text}</div>
     );
-  const ground = line.hit === false ? "text-ink-2" : "";
+  const weight = line.hit ? "font-semibold text-accent" : "text-ink-3";
   return (
-    <div className={`grid grid-cols-[auto_minmax(0,1fr)] ${ground}`}>
-      <span className="tabular w-[calc(var(--digits)*1ch+16px)] pr-4 text-right text-ink-3 select-none">
+    <div className="grid grid-cols-[auto_minmax(0,1fr)]">
+      <span className={`tabular w-[calc(var(--digits)*1ch+16px)] pr-4 text-right select-none ${weight}`}>
         {line.number}
       </span>
-      <span className="min-h-[19px] min-w-0 whitespace-pre-wrap wrap-anywhere">
+      <span className="min-h-[19px] min-w-0 whitespace-pre-wrap break-all">
         <Words text={line.text} tokens={tokens} />
         {"\n"}
       </span>

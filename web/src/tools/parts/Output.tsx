@@ -12,13 +12,13 @@ interface Props {
   full?: boolean;
 }
 
-export function Output({ text, label = "Output", ansi = false, full = false }: Props) {
+export function Output({ text, label = "", ansi = false, full = false }: Props) {
   const words = text.replace(/\n+$/, "");
   if (!words) return <p className="m-0 text-ink-3">No output.</p>;
   const draw = ansi ? { draw: drawAnsi } : {};
   return (
-    <Section label={label} copied={ansi ? plain(words) : words}>
-      <Ground>
+    <Section label={label}>
+      <Ground copied={ansi ? plain(words) : words}>
         <LongText text={words} most={full ? 2_000 : 40} tail={full ? 200 : 16} {...draw} />
       </Ground>
     </Section>

@@ -42,10 +42,14 @@ export function pathOf(row: Pick<ToolRow, "input" | "display">): string {
 
 /** A path as it is called where the session works; the end of a long one tells it from others. */
 export function placeOf(path: string, cwd = ""): string {
-  const base = cwd.replace(/\/+$/, "");
-  const inside = base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
+  const inside = insideOf(path, cwd);
   const parts = inside.split("/");
   return inside.length > 60 && parts.length > 4 ? `…/${parts.slice(-3).join("/")}` : inside;
+}
+
+export function insideOf(path: string, cwd: string): string {
+  const base = cwd.replace(/\/+$/, "");
+  return base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }
 
 /** The first line of a text in at most so many characters. */

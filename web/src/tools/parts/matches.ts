@@ -36,7 +36,13 @@ export function matchesOf(text: string): { files: FileMatches[]; rest: string[] 
     if (hit) file.hits += 1;
     files.set(path, file);
   }
-  return { files: [...files.values()], rest };
+  return { files: [...files.values()].map(unmarked), rest };
+}
+
+/** Where every line matched, none stands out. */
+function unmarked(file: FileMatches): FileMatches {
+  if (file.hits < file.lines.length) return file;
+  return { ...file, lines: file.lines.map(({ number, text }) => ({ number, text })) };
 }
 
 function certain(lines: string[]): Set<string> {
