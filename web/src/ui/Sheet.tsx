@@ -23,6 +23,11 @@ export function Sheet({ open, onClose, title, about, wide = false, bare = false,
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-[oklch(0.15_0.01_240/0.55)]" />
         <Dialog.Content
+          // The sheet itself, not its first button, whose tip would then swallow the first Escape.
+          onOpenAutoFocus={(event) => {
+            event.preventDefault();
+            (event.currentTarget as HTMLElement).focus();
+          }}
           {...(about ? {} : { "aria-describedby": undefined })}
           className={`fixed z-50 flex flex-col bg-surface-1 shadow-float outline-none max-md:inset-x-0 max-md:bottom-0 max-md:max-h-[92dvh] max-md:rounded-t-xl md:top-[12vh] md:left-1/2 md:max-h-[76vh] md:-translate-x-1/2 md:rounded-xl ${wide ? "md:w-[min(1000px,94vw)]" : "md:w-[min(560px,94vw)]"}`}
         >
