@@ -1,7 +1,6 @@
 /** The places of the page. Every one has an address, and the back button works. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { HomePage } from "@/pages/HomePage";
-import { InboxPage } from "@/pages/InboxPage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
 import { SessionPage } from "@/pages/SessionPage";
 import { AppShell } from "@/shell/AppShell";
@@ -40,7 +39,11 @@ const create = createRoute({
   },
   component: lazyRouteComponent(() => import("@/pages/NewSessionPage"), "NewSessionPage"),
 });
-const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: InboxPage });
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: "/inbox",
+  component: lazyRouteComponent(() => import("@/pages/InboxPage"), "InboxPage"),
+});
 export const sessionRoute = createRoute({
   getParentRoute: () => root,
   path: "/session/$id",

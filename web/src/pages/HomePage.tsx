@@ -1,13 +1,23 @@
 /** The first place: what needs you, what runs, what was done; on a first visit, how to begin. */
 
+import { lazy, Suspense } from "react";
 import { Sidebar } from "@/shell/Sidebar";
 import { useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { useNarrow } from "@/ui/media";
-import { Overview } from "./home/Overview";
-import { Welcome } from "./home/Welcome";
+
+const Overview = lazy(async () => ({ default: (await import("./home/Overview")).Overview }));
+const Welcome = lazy(async () => ({ default: (await import("./home/Welcome")).Welcome }));
 
 export function HomePage() {
+  return (
+    <Suspense fallback={null}>
+      <Home />
+    </Suspense>
+  );
+}
+
+function Home() {
   const narrow = useNarrow();
   const welcomed = useUi((state) => state.welcomed);
   const listed = useApp((state) => state.listed);

@@ -8,11 +8,13 @@ import { Boundary } from "@/ui/Boundary";
 import { useNarrow } from "@/ui/media";
 import { BottomBar } from "./BottomBar";
 import { ConfirmDialog } from "./ConfirmDialog";
+import { ConnectionStrip } from "./ConnectionState";
 import { KeyHelp } from "./KeyHelp";
 import { NotificationSheet } from "./NotificationSheet";
 import { Notifications } from "./Notifications";
 import { Palette } from "./Palette";
 import { PanelPlace, PanelStrip } from "./PanelPlace";
+import { prefetchSoon } from "./prefetch";
 import { Rail } from "./Rail";
 import { Resizer } from "./Resizer";
 import { Sidebar } from "./Sidebar";
@@ -27,6 +29,7 @@ export function AppShell() {
   const session = useSession(id);
   useShellCommands(session);
   useEffect(keepViewport, []);
+  useEffect(prefetchSoon, []);
   return (
     <div className="flex h-(--page-height,100dvh) flex-col pt-[env(safe-area-inset-top)]">
       <div className="relative flex min-h-0 flex-1">
@@ -42,6 +45,7 @@ export function AppShell() {
         {session && <PanelKeys sessionId={session.id} />}
         {session && <PanelPlace session={session} />}
       </div>
+      {(narrow || !sidebar) && <ConnectionStrip />}
       {narrow && <BottomBar />}
       <Palette />
       <KeyHelp />

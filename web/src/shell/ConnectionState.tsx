@@ -41,6 +41,19 @@ function Waiting() {
   );
 }
 
+/** Where there is no list with its foot: only what one has to know. */
+export function ConnectionStrip() {
+  const troubled = useApp(
+    ({ connection, outdated }) => outdated || connection === "waiting" || connection === "offline",
+  );
+  if (!troubled) return null;
+  return (
+    <div className="hairline-t shrink-0 bg-needs-soft px-3 py-1.5">
+      <ConnectionState />
+    </div>
+  );
+}
+
 interface StateProps {
   shape: string;
   colour: string;
@@ -52,8 +65,8 @@ interface StateProps {
 
 function State({ shape, colour, words, quiet = "", children }: StateProps) {
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-x-1.5 text-small">
-      <span role="status" className={`inline-flex items-center gap-1.5 ${colour}`}>
+    <div className="flex min-w-0 flex-wrap items-center gap-x-1 text-small">
+      <span role="status" className={`inline-flex items-center gap-1 ${colour}`}>
         <span aria-hidden="true" className="w-3.5 text-center">
           {shape}
         </span>

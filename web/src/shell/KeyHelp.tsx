@@ -1,25 +1,12 @@
 /** All keys on one sheet. */
-import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { COMMANDS, type Group } from "@/keys/commands";
-import { keyOf, shown, useKeymap } from "@/keys/keymap";
+import { lazy, Suspense, useState } from "react";
 import { useCommand } from "@/keys/useCommand";
-import { Keys } from "@/ui/Keys";
 import { Sheet } from "@/ui/Sheet";
 
-const GROUPS: Group[] = ["Anywhere", "Lists", "Session", "Decisions", "Transcript", "Panels"];
-const ABOUT: Record<Group, string> = {
-  Anywhere: "",
-  Lists: "Sessions and the inbox.",
-  Session: "",
-  Decisions: "Only for the request in view, and never while you type.",
-  Transcript: "",
-  Panels: "",
-};
+const KeyTable = lazy(async () => ({ default: (await import("./KeyTable")).KeyTable }));
 
 export function KeyHelp() {
   const [open, setOpen] = useState(false);
-  const own = useKeymap((state) => state.own);
   useCommand("help", () => setOpen(true));
   return (
     <Sheet
@@ -29,43 +16,9 @@ export function KeyHelp() {
       title="Keys"
       about="Keys do nothing while you type, except those with Ctrl, Alt or ⌘."
     >
-      <div className="gap-8 p-4 sm:columns-2 lg:columns-3">
-        {GROUPS.map((group) => (
-          <section key={group} aria-label={group} className="mb-5 break-inside-avoid">
-            <h3 className="m-0 mb-1 text-[11px] leading-4 font-semibold tracking-wide text-ink-3 uppercase">
-              {group}
-            </h3>
-            {ABOUT[group] && <p className="m-0 mb-1 text-small text-ink-3">{ABOUT[group]}</p>}
-            <dl className="m-0">
-              {COMMANDS.filter((each) => each.group === group).map(({ id, title }) => {
-                const key = keyOf(id, own);
-                return (
-                  key && (
-                    <div key={id} className="flex min-h-7 items-center gap-3">
-                      <dt className="min-w-0 flex-1">{title}</dt>
-                      <dd className="m-0 flex gap-1">
-                        <Keys keys={shown(key)} />
-                      </dd>
-                    </div>
-                  )
-                );
-              })}
-            </dl>
-          </section>
-        ))}
-      </div>
-      <p className="m-0 px-4 pb-4 text-ink-3">
-        Other keys suit you better:{" "}
-        <Link
-          to="/settings/$part"
-          params={{ part: "keys" }}
-          onClick={() => setOpen(false)}
-          className="text-accent underline underline-offset-2"
-        >
-          change them in the settings
-        </Link>
-        .
-      </p>
+      <Suspense fallback={null}>
+        <KeyTable onLeave={() => setOpen(false)} />
+      </Suspense>
     </Sheet>
   );
 }

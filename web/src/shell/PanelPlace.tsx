@@ -25,7 +25,11 @@ function PanelColumn({ session }: { session: SessionView }) {
   useCommand("panel", () => useUi.getState().set({ panel: !panel }));
   if (!panel) return null;
   return (
-    <aside aria-label={LABEL} style={{ width: panelWidth }} className="relative min-h-0 shrink-0 bg-surface-1">
+    <aside
+      aria-label={LABEL}
+      style={{ width: panelWidth }}
+      className="relative min-h-0 shrink-0 bg-surface-1"
+    >
       <Resizer
         label="Width of the panel"
         value={panelWidth}

@@ -1,10 +1,11 @@
 /** The sessions, however many: only those in view are drawn. J and K walk, Enter opens, Shift takes along, E puts away. */
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type MouseEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
 import { useCommand } from "@/keys/useCommand";
 import { useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
+import { Icon } from "@/ui/Icon";
 import { useCoarse } from "@/ui/media";
 import { archiveAll } from "./archiving";
 import type { ListItem } from "./order";
@@ -91,6 +92,17 @@ function Head({ item }: { item: ListItem & { kind: "head" } }) {
     >
       <bdi className={`truncate ${item.project ? "" : "uppercase"}`}>{item.title}</bdi>
       <span className="tabular font-normal">{item.count}</span>
+      {item.project && (
+        <Link
+          to="/new"
+          search={{ cwd: item.project }}
+          aria-label={`New session in ${item.title}`}
+          title="New session here"
+          className="ml-auto inline-flex size-5 items-center justify-center rounded text-ink-3 hover:bg-surface-2 hover:text-ink-1"
+        >
+          <Icon name="plus" size={12} />
+        </Link>
+      )}
     </h2>
   );
 }

@@ -111,7 +111,7 @@ function Foot() {
           <Icon name="keyboard" />
         </IconButton>
       </div>
-      <div className="px-2 md:pt-1">
+      <div className="px-1 md:pt-1">
         <ConnectionState />
       </div>
     </div>

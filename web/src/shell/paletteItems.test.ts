@@ -9,7 +9,7 @@ const KNOWN: Known = {
     session("2", { title: "write docs", cwd: "/w/docs", updated_at: 2 }),
     session("3", { title: "ask me", status: "waiting_input", interactions: [request("q", 1)] }),
   ),
-  config: null,
+  config: { models: [{ alias: "demo", label: "Offline", available: true }] } as unknown as Known["config"],
   canRun: (id: CommandId) => id !== "stop",
   recent: [],
   here: undefined,

@@ -1,7 +1,7 @@
 /** What the palette offers for a few letters: sessions, commands that can run now, places, models. Pure but for its inputs. */
 import type { ServerConfig, SessionView } from "@/api/types";
 import { COMMANDS, type CommandId } from "@/keys/commands";
-import { changedAt, matches, projectOf, sectionOf, titleOf } from "./order";
+import { arrange, projectOf, titleOf } from "./order";
 
 export type PaletteItem =
   | { kind: "session"; key: string; title: string; about: string; session: SessionView }
@@ -14,6 +14,7 @@ export interface PaletteGroup {
 }
 
 const MOST_SESSIONS = 12;
+const MOST_AT_FIRST = 6;
 const MOST_RECENT = 5;
 
 export interface Known {
@@ -46,13 +47,12 @@ export function groupsFor(query: string, known: Known): PaletteGroup[] {
 }
 
 function sessions(query: string, known: Known): PaletteItem[] {
-  const now = Date.now() / 1000;
-  const rank = { needs: 0, running: 1, failed: 2, done: 3, archived: 4 };
-  const found = Object.values(known.sessions).filter(
-    (each) => each.status !== "discarded" && matches(each, query) && each.id !== known.here?.id,
-  );
-  found.sort((a, b) => rank[sectionOf(a, now)] - rank[sectionOf(b, now)] || changedAt(b) - changedAt(a));
-  return found.slice(0, query.trim() ? MOST_SESSIONS : 6).map((session) => ({
+  const listed = arrange(known.sessions, { grouping: "state", filter: query, archived: true });
+  const found = listed.flatMap((item) => {
+    const session = item.kind === "session" ? known.sessions[item.id] : undefined;
+    return session && session.id !== known.here?.id ? [session] : [];
+  });
+  return found.slice(0, query.trim() ? MOST_SESSIONS : MOST_AT_FIRST).map((session) => ({
     kind: "session",
     key: `session/${session.id}`,
     title: titleOf(session),
@@ -69,13 +69,9 @@ function commands(query: string, known: Known): PaletteItem[] {
 
 function models(query: string, known: Known): PaletteItem[] {
   if (!query.trim()) return [];
-  const all = [
-    ...(known.config?.models ?? []).map((each) => [each.alias, each.label]),
-    ["demo", "Offline demo"],
-  ];
-  return all
-    .filter(([alias, label]) => has(`model ${alias} ${label}`, query))
-    .map(([alias = "", label = ""]) => ({
+  return (known.config?.models ?? [])
+    .filter((each) => each.available && has(`model ${each.alias} ${each.label}`, query))
+    .map(({ alias, label }) => ({
       kind: "model",
       key: `model/${alias}`,
       title: known.here ? `Use ${alias} in this session` : `New session with ${alias}`,

@@ -1,9 +1,11 @@
 /** Lets the server reach this device while the page is closed: by the browser's own push service, encrypted. */
 import { api, said } from "@/api/client";
+import { useApp } from "@/state/app";
 import { register } from "./worker";
 
 export function canPush(): boolean {
-  return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
+  const told = useApp.getState().config?.notifications !== false;
+  return told && "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
 }
 
 export async function pushedHere(): Promise<PushSubscription | null> {

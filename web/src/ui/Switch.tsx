@@ -24,14 +24,14 @@ export function Switch({ label, about = "", checked, onChange, disabled = false 
       >
         <Base.Thumb className="block size-3 translate-x-0.5 rounded-full bg-surface-0 transition-transform data-[state=checked]:translate-x-3.5" />
       </Base.Root>
-      <label htmlFor={id} className="min-w-0">
-        {label}
+      <div className="min-w-0">
+        <label htmlFor={id}>{label}</label>
         {about && (
-          <span id={`${id}-about`} className="block text-small text-ink-3">
+          <p id={`${id}-about`} className="m-0 text-small text-ink-3">
             {about}
-          </span>
+          </p>
         )}
-      </label>
+      </div>
     </div>
   );
 }

@@ -1,8 +1,6 @@
 /** The first visit: what this is, and one thing to do. */
-import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { api, said } from "@/api/client";
 import { DirectoryField, useRecentDirectories } from "@/pages/new/DirectoryField";
 import { type Problems, told } from "@/pages/new/problems";
 import { launch } from "@/state/actions";
@@ -96,10 +94,6 @@ function Demo() {
 
 function useSuggestedDirectory(): string {
   const recent = useRecentDirectories();
-  const first = useQuery({
-    queryKey: ["directories", ""],
-    queryFn: async () =>
-      (await said(api.GET("/directories", { params: { query: { prefix: "" } } }))).directories,
-  });
-  return recent.data?.[0]?.path ?? first.data?.[0] ?? "";
+  const first = useApp((state) => state.config?.roots[0] ?? "");
+  return recent.data?.[0]?.path ?? first;
 }

@@ -2,6 +2,7 @@
 
 import type { ServerConfig, Workflow } from "@/api/types";
 import { permissionChoices, workflowChoices } from "@/composer/modes";
+import { may, useApp } from "@/state/app";
 import { Combo, type Proposal } from "@/ui/Combo";
 import { Field, INPUT } from "@/ui/Field";
 import { Select } from "@/ui/Select";
@@ -12,7 +13,8 @@ import type { Problems } from "./problems";
 
 export function Options({ config, problems }: { config: ServerConfig; problems: Problems }) {
   const draft = useDraft();
-  const permissions = permissionChoices(config, draft.workflow);
+  const approves = useApp((state) => may(state.me, "approve"));
+  const permissions = permissionChoices(config, draft.workflow, approves);
   const begins =
     config.workflows.find((each) => each.name === draft.workflow)?.permission_modes[0] ?? "default";
   const permission = permissions.find(
@@ -51,7 +53,7 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
               {...given}
               label="Engine"
               value={draft.engine}
-              choices={config.engines.map((value) => ({ value, label: engineLabel(value) }))}
+              choices={engineChoices(config)}
               onChange={(engine) => draft.set({ engine })}
             />
           )}
@@ -63,8 +65,13 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
   );
 }
 
-function engineLabel(name: string): string {
-  return name === "native" ? "bobstay" : name;
+function engineChoices(config: ServerConfig) {
+  return config.engine_options.map(({ name, label, installed, problem }) => ({
+    value: name,
+    label,
+    about: installed ? aboutEngine(name) : problem,
+    disabled: !installed,
+  }));
 }
 
 function aboutEngine(name: string): string {
@@ -75,14 +82,8 @@ function aboutEngine(name: string): string {
 
 function ModelField({ config, problem }: { config: ServerConfig; problem: string | undefined }) {
   const { model, set } = useDraft();
-  const known = config.models.find((each) => each.alias === model);
-  const about = model === "demo" ? DEMO : known ? `${known.label}, ${short(known.context)} tokens` : "";
   return (
-    <Field
-      label="Model"
-      problem={problem}
-      about={about || (model ? "Taken as it is." : "As the settings say.")}
-    >
+    <Field label="Model" problem={problem} about={aboutModel(config, model)}>
       {(given) => (
         <Combo
           given={given}
@@ -90,24 +91,26 @@ function ModelField({ config, problem }: { config: ServerConfig; problem: string
           value={model}
           onChange={(next) => set({ model: next })}
           proposals={proposals(config, model)}
-          placeholder="default"
+          placeholder={config.default_model || "none has a key"}
         />
       )}
     </Field>
   );
 }
 
-const DEMO = "A fixed script. Offline, needs no key.";
+function aboutModel(config: ServerConfig, model: string): string {
+  const known = config.models.find((each) => each.alias === model || each.name === model);
+  if (known) return known.available ? `${known.label}, ${short(known.context)} tokens` : known.problem;
+  if (model) return "Taken as it is written.";
+  return config.default_model ? "As the settings say." : "No key is set. The model demo needs none.";
+}
 
 function proposals(config: ServerConfig, typed: string): Proposal[] {
-  const all = [
-    ...config.models.map((each) => ({ value: each.alias, about: each.label })),
-    ...(config.models.some((each) => each.alias === "demo") ? [] : [{ value: "demo", about: DEMO }]),
-  ];
-  const exact = all.some((each) => each.value === typed);
-  return exact
-    ? all.filter((each) => each.value !== typed)
-    : all.filter((each) => each.value.includes(typed));
+  const exact = config.models.some((each) => each.alias === typed);
+  return config.models
+    .filter((each) => each.alias !== typed && (exact || each.alias.includes(typed)))
+    .sort((a, b) => Number(b.available) - Number(a.available))
+    .map((each) => ({ value: each.alias, about: each.available ? each.label : "no key" }));
 }
 
 function Limits({ config, problems }: { config: ServerConfig; problems: Problems }) {

@@ -1,0 +1,16 @@
+/** Parts that come when first needed are fetched beforehand, when the page has nothing else to do: then they are there offline. */
+const CALM_MS = 5000;
+
+export function prefetchSoon(): () => void {
+  const timer = window.setTimeout(() => {
+    const parts = [
+      () => import("./Finder"),
+      () => import("./KeyTable"),
+      () => import("@/pages/InboxPage"),
+      () => import("@/pages/NewSessionPage"),
+      () => import("@/pages/home/Overview"),
+    ];
+    for (const part of parts) void part().catch(() => undefined);
+  }, CALM_MS);
+  return () => window.clearTimeout(timer);
+}
