@@ -1,5 +1,6 @@
 /** What the agent has before it and around it: context, cost, decisions, instructions, servers, workers, settings. */
 import type { SessionView } from "@/api/types";
+import { useApp } from "@/state/app";
 import { count, duration, moment, money } from "@/words/format";
 import { Around } from "./context/Around";
 import { Decisions } from "./context/Decisions";
@@ -32,6 +33,8 @@ function Spent({ session }: { session: SessionView }) {
   const { input = 0, output = 0, cache_read = 0, cache_write = 0 } = usage;
   const sent = input + cache_read + cache_write;
   const limit = session.config.max_budget_usd;
+  // What is left out is as the server has it by default.
+  const most = useApp((state) => session.config.max_turns ?? state.config?.default_max_turns);
   const ended = session.ended_at || Date.now() / 1000;
   return (
     <dl className="m-0">
@@ -40,7 +43,7 @@ function Spent({ session }: { session: SessionView }) {
         {limit ? <span className="text-ink-3"> of {money(limit)}</span> : null}
       </Fact>
       <Fact name="Turns">
-        {count(turns)} <span className="text-ink-3">of {count(session.config.max_turns ?? 0)} at most</span>
+        {count(turns)} {most ? <span className="text-ink-3">of {count(most)} at most</span> : null}
       </Fact>
       <Fact name="Model calls">{count(steps)}</Fact>
       <Fact name="Sent">{count(sent)} tokens</Fact>
@@ -49,7 +52,7 @@ function Spent({ session }: { session: SessionView }) {
         {sent > 0 ? `${Math.round((cache_read / sent) * 100)}%` : "0%"}
         <span className="text-ink-3"> of what was sent</span>
       </Fact>
-      {session.created_at > 0 && <Fact name="Age">{duration((ended - session.created_at) * 1000)}</Fact>}
+      {session.created_at > 0 && <Fact name="Duration">{duration((ended - session.created_at) * 1000)}</Fact>}
     </dl>
   );
 }

@@ -1,6 +1,7 @@
 /** A part of a panel under a title that folds; what was folded stays so. */
 import type { ReactNode } from "react";
 import { useFolds } from "@/state/ui";
+import { Icon } from "@/ui/Icon";
 
 interface Props {
   title: string;
@@ -24,9 +25,7 @@ export function Section({ title, number, open = true, children }: Props) {
           onClick={() => toggle(id, !now)}
           className="flex h-8 w-full items-center gap-2 px-3 text-left text-small font-semibold text-ink-2 hover:text-ink-1 max-md:h-11"
         >
-          <span aria-hidden="true" className={`w-2 text-ink-3 ${now ? "rotate-90" : ""}`}>
-            ›
-          </span>
+          <Icon name={now ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
           {title}
           {number !== undefined && <span className="tabular font-normal text-ink-3">{number}</span>}
         </button>

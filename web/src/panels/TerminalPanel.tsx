@@ -42,7 +42,7 @@ function Terminals({ session }: { session: SessionView }) {
   const [saidOf, setSaid] = useState<Record<string, Said>>({});
   const [busy, setBusy] = useState(false);
   const active = shown.find((each) => each === chosen) ?? shown.at(-1) ?? "";
-  const external = session.config.engine !== "native";
+  const external = (session.config.engine ?? "native") !== "native";
   const open = async (resume: boolean) => {
     setBusy(true);
     try {

@@ -10,7 +10,7 @@ export function Segments<T extends string>({ label, value, choices, onChange }: 
   return (
     <fieldset
       aria-label={label}
-      className="m-0 inline-flex h-7 shrink-0 rounded-box border-0 bg-surface-2 p-0.5"
+      className="m-0 inline-flex h-7 shrink-0 items-stretch rounded-box border-0 bg-surface-2 p-0.5 max-md:h-11"
     >
       {choices.map((choice) => (
         <button
@@ -18,7 +18,7 @@ export function Segments<T extends string>({ label, value, choices, onChange }: 
           type="button"
           aria-pressed={choice.value === value}
           onClick={() => onChange(choice.value)}
-          className="rounded px-2 text-small text-ink-2 hover:text-ink-1 aria-pressed:bg-surface-0 aria-pressed:text-ink-1 max-md:min-h-11 max-md:px-3"
+          className="rounded px-2 text-small text-ink-2 hover:text-ink-1 aria-pressed:bg-surface-0 aria-pressed:text-ink-1 max-md:px-3"
         >
           {choice.label}
         </button>
