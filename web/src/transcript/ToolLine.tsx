@@ -3,12 +3,13 @@
  * went wrong is never folded away.
  */
 import { memo, type ReactNode } from "react";
+import { useApp } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { isOver } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Ansi } from "@/text/Ansi";
 import { problemOf } from "@/tools/parts/fields";
-import { viewOf } from "@/tools/registry";
+import { type ToolView, viewOf } from "@/tools/registry";
 import { Boundary } from "@/ui/Boundary";
 import { Icon } from "@/ui/Icon";
 import { duration, moment } from "@/words/format";
@@ -28,6 +29,7 @@ interface Props {
 export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props) {
   const [open, change] = useFold(row.id, false);
   const view = viewOf(row.name);
+  const cwd = useApp((state) => state.sessions[sessionId]?.cwd);
   const shown = row.status === "writing" ? { ...row, input: inputSoFar(row.writing) } : row;
   const { shape, word, ink, edge } = toolStanding(row);
   const pulse = !isOver(row.status) && !asksNow(row) ? "pulse-needs" : "";
@@ -42,7 +44,7 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
       >
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name={view.icon} size={14} className="text-ink-3" />
-        <span className="min-w-0 flex-1 truncate text-ink-1">{titleOf(view.title, shown)}</span>
+        <span className="min-w-0 flex-1 truncate text-ink-1">{titleOf(view, shown, cwd)}</span>
         {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
           {row.durationMs >= 100 ? duration(row.durationMs) : ""}
@@ -66,9 +68,9 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
   );
 });
 
-function titleOf(title: (row: ToolRow) => string, row: ToolRow): string {
+function titleOf(view: ToolView, row: ToolRow, cwd = ""): string {
   try {
-    return title(row) || row.name || "Tool";
+    return view.title(row, cwd) || row.name || "Tool";
   } catch {
     return row.name || "Tool";
   }
