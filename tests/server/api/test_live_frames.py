@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ def checked(frame: bytes | str) -> Any:
     return said
 
 
+@cache
 def validator() -> Draft202012Validator:
     schema = stream_schema()
     return Draft202012Validator({"$ref": "#/components/schemas/LiveFrame", "components": schema["components"]})
