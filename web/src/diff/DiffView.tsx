@@ -11,6 +11,7 @@ import {
 import { type CommentedLine, type Commenting, CommentingContext, keyOf, type LineComment } from "./comments";
 import { HunkView } from "./HunkView";
 import { keyed } from "./keyed";
+import { WholeContext } from "./LineText";
 import type { DiffHunk } from "./lines";
 
 export type { CommentedLine, LineComment } from "./comments";
@@ -24,7 +25,7 @@ export interface DiffViewProps {
   onComment?: (line: CommentedLine) => void;
   onRemoveComment?: (comment: LineComment) => void;
   renderHunkActions?: (hunk: DiffHunk, index: number) => ReactNode;
-  /** Lines shown before one has to ask for more. */
+  /** Lines shown before one has to ask for more. With Infinity nothing is folded, long lines neither. */
   maxLines?: number;
   /** Whether lines have numbers; not where only a piece of a file is known. */
   numbers?: boolean;
@@ -52,29 +53,31 @@ export function DiffView({
   const selecting = split && picked ? OTHER_SIDE[picked] : "";
   return (
     <CommentingContext value={commenting}>
-      <figure
-        ref={figure}
-        aria-label={`Changes in ${path}`}
-        className={`m-0 font-mono text-code text-ink-1 ${selecting} ${numbers ? "" : UNNUMBERED}`}
-        style={{ "--digits": digitsOf(hunks) } as CSSProperties}
-        onKeyDown={walk}
-        onFocus={keepStop}
-        onPointerDown={(event) => setPicked(sideOf(event.target))}
-      >
-        {keyed(hunks).map(({ key, item: hunk }, index) => (
-          <HunkView
-            key={key}
-            hunk={hunk}
-            path={path}
-            split={split}
-            skipped={numbers ? skippedBefore(hunks, index) : 0}
-            actions={renderHunkActions?.(hunk, index)}
-            returns={returns}
-            most={(room[index] ?? 0) + (more[index] ?? 0)}
-            onMore={() => setMore((before) => ({ ...before, [index]: (before[index] ?? 0) + MORE }))}
-          />
-        ))}
-      </figure>
+      <WholeContext value={maxLines === Number.POSITIVE_INFINITY}>
+        <figure
+          ref={figure}
+          aria-label={`Changes in ${path}`}
+          className={`m-0 font-mono text-code text-ink-1 ${selecting} ${numbers ? "" : UNNUMBERED}`}
+          style={{ "--digits": digitsOf(hunks) } as CSSProperties}
+          onKeyDown={walk}
+          onFocus={keepStop}
+          onPointerDown={(event) => setPicked(sideOf(event.target))}
+        >
+          {keyed(hunks).map(({ key, item: hunk }, index) => (
+            <HunkView
+              key={key}
+              hunk={hunk}
+              path={path}
+              split={split}
+              skipped={numbers ? skippedBefore(hunks, index) : 0}
+              actions={renderHunkActions?.(hunk, index)}
+              returns={returns}
+              most={(room[index] ?? 0) + (more[index] ?? 0)}
+              onMore={() => setMore((before) => ({ ...before, [index]: (before[index] ?? 0) + MORE }))}
+            />
+          ))}
+        </figure>
+      </WholeContext>
     </CommentingContext>
   );
 }

@@ -1,5 +1,5 @@
 /** The words of one line: coloured, with what changed marked and nothing hidden. A line made for machines is shown in part. */
-import { useState } from "react";
+import { createContext, useContext, useState } from "react";
 import type { Token } from "@/text/highlight";
 import { Shown } from "@/ui/Hidden";
 import { count } from "@/words/format";
@@ -9,6 +9,9 @@ import { firstOf, segmentsOf } from "./segments";
 
 const LONGEST = 1_000;
 
+/** Whether every line is shown to its end, as it must be where somebody decides on it (FM-38). */
+export const WholeContext = createContext(false);
+
 interface Props {
   line: DiffLine;
   tokens: readonly Token[] | undefined;
@@ -17,7 +20,9 @@ interface Props {
 }
 
 export function LineText({ line, tokens, returns }: Props) {
-  const [all, setAll] = useState(false);
+  const whole = useContext(WholeContext);
+  const [asked, setAsked] = useState(false);
+  const all = whole || asked;
   const ended = line.text.endsWith("\r");
   const text = ended ? line.text.slice(0, -1) : line.text;
   const segments = segmentsOf(text, wordsWithout(line, ended), tokens);
@@ -41,7 +46,7 @@ export function LineText({ line, tokens, returns }: Props) {
         );
       })}
       {!all && text.length > LONGEST && (
-        <button type="button" className="text-accent select-none" onClick={() => setAll(true)}>
+        <button type="button" className="text-accent select-none" onClick={() => setAsked(true)}>
           … {count(text.length - LONGEST)} more characters
         </button>
       )}

@@ -103,10 +103,11 @@ function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side
   const { tell, open, setOpen } = useCommenting();
   const numbers = both ? (
     <>
-      <span data-number="" className={NUMBER}>
+      {/* On a phone there is room for one number: the new one, if the line has one. */}
+      <span data-number="" className={`${NUMBER} ${line.now === null ? "" : "max-md:hidden"}`}>
         {line.old ?? ""}
       </span>
-      <span data-number="" className={NUMBER}>
+      <span data-number="" className={`${NUMBER} ${line.now === null ? "max-md:hidden" : ""}`}>
         {line.now ?? ""}
       </span>
     </>

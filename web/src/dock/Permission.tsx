@@ -128,6 +128,7 @@ function Hunks({ proposal, left, onLeft }: HunksProps) {
         hunks={proposal.hunks}
         path={proposal.path}
         split={false}
+        maxLines={Number.POSITIVE_INFINITY}
         {...(several
           ? {
               renderHunkActions: (_hunk, index) => (

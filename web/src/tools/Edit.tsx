@@ -35,6 +35,7 @@ function Asks({ input }: AskProps) {
       path={path}
       note={everyWords(input).replace(" · ", "")}
       most={Number.POSITIVE_INFINITY}
+      counted
     />
   );
 }

@@ -59,7 +59,16 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
 function Asks({ input }: AskProps) {
   const hunks = useMemo(() => hunksOf(input, null), [input]);
   const path = textOf(input, "notebook_path");
-  return <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={Number.POSITIVE_INFINITY} />;
+  return (
+    <FileDiff
+      hunks={hunks}
+      path={path}
+      numbers
+      note={noteOf(input)}
+      most={Number.POSITIVE_INFINITY}
+      counted
+    />
+  );
 }
 
 export const notebookEdit: ToolView = {

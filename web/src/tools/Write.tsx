@@ -36,7 +36,7 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
 function Asks({ input }: AskProps) {
   const changes = useMemo(() => askedContent(input), [input]);
   const path = textOf(input, "file_path", "path");
-  return <FileDiff {...changes} path={path} note="the whole file" most={Number.POSITIVE_INFINITY} />;
+  return <FileDiff {...changes} path={path} note="the whole file" most={Number.POSITIVE_INFINITY} counted />;
 }
 
 function inline(row: ToolRow) {

@@ -17,9 +17,11 @@ interface Props {
   most?: number;
   /** Where the session works: paths are told as seen from there. */
   cwd?: string;
+  /** How many lines come and go, where no line above says so. */
+  counted?: boolean;
 }
 
-export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = "" }: Props) {
+export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = "", counted = false }: Props) {
   const split = useUi((state) => state.diffSplit);
   const set = useUi((state) => state.set);
   const narrow = useNarrow();
@@ -30,7 +32,7 @@ export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = ""
           <Shown text={insideOf(path, cwd)} />
         </span>
         {note && <span className="text-small text-ink-3">{note}</span>}
-        <Counts {...countOf(hunks)} />
+        {counted && <Counts {...countOf(hunks)} />}
         {!narrow && (
           <Segments
             label="How to show the diff"
