@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from tests.browser.desk import Desk
-from tests.modelserver.script import Call, Counts, Gate, Say, Step, Think
+from tests.modelserver.script import SAID, Call, Counts, Gate, Say, Step, Think
 
 CART = '''"""The shopping cart."""
 
@@ -80,13 +80,13 @@ async def busy(desk: Desk) -> Scene:
     gate = Gate()
     scene = Scene(
         asking=await begin(
-            desk, "asking", shop, "The cart test fails one time in ten. Find out why and fix it.", fix()
+            desk, shop, "The cart test fails one time in ten. Find out why and fix it.", fix()
         ),
-        running=await begin(desk, "running", shop, "Page through the orders API by cursor", stream(gate)),
-        question=await begin(desk, "question", shop, "Set up the integration tests", [ask(QUESTION)]),
-        plan=await begin(desk, "plan", shop, "Plan the lock-free cart", [plan()], workflow="plan"),
-        done=await begin(desk, "done", shop, "Übersetze die Anleitung: на русский, και στα ελληνικά", translate()),
-        failed=await begin(desk, "failed", shop, "Rotate the certificates of the staging cluster", fail()),
+        running=await begin(desk, shop, "Page through the orders API by cursor", stream(gate)),
+        question=await begin(desk, shop, "Set up the integration tests", [ask(QUESTION)]),
+        plan=await begin(desk, shop, "Plan the lock-free cart", [plan()], workflow="plan"),
+        done=await begin(desk, shop, "Übersetze die Anleitung: на русский, και στα ελληνικά", translate()),
+        failed=await begin(desk, shop, "Rotate the certificates of the staging cluster", fail()),
         gate=gate,
     )
     place = desk.place
@@ -112,11 +112,11 @@ def project(folder: Path) -> Path:
     return folder
 
 
-async def begin(desk: Desk, name: str, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
-    """A session with a title of its own: the word that calls for the script stays at the end of the prompt."""
-    token = desk.play(name, *steps)
+async def begin(desk: Desk, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
+    """A session whose prompt is just what a person would write."""
+    desk.play(SAID + prompt, *steps)
     settings = {"permission_mode": "plan" if config.get("workflow") == "plan" else "acceptEdits", **config}
-    return await desk.launch(f"{prompt}\n\n{token}", cwd=str(cwd), title=prompt[:60], **settings)
+    return await desk.launch(prompt, cwd=str(cwd), title=prompt[:60], **settings)
 
 
 async def allow(desk: Desk, session_id: str, call_id: str) -> None:

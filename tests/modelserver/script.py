@@ -10,6 +10,9 @@ from msgspec import Struct
 
 TOKEN = re.compile(r"SCN:([A-Za-z0-9_\-]+)")
 
+SAID = "said:"
+"""A scenario of this name and some words is called for by those words, where a token would be in the way."""
+
 BROKEN = "\ue000"
 """Put this character into a text: half of a UTF-8 sequence is sent in its place."""
 
@@ -144,6 +147,9 @@ def choose(turns: list[Turn], known: "dict[str, Scenario]") -> Choice | None:
             for found in TOKEN.finditer(turn.text):
                 if found[1] in known:
                     name, at = found[1], position
+            for scenario in known:
+                if scenario.startswith(SAID) and scenario.removeprefix(SAID) in turn.text:
+                    name, at = scenario, position
     if not name:
         return None
     answers, previous = 0, "user"

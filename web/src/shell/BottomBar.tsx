@@ -65,7 +65,7 @@ function Sign({ icon, words, count = 0 }: { icon: IconName; words: string; count
       <span className="relative">
         <Icon name={icon} size={20} />
         {count > 0 && (
-          <span className="tabular absolute -top-1.5 left-3 min-w-4 rounded-full bg-needs px-1 text-center text-[10px] leading-4 font-semibold text-surface-0">
+          <span className="tabular absolute -top-1.5 left-3 min-w-4 rounded-full bg-needs-fill px-1 text-center text-[10px] leading-4 font-semibold text-on-needs">
             {count}
             <span className="sr-only"> waiting,</span>
           </span>

@@ -31,7 +31,7 @@ export function Rail() {
         {count > 0 && (
           <span
             aria-hidden="true"
-            className="tabular absolute -top-1 -right-1 min-w-4 rounded-full bg-needs px-1 text-center text-[10px] leading-4 font-semibold text-surface-0"
+            className="tabular absolute -top-1 -right-1 min-w-4 rounded-full bg-needs-fill px-1 text-center text-[10px] leading-4 font-semibold text-on-needs"
           >
             {count}
           </span>

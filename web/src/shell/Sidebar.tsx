@@ -78,7 +78,7 @@ function Top() {
         <Icon name="inbox" className={count > 0 ? "text-needs" : "text-ink-2"} />
         <span className="flex-1">Inbox</span>
         {count > 0 && (
-          <span className="tabular min-w-5 rounded-full bg-needs px-1.5 text-center text-small font-semibold text-surface-0">
+          <span className="tabular min-w-5 rounded-full bg-needs-fill px-1.5 text-center text-small font-semibold text-on-needs">
             {count}
             <span className="sr-only"> waiting</span>
           </span>

@@ -11,7 +11,7 @@ const LOOKS: Record<Look, string> = {
   quiet: "text-ink-2 hover:bg-surface-2 hover:text-ink-1",
   primary: "bg-accent text-on-accent hover:opacity-90",
   danger: "bg-failed-soft text-failed hover:bg-failed hover:text-surface-0",
-  needs: "bg-needs text-surface-0 hover:opacity-90",
+  needs: "bg-needs-fill text-on-needs hover:opacity-90",
 };
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {

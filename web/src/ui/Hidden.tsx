@@ -14,7 +14,7 @@ export function Shown({ text }: { text: string }) {
           <mark
             key={key}
             title="A character that would not be seen"
-            className="rounded bg-needs px-0.5 text-[10px] text-surface-0"
+            className="rounded bg-needs-fill px-0.5 text-[10px] text-on-needs"
           >
             {piece.hidden}
           </mark>
