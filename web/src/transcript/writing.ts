@@ -2,7 +2,9 @@
 
 /** The input so far. Never throws; what is not JSON yet is simply not there. */
 export function inputSoFar(writing: string): Record<string, unknown> {
-  for (const text of [writing + ending(writing), withoutLast(writing)]) {
+  // Half an escape at the end says nothing yet.
+  const come = writing.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, "$1");
+  for (const text of [come + ending(come), withoutLast(come)]) {
     try {
       const found: unknown = JSON.parse(text);
       if (found !== null && typeof found === "object" && !Array.isArray(found))
@@ -14,25 +16,40 @@ export function inputSoFar(writing: string): Record<string, unknown> {
   return {};
 }
 
-/** What closes all that is open at the end of the text. */
-function ending(text: string): string {
+interface Scanned {
+  /** What closes all that is open at the end. */
+  ending: string;
+  /** Where the last member begins: its comma, or what is behind the bracket before it. */
+  last: number;
+}
+
+function scan(text: string): Scanned {
   let inside = false;
   let escaped = false;
+  let last = 0;
   const open: string[] = [];
-  for (const letter of text) {
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text[at];
     if (escaped) escaped = false;
     else if (inside && letter === "\\") escaped = true;
     else if (letter === '"') inside = !inside;
     else if (inside) continue;
-    else if (letter === "{" || letter === "[") open.push(letter === "{" ? "}" : "]");
-    else if (letter === "}" || letter === "]") open.pop();
+    else if (letter === "{" || letter === "[") {
+      open.push(letter === "{" ? "}" : "]");
+      last = at + 1;
+    } else if (letter === "}" || letter === "]") open.pop();
+    else if (letter === ",") last = at;
   }
-  return (escaped ? '\\"' : inside ? '"' : "") + open.reverse().join("");
+  return { ending: (inside ? '"' : "") + open.reverse().join(""), last };
+}
+
+function ending(text: string): string {
+  return scan(text).ending;
 }
 
 /** Without the last member, which may be a name that has no value yet. */
 function withoutLast(text: string): string {
-  const cut = text.replace(/,?\s*"(?:[^"\\]|\\.)*"?\s*:?\s*[\w.+-]*$/, "");
+  const cut = text.slice(0, scan(text).last);
   return cut + ending(cut);
 }
 
@@ -46,11 +63,12 @@ export function longestText(input: Record<string, unknown>): string {
 
 /** The last lines of a text, for a box of fixed height. */
 export function lastLines(text: string, most: number): string {
-  let at = text.endsWith("\n") ? text.length - 1 : text.length;
-  const end = at;
+  const end = text.endsWith("\n") ? text.length - 1 : text.length;
+  let from = end;
   for (let line = 0; line < most; line += 1) {
-    at = text.lastIndexOf("\n", at - 1);
-    if (at <= 0) return text.slice(at === 0 ? 1 : 0, end);
+    if (from <= 0) return text.slice(0, end);
+    from = text.lastIndexOf("\n", from - 1);
+    if (from < 0) return text.slice(0, end);
   }
-  return text.slice(at + 1, end);
+  return text.slice(from + 1, end);
 }

@@ -34,17 +34,17 @@ export async function hitsHere(transcript: Transcript, words: string, goesOn: ()
 export async function hitsBefore(transcript: Transcript, words: string): Promise<Hit[]> {
   if (!transcript.hasOlder) return [];
   const first = transcript.entries[0]?.seq ?? 0;
-  const hits: Hit[] = [];
+  const hits = new Map<string, Hit>();
   let cursor: string | undefined;
   do {
     const query = { q: words, session_id: transcript.id, limit: 50, ...(cursor ? { cursor } : {}) };
     const found = await said(api.GET("/search", { params: { query } }));
     for (const hit of found.hits)
-      if (hit.seq > 0 && hit.seq < first)
-        hits.push({ id: hit.ref, seq: hit.seq, folded: hit.kind !== "text" });
+      if (hit.kind !== "title" && hit.seq < first)
+        hits.set(hit.ref, { id: hit.ref, seq: hit.seq, folded: hit.kind !== "text" });
     cursor = found.cursor ?? undefined;
-  } while (cursor && hits.length < MOST);
-  return hits.sort((a, b) => a.seq - b.seq);
+  } while (cursor && hits.size < MOST);
+  return [...hits.values()].sort((a, b) => a.seq - b.seq);
 }
 
 export function textIn(row: Row): string[] {
