@@ -50,7 +50,7 @@ function Writing({ spot, onDone }: { spot: Spot; onDone: (words: string) => void
   const end = (said: string) => {
     const button = area.current
       ?.closest("figure")
-      ?.querySelector<HTMLElement>(`[data-line="${keyOf(spot)}"]`);
+      ?.querySelector<HTMLElement>(`[data-diff-line="${keyOf(spot)}"]`);
     onDone(said);
     button?.focus();
   };

@@ -151,23 +151,23 @@ function hasMixedEnds(hunks: readonly DiffHunk[]): boolean {
 /** Arrows go from line to line; Tab finds the diff once, at the line where one was. */
 function walk(event: KeyboardEvent<HTMLElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const here = (event.target as Element).closest<HTMLElement>("[data-line]");
+  const here = (event.target as Element).closest<HTMLElement>("[data-diff-line]");
   if (!step || !here) return;
   event.preventDefault();
-  const lines = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-line]")];
+  const lines = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-diff-line]")];
   lines[lines.indexOf(here) + step]?.focus();
 }
 
 function offerStop(figure: HTMLElement | null): void {
-  if (figure?.querySelector('[data-line][tabindex="0"]')) return;
-  const first = figure?.querySelector<HTMLElement>("[data-line]");
+  if (figure?.querySelector('[data-diff-line][tabindex="0"]')) return;
+  const first = figure?.querySelector<HTMLElement>("[data-diff-line]");
   if (first) first.tabIndex = 0;
 }
 
 function keepStop(event: { target: EventTarget; currentTarget: HTMLElement }): void {
-  const here = (event.target as Element).closest<HTMLElement>("[data-line]");
+  const here = (event.target as Element).closest<HTMLElement>("[data-diff-line]");
   if (!here) return;
-  for (const line of event.currentTarget.querySelectorAll<HTMLElement>('[data-line][tabindex="0"]'))
+  for (const line of event.currentTarget.querySelectorAll<HTMLElement>('[data-diff-line][tabindex="0"]'))
     line.tabIndex = -1;
   here.tabIndex = 0;
 }

@@ -125,7 +125,7 @@ function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side
   return (
     <button
       type="button"
-      data-line={key}
+      data-diff-line={key}
       tabIndex={-1}
       aria-label={`Comment on ${spot.side} line ${spot.line}`}
       aria-expanded={open === key}

@@ -171,7 +171,7 @@ describe("whatever a call holds", () => {
     );
   });
 
-  it("it can be drawn, open, in full, and as a question", () => {
+  it("it can be drawn, open, in full, and as a question", { timeout: 30_000 }, () => {
     fc.assert(
       fc.property(row, (each) => {
         for (const shown of [
@@ -187,7 +187,7 @@ describe("whatever a call holds", () => {
             expect(image.src).toMatch(/^data:image\/(png|jpeg|gif|webp);base64,/);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -388,7 +388,9 @@ describe("other tools", () => {
   });
 });
 
-it("a change somebody decides on is shown to the end of its last and longest line (FM-38)", () => {
+it("a change somebody decides on is shown to the end of its last and longest line (FM-38)", {
+  timeout: 30_000,
+}, () => {
   const content = `${"x".repeat(50_000)}END\n${Array.from({ length: 2_200 }, (_, at) => `line ${at}`).join("\n")}\nLAST`;
   asks("Write", { file_path: "a.js", content });
   expect(place.textContent).toContain("END");
