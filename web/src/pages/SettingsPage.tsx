@@ -1,4 +1,96 @@
-/** Rules, servers, hooks, keys, devices. */
+/** Settings, one part at a time: each has an address. */
+import { Link, useParams } from "@tanstack/react-router";
+import type { ComponentType } from "react";
+import { Boundary } from "@/ui/Boundary";
+import { Empty } from "@/ui/Empty";
+import { Page } from "./Page";
+import { About } from "./settings/About";
+import { Appearance } from "./settings/Appearance";
+import { Agents, Hooks, McpServers, Skills } from "./settings/Around";
+import { Audit } from "./settings/Audit";
+import { Devices } from "./settings/Devices";
+import { KeysPart } from "./settings/KeysPart";
+import { NotificationsPart } from "./settings/NotificationsPart";
+import { People } from "./settings/People";
+import { Permissions } from "./settings/Permissions";
+
+const PARTS: { group: string; parts: { part: string; label: string; Show: ComponentType }[] }[] = [
+  {
+    group: "Agents",
+    parts: [
+      { part: "permissions", label: "Permissions", Show: Permissions },
+      { part: "mcp", label: "MCP servers", Show: McpServers },
+      { part: "hooks", label: "Hooks", Show: Hooks },
+      { part: "skills", label: "Skills", Show: Skills },
+      { part: "agents", label: "Agents", Show: Agents },
+    ],
+  },
+  {
+    group: "This browser",
+    parts: [
+      { part: "appearance", label: "Appearance", Show: Appearance },
+      { part: "keys", label: "Keys", Show: KeysPart },
+      { part: "notifications", label: "Notifications", Show: NotificationsPart },
+    ],
+  },
+  {
+    group: "Server",
+    parts: [
+      { part: "devices", label: "Devices", Show: Devices },
+      { part: "people", label: "People", Show: People },
+      { part: "audit", label: "Audit", Show: Audit },
+      { part: "about", label: "About", Show: About },
+    ],
+  },
+];
+
 export function SettingsPage() {
-  return null;
+  const { part } = useParams({ from: "/settings/$part" });
+  const found = PARTS.flatMap((group) => group.parts).find((each) => each.part === part);
+  return (
+    <Page title="Settings">
+      <div className="flex items-start gap-8 max-md:flex-col max-md:gap-3">
+        <nav
+          aria-label="Parts of the settings"
+          className="sticky top-0 w-40 shrink-0 space-y-4 max-md:static max-md:flex max-md:w-full max-md:gap-1 max-md:space-y-0 max-md:overflow-x-auto"
+        >
+          {PARTS.map(({ group, parts }) => (
+            <div key={group} className="max-md:flex max-md:gap-1">
+              <h2 className="m-0 px-2 pb-1 text-[11px] leading-4 font-semibold tracking-wide text-ink-3 uppercase max-md:hidden">
+                {group}
+              </h2>
+              {parts.map((each) => (
+                <Link
+                  key={each.part}
+                  to="/settings/$part"
+                  params={{ part: each.part }}
+                  activeProps={{ className: "bg-surface-2 text-ink-1", "aria-current": "page" }}
+                  inactiveProps={{ className: "text-ink-2" }}
+                  className="target flex min-h-7 items-center rounded-box px-2 whitespace-nowrap no-underline hover:text-ink-1"
+                >
+                  {each.label}
+                </Link>
+              ))}
+            </div>
+          ))}
+        </nav>
+        <div className="min-w-0 flex-1 max-md:w-full">
+          <Boundary what="These settings" resetKey={part}>
+            {found ? (
+              <found.Show />
+            ) : (
+              <Empty
+                title="There are no such settings"
+                action={
+                  <Link to="/settings/$part" params={{ part: "permissions" }}>
+                    To the permissions
+                  </Link>
+                }
+              />
+            )}
+          </Boundary>
+        </div>
+      </div>
+    </Page>
+  );
 }
