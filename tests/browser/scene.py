@@ -79,9 +79,7 @@ async def busy(desk: Desk) -> Scene:
     shop = project(desk.folder / "shop")
     gate = Gate()
     scene = Scene(
-        asking=await begin(
-            desk, shop, "The cart test fails one time in ten. Find out why and fix it.", fix()
-        ),
+        asking=await begin(desk, shop, "The cart test fails one time in ten. Find out why and fix it.", fix()),
         running=await begin(desk, shop, "Page through the orders API by cursor", stream(gate)),
         question=await begin(desk, shop, "Set up the integration tests", [ask(QUESTION)]),
         plan=await begin(desk, shop, "Plan the lock-free cart", [plan()], workflow="plan"),
@@ -168,7 +166,8 @@ def fix() -> list[Step]:
                     "Bash",
                     {"command": "python3 -m pytest -q --count=20 tests/cart", "description": "Run it twenty times"},
                 )
-            ]
+            ],
+            usage=Counts(input=3_400, output=200, cache_read=72_900),
         ),
         Step(blocks=[Say("Twenty of twenty pass.")]),
     ]
