@@ -1,4 +1,88 @@
-/** Two or more sessions side by side. */
+/** Sessions side by side: the same prompt with different models or modes, their talks and their changes. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { api, said } from "@/api/client";
+import { putSession, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
+import { Segments } from "@/ui/Segments";
+import { ChangesSideBySide, MOST } from "./compare/ChangesSideBySide";
+import { Choose } from "./compare/Choose";
+import { ColumnHead, Talk } from "./compare/Column";
+import { SamePrompt } from "./compare/SamePrompt";
+import { Page } from "./Page";
+
 export function ComparePage() {
-  return null;
+  const { ids: given = "" } = useSearch({ from: "/compare" });
+  const ids = [...new Set(given.split(",").filter(Boolean))].slice(0, MOST);
+  const navigate = useNavigate();
+  const compare = (next: readonly string[]) =>
+    void navigate({ to: "/compare", search: next.length > 0 ? { ids: next.join(",") } : {} });
+  useKnown(ids);
+  if (ids.length > 0)
+    return (
+      <SideBySide ids={ids} onChange={compare} onLeave={(id) => compare(ids.filter((each) => each !== id))} />
+    );
+  return (
+    <Page title="Compare">
+      <div className="flex flex-col gap-8">
+        <SamePrompt onBegun={compare} />
+        <Choose chosen={[]} onCompare={compare} />
+      </div>
+    </Page>
+  );
+}
+
+/** Sessions that are not in the list, archived ones for instance, are asked for. */
+function useKnown(ids: readonly string[]): void {
+  const key = ids.join(",");
+  useEffect(() => {
+    for (const id of key.split(",").filter(Boolean)) {
+      if (useApp.getState().sessions[id]) continue;
+      said(api.GET("/sessions/{id}", { params: { path: { id } } })).then(putSession, () => undefined);
+    }
+  }, [key]);
+}
+
+interface Props {
+  ids: string[];
+  onChange: (ids: string[]) => void;
+  onLeave: (id: string) => void;
+}
+
+function SideBySide({ ids, onChange, onLeave }: Props) {
+  const [what, setWhat] = useState<"talk" | "changes">("talk");
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <header className="hairline-b flex min-h-11 shrink-0 items-center gap-3 px-3">
+        <h1 className="m-0 flex-1 truncate text-prose font-semibold">Compare</h1>
+        <Segments
+          label="What is compared"
+          value={what}
+          choices={[
+            { value: "talk", label: "Talk" },
+            { value: "changes", label: "Changes" },
+          ]}
+          onChange={setWhat}
+        />
+        <Button look="quiet" onClick={() => onChange([])}>
+          Choose others
+        </Button>
+      </header>
+      <div className="flex min-h-0 flex-1 flex-col overflow-x-auto">
+        <div className={`flex ${what === "talk" ? "min-h-0 flex-1" : "shrink-0"} max-md:snap-x`}>
+          {ids.map((id) => (
+            <section
+              key={id}
+              aria-label="One of the sessions"
+              className="flex min-h-0 min-w-80 flex-1 basis-0 snap-start flex-col border-l border-line first:border-l-0 max-md:min-w-[85vw]"
+            >
+              <ColumnHead id={id} onLeave={() => onLeave(id)} />
+              {what === "talk" && <Talk id={id} />}
+            </section>
+          ))}
+        </div>
+        {what === "changes" && <ChangesSideBySide key={ids.join()} ids={ids} />}
+      </div>
+    </div>
+  );
 }

@@ -39,8 +39,15 @@ export function NewDevice() {
   };
   return (
     <Group title="Let another device in">
-      <form onSubmit={(event) => void submit(event)} className="max-w-[560px] space-y-3 pt-3">
-        <Field label="What it is called" about="Decisions made on it carry your name and this.">
+      <form
+        onSubmit={(event) => void submit(event)}
+        className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
+      >
+        <Field
+          className="w-full"
+          label="What it is called"
+          about="Decisions made on it carry your name and this."
+        >
           {(given) => (
             <input
               {...given}

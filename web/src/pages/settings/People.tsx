@@ -105,9 +105,12 @@ function PersonForm({ editing, onDone }: { editing: UserView | null; onDone: () 
   };
   return (
     <Group title={editing ? `Change ${editing.name}` : "Add somebody"}>
-      <form onSubmit={(event) => void submit(event)} className="max-w-[560px] space-y-3 pt-3">
+      <form
+        onSubmit={(event) => void submit(event)}
+        className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
+      >
         {!editing && (
-          <Field label="Name">
+          <Field className="w-full" label="Name">
             {(given) => (
               <input
                 {...given}
@@ -120,6 +123,7 @@ function PersonForm({ editing, onDone }: { editing: UserView | null; onDone: () 
           </Field>
         )}
         <Field
+          className="w-full"
           label="Password"
           about={
             editing ? "Empty: they keep the one they have." : "Empty: they come in by a reverse proxy only."
@@ -173,11 +177,14 @@ function OwnPassword() {
   };
   return (
     <Group title="Your password">
-      <form onSubmit={(event) => void submit(event)} className="max-w-[560px] space-y-3 pt-3">
+      <form
+        onSubmit={(event) => void submit(event)}
+        className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
+      >
         <p className="m-0 text-ink-2">
           You are {me?.name}. Only who signs in with a name and a password has one to change.
         </p>
-        <Field label="Now">
+        <Field className="w-full" label="Now">
           {(given) => (
             <input
               {...given}
@@ -189,7 +196,7 @@ function OwnPassword() {
             />
           )}
         </Field>
-        <Field label="From now on">
+        <Field className="w-full" label="From now on">
           {(given) => (
             <input
               {...given}

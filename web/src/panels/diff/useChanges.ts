@@ -8,6 +8,7 @@ import { onFrame } from "@/stream/live";
 /** Milliseconds in which further changes are waited for: an agent writes many files at once. */
 const CALM = 400;
 
+/** An empty id asks for nothing. */
 export function useChanges(sessionId: string) {
   useWatch(sessionId);
   return useQuery({
@@ -15,6 +16,7 @@ export function useChanges(sessionId: string) {
     queryFn: () =>
       said(api.GET("/sessions/{id}/diff", { params: { path: { id: sessionId }, query: { hunks: false } } })),
     placeholderData: keepPreviousData,
+    enabled: sessionId !== "",
   });
 }
 
@@ -36,6 +38,7 @@ export async function hunksOf(sessionId: string, path: string): Promise<Changes>
 function useWatch(sessionId: string): void {
   const queries = useQueryClient();
   useEffect(() => {
+    if (!sessionId) return;
     let timer = 0;
     const again = () => {
       window.clearTimeout(timer);

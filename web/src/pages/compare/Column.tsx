@@ -1,0 +1,57 @@
+/** One session among others: how it was run, how it stands, what it cost, and its talk. */
+import { Link } from "@tanstack/react-router";
+import { useSession } from "@/state/app";
+import { useTranscript, useTranscriptVersion } from "@/state/hooks";
+import { TranscriptView } from "@/transcript/TranscriptView";
+import { Boundary } from "@/ui/Boundary";
+import { IconButton } from "@/ui/Button";
+import { Empty } from "@/ui/Empty";
+import { Icon } from "@/ui/Icon";
+import { StatusMark } from "@/ui/Status";
+import { duration, money, plural } from "@/words/format";
+
+export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void }) {
+  const session = useSession(id);
+  const name = session?.title || session?.first_prompt.split("\n")[0] || "Session";
+  const ended = session?.ended_at || session?.updated_at || 0;
+  return (
+    <header className="hairline-b px-3 py-2">
+      <div className="flex items-center gap-2">
+        {session && <StatusMark session={session} />}
+        <Link to="/session/$id" params={{ id }} className="min-w-0 flex-1 truncate font-medium no-underline">
+          {name}
+        </Link>
+        <IconButton label={`Leave ${name} out`} onClick={onLeave}>
+          <Icon name="close" size={14} />
+        </IconButton>
+      </div>
+      {session && (
+        <p className="tabular m-0 truncate text-small text-ink-3">
+          {[
+            session.model || session.config.model || "default model",
+            session.config.workflow ?? "chat",
+            session.permission_mode,
+            money(session.cost),
+            plural(session.turns, "turn"),
+            `${Math.round((session.context / Math.max(1, session.context_limit)) * 100)}% ctx`,
+            duration(Math.max(0, ended - session.created_at) * 1000),
+          ].join(" · ")}
+        </p>
+      )}
+    </header>
+  );
+}
+
+export function Talk({ id }: { id: string }) {
+  const transcript = useTranscript(id);
+  useTranscriptVersion(transcript);
+  if (transcript.state === "gone")
+    return <Empty title="This session is not here">{transcript.problem}</Empty>;
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <Boundary what="The transcript" resetKey={id}>
+        <TranscriptView transcript={transcript} />
+      </Boundary>
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+/** The same prompt to several: each with a model and modes of its own, each in its own work tree. */
+import { type FormEvent, useEffect, useState } from "react";
+import { wordsOf } from "@/api/client";
+import type { ServerConfig, Workflow } from "@/api/types";
+import { launch } from "@/state/actions";
+import { may, useApp } from "@/state/app";
+import { Button, IconButton } from "@/ui/Button";
+import { Field } from "@/ui/Field";
+import { Icon } from "@/ui/Icon";
+import { Select } from "@/ui/Select";
+import { Switch } from "@/ui/Switch";
+import { DirectoryField, useRecentDirectories } from "../new/DirectoryField";
+import { MOST } from "./ChangesSideBySide";
+
+export interface Runner {
+  model: string;
+  workflow: Workflow;
+  permission: string;
+}
+
+export function SamePrompt({ onBegun }: { onBegun: (ids: string[]) => void }) {
+  const config = useApp((state) => state.config);
+  const allowed = useApp((state) => may(state.me, "operate"));
+  if (!config || !allowed) return null;
+  return <Form config={config} onBegun={onBegun} />;
+}
+
+function firstRunners(config: ServerConfig): Runner[] {
+  const [one, two] = config.models;
+  const first: Runner = { model: one?.alias ?? "", workflow: "implement", permission: "acceptEdits" };
+  return [first, { ...first, model: two?.alias ?? first.model }];
+}
+
+function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string[]) => void }) {
+  const [prompt, setPrompt] = useState("");
+  const [cwd, setCwd] = useRecentFirst();
+  const [runners, setRunners] = useState(() => firstRunners(config));
+  const [worktree, setWorktree] = useState(true);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const change = (at: number, next: Partial<Runner>) =>
+    setRunners(runners.map((each, index) => (index === at ? { ...each, ...next } : each)));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem("");
+    const { ids, problems } = await begin(prompt.trim(), cwd.trim(), runners, worktree);
+    setBusy(false);
+    if (problems.length > 0) setProblem([...new Set(problems)].join(" "));
+    if (ids.length > 1 || (ids.length > 0 && problems.length === 0)) onBegun(ids);
+  };
+  return (
+    <section aria-label="Run the same prompt" className="space-y-3">
+      <h2 className="m-0 text-prose font-semibold">The same prompt with different models or modes</h2>
+      <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-3">
+        <Field label="Prompt">
+          {(given) => (
+            <textarea
+              {...given}
+              rows={4}
+              value={prompt}
+              onChange={(event) => setPrompt(event.target.value)}
+              className="w-full resize-y rounded-box border border-line-strong bg-surface-1 px-2 py-1 text-prose"
+            />
+          )}
+        </Field>
+        <DirectoryField value={cwd} onChange={setCwd} problem={undefined} />
+        {runners.map((runner, index) => (
+          <RunnerLine
+            // biome-ignore lint/suspicious/noArrayIndexKey: a runner is its place
+            key={index}
+            number={index + 1}
+            config={config}
+            runner={runner}
+            onChange={(next) => change(index, next)}
+            {...(runners.length > 2
+              ? { onRemove: () => setRunners(runners.filter((_, at) => at !== index)) }
+              : {})}
+          />
+        ))}
+        <Switch
+          label="Each in its own work tree"
+          about="They start from the same commit and do not see each other's changes. Without, all write to one directory."
+          checked={worktree}
+          onChange={setWorktree}
+        />
+        <div className="flex gap-2">
+          <Button look="primary" type="submit" disabled={busy || !prompt.trim() || !cwd.trim()}>
+            Run {runners.length} sessions
+          </Button>
+          <Button
+            look="quiet"
+            disabled={runners.length >= MOST}
+            icon={<Icon name="plus" size={14} />}
+            onClick={() => setRunners([...runners, runners.at(-1) as Runner])}
+          >
+            Another
+          </Button>
+        </div>
+        {problem && (
+          <p role="alert" className="m-0 text-failed">
+            {problem}
+          </p>
+        )}
+      </form>
+    </section>
+  );
+}
+
+function useRecentFirst(): [string, (path: string) => void] {
+  const recent = useRecentDirectories().data?.[0]?.path ?? "";
+  const [path, setPath] = useState("");
+  useEffect(() => {
+    if (recent) setPath((before) => before || recent);
+  }, [recent]);
+  return [path, setPath];
+}
+
+/** One after the other: each that begins is kept, whatever becomes of the rest. */
+async function begin(prompt: string, cwd: string, runners: readonly Runner[], worktree: boolean) {
+  const ids: string[] = [];
+  const problems: string[] = [];
+  for (const { model, workflow, permission } of runners) {
+    try {
+      const wanted = { cwd, prompt, model, workflow, permission_mode: permission, worktree };
+      ids.push((await launch({ ...wanted, client_id: crypto.randomUUID() })).id);
+    } catch (error) {
+      problems.push(wordsOf(error));
+    }
+  }
+  return { ids, problems };
+}
+
+interface RunnerProps {
+  number: number;
+  config: ServerConfig;
+  runner: Runner;
+  onChange: (next: Partial<Runner>) => void;
+  onRemove?: () => void;
+}
+
+function RunnerLine({ number, config, runner, onChange, onRemove }: RunnerProps) {
+  const workflow = config.workflows.find((each) => each.name === runner.workflow);
+  const permitted = config.permission_modes.filter(
+    (each) => !workflow?.permission_modes.length || workflow.permission_modes.includes(each.name),
+  );
+  return (
+    <fieldset
+      aria-label={`Session ${number}`}
+      className="m-0 grid grid-cols-[1fr_1fr_1fr_28px] items-end gap-2 border-0 p-0 max-md:grid-cols-1"
+    >
+      <Select
+        label={`Model of session ${number}`}
+        value={runner.model}
+        choices={config.models.map((model) => ({
+          value: model.alias,
+          label: model.label,
+          about: model.name,
+        }))}
+        onChange={(model) => onChange({ model })}
+      />
+      <Select
+        label={`Mode of session ${number}`}
+        value={runner.workflow}
+        choices={config.workflows.map((mode) => ({
+          value: mode.name as Workflow,
+          label: mode.label,
+          about: mode.description,
+        }))}
+        onChange={(next) => onChange({ workflow: next })}
+      />
+      <Select
+        label={`Permissions of session ${number}`}
+        value={runner.permission}
+        choices={permitted
+          .filter((each) => each.name !== "bypassPermissions")
+          .map((each) => ({ value: each.name, label: each.name, about: each.description }))}
+        onChange={(permission) => onChange({ permission })}
+      />
+      {onRemove ? (
+        <IconButton label={`Leave session ${number} out`} onClick={onRemove}>
+          <Icon name="close" size={14} />
+        </IconButton>
+      ) : (
+        <span />
+      )}
+    </fieldset>
+  );
+}
