@@ -9,6 +9,8 @@ from bobstay.model.event import InputQueued
 class Control:
     def __init__(self, take: Callable[[], tuple[InputQueued, ...]] = tuple) -> None:
         self.aborted = False
+        self.model = ""
+        """The model to ask from the next call on, if somebody chose another one meanwhile."""
         self.take = take
         """Messages to fold in now; each is answered by a `Prompted` of the same id."""
         self._wake: Callable[[], None] | None = None

@@ -139,6 +139,8 @@ class Driver:
     def set_model(self, model: str) -> ModelChanged:
         event = ModelChanged(model, previous=self.state.model)
         self.record(event)
+        if self._control is not None:
+            self._control.model = model  # a turn under way has a state of its own
         return event
 
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:

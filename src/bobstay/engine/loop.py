@@ -56,6 +56,8 @@ async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = 
     """
     walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
     while True:
+        if control.model:
+            state, control.model = msgspec.structs.replace(state, model=control.model), ""
         elapsed = time.monotonic() - walk.began
         limit = reached(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed)
         if control.aborted:

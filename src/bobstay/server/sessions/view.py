@@ -154,8 +154,7 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return _described(view, event)
         case InputQueued(id=id, blocks=blocks):
             queued = QueuedView(id, preview(blocks), event.how, event.client_id)
-            others = tuple(entry for entry in view.queued if entry.id != id)
-            return replace(_titled(view, blocks), queued=(*others, queued))
+            return replace(_titled(view, blocks), queued=_lined_up(view.queued, queued))
         case InputDropped(id=id):
             return replace(view, queued=tuple(entry for entry in view.queued if entry.id != id))
         case Prompted(id=id, blocks=blocks, origin=origin):
@@ -225,6 +224,13 @@ def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -
     engine = before.engine_session if before else ""
     worker = WorkerView(event.worker, event.kind, state, event.epoch, 0, engine, event.error, at)
     return replace(view, workers=(*others, worker))
+
+
+def _lined_up(queue: tuple[QueuedView, ...], queued: QueuedView) -> tuple[QueuedView, ...]:
+    """One that is there already was edited: it keeps its place, as it does for the agent."""
+    if all(entry.id != queued.id for entry in queue):
+        return (*queue, queued)
+    return tuple(queued if entry.id == queued.id else entry for entry in queue)
 
 
 def _titled(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
