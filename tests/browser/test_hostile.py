@@ -1,10 +1,13 @@
 """Words that would do harm, wherever words of models, tools, files and people are shown (FM-49 to FM-52)."""
 
 import subprocess
+from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from playwright.async_api import expect
 
+from bobstay.server.sessions.view import SessionView
 from tests.browser.desk import Desk
 from tests.browser.xss import ALL, FILE_NAMES, HIDDEN, MARKDOWN, MARKUP, unharmed
 from tests.modelserver.script import Call, Say, Step, Think
@@ -44,6 +47,10 @@ def script() -> list[Step]:
     ]
 
 
+def asks(call_id: str, view: SessionView) -> bool:
+    return any(each.call_id == call_id for each in view.interactions)
+
+
 async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> None:
     """With the policy on: no script, no handler, no address, no request beyond this origin."""
     (desk.work / "words.txt").write_text(WORDS)
@@ -62,9 +69,7 @@ async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> No
         found.extend(f"{where}: {each}" for each in await unharmed(page))
 
     for call in ("toolu_c", "toolu_q", "toolu_p"):
-        view = await desk.place.until(
-            session, lambda view, call=call: any(i.call_id == call for i in view.interactions)
-        )
+        view = await desk.place.until(session, partial(asks, call))
         await expect(page.get_by_text("window.__xss").first).to_be_visible()
         await look(f"session at {call}")
         await page.goto(f"{desk.url}/inbox")
@@ -72,7 +77,10 @@ async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> No
         await page.goto(f"{desk.url}/")
         await look(f"home at {call}")
         [item] = view.interactions
-        verdict = {"decision": "answer" if item.kind == "question" else "allow", "input_sha256": item.input_sha256}
+        verdict: dict[str, Any] = {
+            "decision": "answer" if item.kind == "question" else "allow",
+            "input_sha256": item.input_sha256,
+        }
         if item.kind == "question":
             verdict["answers"] = {WORDS[:2000]: LINE}
         reply = await desk.place.post(f"/api/v1/interactions/{item.id}/decision", verdict)
