@@ -45,7 +45,7 @@ export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
             <Follow id={id} />
             {file?.of[index] ? (
               <Boundary what="This change" resetKey={file.path}>
-                <FileHunks key={file.path} sessionId={id} file={file.of[index]} roomy={false} />
+                <FileHunks key={file.path} sessionId={id} file={file.of[index]} roomy={false} plain />
               </Boundary>
             ) : (
               file && <p className="m-0 px-3 py-2 text-ink-3">It left this file alone.</p>

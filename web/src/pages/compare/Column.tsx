@@ -1,6 +1,7 @@
 /** One session among others: how it was run, how it stands, what it cost, and its talk. */
 import { Link } from "@tanstack/react-router";
-import { useSession } from "@/state/app";
+import { permissionLabel, workflowLabel } from "@/composer/modes";
+import { useApp, useSession } from "@/state/app";
 import { useTranscript, useTranscriptVersion } from "@/state/hooks";
 import { TranscriptView } from "@/transcript/TranscriptView";
 import { Boundary } from "@/ui/Boundary";
@@ -12,6 +13,7 @@ import { duration, money, plural } from "@/words/format";
 
 export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void }) {
   const session = useSession(id);
+  const config = useApp((state) => state.config);
   const name = session?.title || session?.first_prompt.split("\n")[0] || "Session";
   const ended = session?.ended_at || session?.updated_at || 0;
   return (
@@ -29,8 +31,8 @@ export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void })
         <p className="tabular m-0 truncate text-small text-ink-3">
           {[
             session.model || session.config.model || "default model",
-            session.config.workflow ?? "chat",
-            session.permission_mode,
+            workflowLabel(config, session.config.workflow),
+            permissionLabel(config, session.permission_mode),
             money(session.cost),
             plural(session.turns, "turn"),
             `${Math.round((session.context / Math.max(1, session.context_limit)) * 100)}% ctx`,

@@ -2,6 +2,7 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { wordsOf } from "@/api/client";
 import type { ServerConfig, Workflow } from "@/api/types";
+import { BYPASS, type Choice, modelChoices, permissionChoices, workflowChoices } from "@/composer/modes";
 import { launch } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
@@ -26,7 +27,7 @@ export function SamePrompt({ onBegun }: { onBegun: (ids: string[]) => void }) {
 }
 
 function firstRunners(config: ServerConfig): Runner[] {
-  const [one, two] = config.models;
+  const [one, two] = config.models.filter((model) => model.available);
   const first: Runner = { model: one?.alias ?? "", workflow: "implement", permission: "acceptEdits" };
   return [first, { ...first, model: two?.alias ?? first.model }];
 }
@@ -50,7 +51,7 @@ function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string
     if (ids.length > 1 || (ids.length > 0 && problems.length === 0)) onBegun(ids);
   };
   return (
-    <section aria-label="Run the same prompt" className="space-y-3">
+    <section aria-label="Run the same prompt" className="flex flex-col gap-3">
       <h2 className="m-0 text-prose font-semibold">The same prompt with different models or modes</h2>
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-3">
         <Field label="Prompt">
@@ -140,10 +141,6 @@ interface RunnerProps {
 }
 
 function RunnerLine({ number, config, runner, onChange, onRemove }: RunnerProps) {
-  const workflow = config.workflows.find((each) => each.name === runner.workflow);
-  const permitted = config.permission_modes.filter(
-    (each) => !workflow?.permission_modes.length || workflow.permission_modes.includes(each.name),
-  );
   return (
     <fieldset
       aria-label={`Session ${number}`}
@@ -152,29 +149,19 @@ function RunnerLine({ number, config, runner, onChange, onRemove }: RunnerProps)
       <Select
         label={`Model of session ${number}`}
         value={runner.model}
-        choices={config.models.map((model) => ({
-          value: model.alias,
-          label: model.label,
-          about: model.name,
-        }))}
+        choices={modelChoices(config)}
         onChange={(model) => onChange({ model })}
       />
       <Select
         label={`Mode of session ${number}`}
         value={runner.workflow}
-        choices={config.workflows.map((mode) => ({
-          value: mode.name as Workflow,
-          label: mode.label,
-          about: mode.description,
-        }))}
+        choices={workflowChoices(config, false) as (Choice & { value: Workflow })[]}
         onChange={(next) => onChange({ workflow: next })}
       />
       <Select
         label={`Permissions of session ${number}`}
         value={runner.permission}
-        choices={permitted
-          .filter((each) => each.name !== "bypassPermissions")
-          .map((each) => ({ value: each.name, label: each.name, about: each.description }))}
+        choices={permissionChoices(config, runner.workflow).filter((each) => each.value !== BYPASS)}
         onChange={(permission) => onChange({ permission })}
       />
       {onRemove ? (

@@ -6,7 +6,7 @@ import { DiffView } from "@/diff/DiffView";
 import { parseHunk } from "@/diff/lines";
 import { useUi } from "@/state/ui";
 import { plural } from "@/words/format";
-import { useComments, useCommentsOf } from "../comments";
+import { type LineComment, useComments, useCommentsOf } from "../comments";
 import { insteadOfHunks, modeWords } from "./fileWords";
 import { HunkActions } from "./HunkActions";
 import { digestOf, useReviewed } from "./reviewed";
@@ -20,9 +20,11 @@ interface Props {
   file: DiffFile;
   /** Side by side, where there is room for it. */
   roomy: boolean;
+  /** Only to read: nothing can be said or done about it here. */
+  plain?: boolean;
 }
 
-export function FileHunks({ sessionId, file: listed, roomy }: Props) {
+export function FileHunks({ sessionId, file: listed, roomy, plain = false }: Props) {
   const shape = `${listed.status}/${listed.added}/${listed.removed}/${listed.version ?? ""}`;
   const { data, error, isPending, refetch } = useHunks(sessionId, listed.path, shape);
   if (isPending) return <Words>Loading the changes</Words>;
@@ -37,17 +39,17 @@ export function FileHunks({ sessionId, file: listed, roomy }: Props) {
     );
   const file = data?.files.find((each) => each.path === listed.path);
   if (!file) return <Words>This file is as it was: nothing differs any more.</Words>;
-  return <Shown sessionId={sessionId} file={file} roomy={roomy} />;
+  return <Shown sessionId={sessionId} file={file} roomy={roomy} plain={plain} />;
 }
 
-function Shown({ sessionId, file, roomy }: Props) {
+function Shown({ sessionId, file, roomy, plain = false }: Props) {
   const split = useUi((state) => state.diffSplit) && roomy;
   const hunks = file.hunks ?? [];
   const { left, accepted, all, setAll } = useAccepted(sessionId, file.path, hunks);
   const shown = useMemo(() => left.map((hunk) => ({ hunk, lines: parseHunk(hunk) })), [left]);
   const mine = useCommentsOf(sessionId);
   const comments = useMemo(() => mine.filter((each) => each.path === file.path), [mine, file.path]);
-  const add = useComments((state) => state.add);
+  const { add, remove } = useComments.getState();
   const instead = insteadOfHunks(file);
   const mode = modeWords(file);
   return (
@@ -66,12 +68,17 @@ function Shown({ sessionId, file, roomy }: Props) {
         hunks={shown.map((each) => each.lines)}
         path={file.path}
         split={split}
-        comments={comments}
-        onComment={(line) => add(sessionId, { path: file.path, ...line })}
-        renderHunkActions={(_, index) => {
-          const hunk = shown[index]?.hunk;
-          return hunk && <HunkActions sessionId={sessionId} file={file} hunk={hunk} />;
-        }}
+        {...(plain
+          ? {}
+          : {
+              comments,
+              onComment: (line) => add(sessionId, { path: file.path, ...line }),
+              onRemoveComment: (comment) => remove(sessionId, (comment as LineComment).id),
+              renderHunkActions: (_, index) => {
+                const hunk = shown[index]?.hunk;
+                return hunk && <HunkActions sessionId={sessionId} file={file} hunk={hunk} />;
+              },
+            })}
         maxLines={MOST_LINES}
       />
       {file.truncated && (
