@@ -14,10 +14,26 @@ def main() -> int:
         for path in sorted(Path(folder).rglob("*.py")):
             if "node_modules" not in path.parts:
                 found += problems(path)
+    for path in sorted(Path("web/src").rglob("*.ts*")):
+        if "gen" not in path.parts:
+            found += page_problems(path)
     for problem in found:
         print(problem)
     print(f"length check: {len(found)} problems")
     return 1 if found else 0
+
+
+def page_problems(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    tests = ".test." in path.name
+    longest = TEST_FILE if tests else FILE
+    count = text.count("\n")
+    found = [f"{path}: {count} lines, at most {longest}"] if count > longest else []
+    if path.stem.partition(".")[0] in EMPTY_NAMES:
+        found.append(f"{path}: the name does not say what is in it")
+    if not tests and not text.startswith("/**"):
+        found.append(f"{path}: does not open with a sentence on what it is for")
+    return found
 
 
 def problems(path: Path) -> list[str]:
