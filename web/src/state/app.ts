@@ -41,8 +41,13 @@ export const useApp = create<AppState>(() => ({
   settled: {},
 }));
 
+/** An answer to a request may come after the stream has told of what followed: the newer one stays. */
 export function putSession(session: SessionView): void {
-  useApp.setState((state) => ({ sessions: { ...state.sessions, [session.id]: session } }));
+  useApp.setState((state) =>
+    (state.sessions[session.id]?.seq ?? 0) > session.seq
+      ? state
+      : { sessions: { ...state.sessions, [session.id]: session } },
+  );
 }
 
 /** Several at once; what is known here to be newer stays. */
