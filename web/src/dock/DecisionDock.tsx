@@ -32,7 +32,7 @@ export function DecisionDock({ session, transcript }: { session: SessionView; tr
           ref={box}
           aria-label="Needs you"
           tabIndex={-1}
-          className="shrink-0 bg-surface-1 outline-none max-md:fixed max-md:inset-x-0 max-md:bottom-0 max-md:z-30 max-md:max-h-[80dvh] max-md:overflow-y-auto max-md:rounded-t-xl max-md:pb-[env(safe-area-inset-bottom)] max-md:shadow-float md:mx-auto md:mb-1 md:w-[calc(100%-24px)] md:max-w-[844px] md:rounded-box md:border md:border-needs"
+          className="shrink-0 bg-surface-1 outline-none max-md:fixed max-md:inset-x-0 max-md:bottom-[var(--bar,0px)] max-md:z-30 max-md:max-h-[80dvh] max-md:overflow-y-auto max-md:rounded-t-xl max-md:shadow-float md:mx-auto md:mb-1 md:w-[calc(100%-24px)] md:max-w-[844px] md:rounded-box md:border md:border-needs"
         >
           {narrow && (
             <button

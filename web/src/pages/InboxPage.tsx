@@ -167,7 +167,7 @@ function Detail({ entry: { item, settled }, onDone }: { entry: Entry; onDone: ()
   const me = useMyName();
   if (!session || narrow) return null;
   return (
-    <section aria-label="What is asked" className="min-h-0 min-w-0 flex-1 overflow-y-auto">
+    <section aria-label="Request" className="min-h-0 min-w-0 flex-1 overflow-y-auto">
       <header className="flex min-h-11 items-center gap-3 px-4 pt-2">
         <h2 className="m-0 min-w-0 flex-1 truncate text-prose font-semibold">
           <bdi>{titleOf(session)}</bdi>{" "}

@@ -16,6 +16,7 @@ export function BottomBar() {
   const keyboard = useViewport((state) => state.keyboard);
   const count = useApp((state) => waiting(state.sessions).length);
   const session = useLastSession();
+  useRoom(!keyboard);
   if (keyboard) return null;
   return (
     <>
@@ -57,6 +58,15 @@ export function BottomBar() {
       <MoreSheet open={more} onClose={() => setMore(false)} />
     </>
   );
+}
+
+/** What lies at the foot of a phone's page lies above the bar. */
+function useRoom(shown: boolean): void {
+  useEffect(() => {
+    const { style } = document.documentElement;
+    if (shown) style.setProperty("--bar", "calc(49px + env(safe-area-inset-bottom))");
+    return () => void style.removeProperty("--bar");
+  }, [shown]);
 }
 
 function Sign({ icon, words, count = 0 }: { icon: IconName; words: string; count?: number }) {

@@ -14,8 +14,8 @@ interface Props {
 
 export function ListEnd({ empty, filter, archived, onArchived }: Props) {
   const missing = useMissing();
-  const older = useOlder(false, "");
-  const put = useOlder(true, "");
+  const older = useOlder(false);
+  const put = useOlder(true);
   useFilterOnServer(filter, missing);
   const toggle = async () => {
     if (!archived && !put.begun) await put.more();
@@ -54,14 +54,23 @@ function useMissing(): boolean {
   });
 }
 
-function useOlder(archived: boolean, q: string) {
+const PAGE = 200;
+
+/** Pages of older sessions, from the newest on: those that are known already are passed over. */
+function useOlder(archived: boolean) {
   const [cursor, setCursor] = useState<string | null>(null);
   const more = async () => {
+    let next = cursor ?? "";
     try {
-      const query = { archived, limit: 200, ...(cursor ? { cursor } : {}), ...(q ? { q } : {}) };
-      const page = await said(api.GET("/sessions", { params: { query } }));
-      putSessions(page.sessions);
-      setCursor(page.cursor);
+      for (let fresh = false; !fresh; ) {
+        const query = { archived, limit: PAGE, ...(next ? { cursor: next } : {}) };
+        const page = await said(api.GET("/sessions", { params: { query } }));
+        const { sessions } = useApp.getState();
+        fresh = page.cursor === "" || page.sessions.some((each) => !(each.id in sessions));
+        next = page.cursor;
+        putSessions(page.sessions);
+      }
+      setCursor(next);
     } catch (error) {
       complain(error);
     }

@@ -55,8 +55,8 @@ export function matches(session: SessionView, filter: string): boolean {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
   const text =
-    `${titleOf(session)}\n${session.cwd}\n${projectOf(session)}\n${session.config.branch}\n${session.id}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+    `${titleOf(session)}\n${session.cwd}\n${projectOf(session)}\n${session.config.branch}`.toLowerCase();
+  return words.every((word) => text.includes(word) || (word.length >= 8 && session.id.startsWith(word)));
 }
 
 export function arrange(

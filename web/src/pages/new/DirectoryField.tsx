@@ -39,12 +39,21 @@ export function useRecentDirectories() {
   });
 }
 
+/** Those that begin so, and where it is a directory itself, those in it. */
+async function directoriesAt(prefix: string): Promise<string[]> {
+  const ask = async (text: string) =>
+    (await said(api.GET("/directories", { params: { query: { prefix: text } } }))).directories;
+  if (!prefix || prefix.endsWith("/")) return ask(prefix);
+  const [inside, alike] = await Promise.all([ask(`${prefix}/`), ask(prefix)]);
+  return [...new Set([...alike, ...inside])];
+}
+
 function useDirectories(typed: string): Proposal[] {
   const prefix = useDeferredValue(typed.trim());
   const recent = useRecentDirectories();
   const found = useQuery({
     queryKey: ["directories", prefix],
-    queryFn: async () => (await said(api.GET("/directories", { params: { query: { prefix } } }))).directories,
+    queryFn: () => directoriesAt(prefix),
     enabled: prefix === "" || /^[/~]/.test(prefix),
     placeholderData: keepPreviousData,
   });
