@@ -22,7 +22,7 @@ export function RowActions({ sessionId, row, group }: { sessionId: string; row: 
     if (made) void navigate({ to: "/session/$id", params: { id: made.id }, search: {} });
   };
   return (
-    <div className="absolute top-0.5 right-3 hidden items-center rounded-box border border-line bg-surface-1 group-focus-within/row:flex group-hover/row:flex group-aria-[current]/row:flex">
+    <div className="absolute top-0.5 right-3 flex items-center rounded-box border border-line bg-surface-1">
       {row.kind === "tool" && (
         <IconButton
           label="Look at it in full"

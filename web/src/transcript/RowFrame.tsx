@@ -1,5 +1,5 @@
 /** What is around every row, in the list and within a group: whether keys or a link point at it, and what one can do with it. */
-import type { ReactNode, Ref } from "react";
+import { type PointerEvent, type ReactNode, type Ref, useState } from "react";
 import type { Row } from "@/state/rows";
 import { Boundary } from "@/ui/Boundary";
 import { makeCurrent, useCurrent } from "./current";
@@ -21,13 +21,15 @@ const BAR =
 export function RowFrame({ sessionId, row, group = false, line, children }: Props) {
   const current = useCurrent((state) => state.row === row.id);
   const marked = useCurrent((state) => state.marked === row.id);
+  // Drawn when wanted only: a row that is passed by is cheap.
+  const [near, setNear] = useState(false);
   const look = `group/row relative flow-root -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "opacity-60" : ""}`;
   const inside = (
     <>
       <Boundary what="This row" resetKey={row}>
         {children}
       </Boundary>
-      <RowActions sessionId={sessionId} row={row} group={group} />
+      {(near || current) && <RowActions sessionId={sessionId} row={row} group={group} />}
     </>
   );
   const all = {
@@ -35,7 +37,9 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
     "data-kind": group ? "run" : row.kind,
     "aria-current": current ? ("true" as const) : undefined,
     tabIndex: -1,
-    onPointerDown: (event: React.PointerEvent) => {
+    onPointerEnter: () => setNear(true),
+    onPointerLeave: () => setNear(false),
+    onPointerDown: (event: PointerEvent) => {
       makeCurrent(row.id); // a finger cannot hover: it chooses
       event.stopPropagation(); // the innermost row is meant
     },

@@ -6,7 +6,7 @@ import type { TextRow, ThinkingRow } from "@/state/rows";
 import { Button } from "@/ui/Button";
 import { count } from "@/words/format";
 
-const LEFT_OUT = /\n… (\d+) characters left out …\n/;
+export const LEFT_OUT = /\n… (\d+) characters left out …\n/;
 const whole = new Map<string, string>();
 
 /** `heard` is what was on the screen while it was being said: it does not get shorter at the end. */
@@ -18,8 +18,8 @@ export function useWhole(
   const [, draw] = useState(0);
   const left = row.streaming ? null : LEFT_OUT.exec(row.text);
   if (!left) return { text: row.text, more: null };
-  const known = whole.get(row.id) ?? (heard.startsWith(row.text.slice(0, left.index)) ? heard : "");
-  if (known.length >= row.text.length) return { text: known, more: null };
+  const known = whole.get(row.id) ?? joined(row.text, left, heard);
+  if (known) return { text: known, more: null };
   const load = async () => {
     try {
       whole.set(row.id, await textAt(sessionId, row.seq));
@@ -30,6 +30,14 @@ export function useWhole(
   };
   const words = `Show the ${count(Number(left[1]))} characters left out`;
   return { text: row.text, more: <Button onClick={() => void load()}>{words}</Button> };
+}
+
+/** What was heard and how it ends, if there is nothing missing between the two. */
+export function joined(text: string, left: RegExpExecArray, heard: string): string {
+  const head = text.slice(0, left.index);
+  const tail = text.slice(left.index + left[0].length);
+  const upTo = head.length + Number(left[1]);
+  return heard.length >= upTo && heard.startsWith(head) ? heard.slice(0, upTo) + tail : "";
 }
 
 async function textAt(id: string, seq: number): Promise<string> {

@@ -1,0 +1,276 @@
+"""`python -m benchmarks.browser_transcript [--events 20000]`: a long session on the page, in a real Chromium.
+
+The logs are on the disk before the server starts: one empty, one short, one long with 200 outputs of 1 MB, and two of
+one kind that a model goes on with. Most of what is printed are ratios, which differ less from machine to machine.
+"""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright
+
+from tests.browser.chromium import start
+from tests.browser.written import Written
+from tests.modelserver.script import Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.served import Served
+
+FIRST_PAINT = """
+window.firstPaint = 0;
+const look = () => {
+  const there = document.querySelector('[data-line]') || document.body?.innerText.includes('Nothing was said yet');
+  if (there) requestAnimationFrame(() => setTimeout(() => { window.firstPaint = performance.now() }));
+  else requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.longTasks.push(entry.duration);
+}).observe({ type: 'longtask', buffered: false });
+"""
+DELTAS = r"""
+window.deltaFrames = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...all) {
+    super(...all);
+    this.addEventListener('message', ({ data }) => {
+      const found = typeof data === 'string' && data.includes('part.delta') && data.match(/tok\d+(?!.*tok\d)/s);
+      if (found) awaited(found[0]);
+    });
+  }
+};
+function awaited(token) {
+  let frames = 0;
+  const check = () => {
+    frames += 1;
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      const lines = document.querySelectorAll('[data-line]');
+      if (lines[lines.length - 1]?.textContent.includes(token)) window.deltaFrames.push(frames);
+      else if (frames < 60) requestAnimationFrame(check);
+      else window.deltaFrames.push(frames);
+    };
+    channel.port2.postMessage(0);
+  };
+  requestAnimationFrame(check);
+}
+"""
+SCROLLER = "document.querySelector('[role=feed]').closest('[tabindex]')"
+Act = Callable[[], Awaitable[Any]]
+
+
+def long_log(cwd: Path, events: int, outputs: int, size: int) -> Written:
+    """Turns of prompts, answers and calls; some of the calls with a very long output."""
+    written = Written(cwd, f"{events} events")
+    line = "src/package/module_of_some_length.py:117: a line as programs print them, again and again\n"
+    huge = (line * (size // len(line) + 1))[:size]
+    every = max(1, events // 9 // max(1, outputs))
+    turn = made = 0
+    while len(written.lines) < events:
+        turn += 1
+        written.prompt(f"Question {turn}").say(f"Answer {turn}, **in some words**, as `they` come. " * 4)
+        big = turn % every == 0 and made < outputs
+        made += big
+        written.call("Bash", {"command": f"make step-{turn}"}, huge if big else f"{turn}\n" * 20)
+        written.end()
+    return written
+
+
+def notes(cwd: Path, events: int) -> Written:
+    """Entries that are rows here but nothing a model is sent."""
+    written = Written(cwd, f"{events} notes")
+    while len(written.lines) < events:
+        written.add({"type": "noted", "text": f"Note {len(written.lines)}: something that happened.", "level": "info"})
+    return written
+
+
+class Bench:
+    def __init__(self, served: Served, context: BrowserContext) -> None:
+        self.served = served
+        self.context = context
+        self.url = f"http://127.0.0.1:{served.port}"
+        self.passed = True
+
+    async def open(self, session: str) -> tuple[Page, float]:
+        """A tab on a session, and the milliseconds until its transcript was painted."""
+        page = await self.context.new_page()
+        await page.goto(f"{self.url}/session/{session}")
+        await page.wait_for_function("() => window.firstPaint > 0", timeout=60_000)
+        return page, float(await page.evaluate("window.firstPaint"))
+
+    async def paints(self, session: str, times: int = 5) -> float:
+        found = []
+        for _ in range(times):
+            page, took = await self.open(session)
+            found.append(took)
+            await page.close()
+        return statistics.median(found[1:] or found)
+
+    def says(self, what: str, holds: bool) -> None:
+        self.passed = self.passed and holds
+        print(f"  {'holds ' if holds else 'FAILS '} {what}", flush=True)
+
+
+async def heap(page: Page, client: CDPSession) -> float:
+    """Megabytes after a collection of what is no longer used."""
+    await client.send("HeapProfiler.collectGarbage")
+    return float(await page.evaluate("performance.memory.usedJSHeapSize")) / 1e6
+
+
+async def worked(client: CDPSession) -> float:
+    """Seconds the page's thread has been busy."""
+    metrics = (await client.send("Performance.getMetrics"))["metrics"]
+    return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
+
+
+async def tasks_during(page: Page, act: Act) -> tuple[int, float]:
+    """How many tasks of the page's thread took longer than 50 ms meanwhile, and how long the longest."""
+    await page.evaluate("window.longTasks.length = 0")
+    await act()
+    await page.wait_for_timeout(200)
+    found = await page.evaluate("window.longTasks")
+    return len(found), max(found, default=0.0)
+
+
+async def wheel(page: Page, by: int, times: int) -> None:
+    await page.mouse.move(700, 400)
+    for _ in range(times):
+        await page.mouse.wheel(0, by)
+        await page.wait_for_timeout(16)
+
+
+async def to_the_top(page: Page) -> None:
+    """Load everything, page by page, as one who goes to the top does."""
+    for _ in range(400):
+        await page.evaluate(f"{SCROLLER}.scrollTop = 0")
+        await page.wait_for_timeout(30)
+        if await page.get_by_text("Loading what came before").count() == 0:
+            return
+
+
+async def first_paint_and_heap(bench: Bench, empty: str, long: str) -> Page:
+    first = await bench.paints(empty)
+    then = await bench.paints(long)
+    print(f"first paint: empty {first:.0f} ms, long {then:.0f} ms: {then / first:.2f} times")
+    bench.says("first paint of the long one <= 3 times that of an empty one", then <= 3 * first)
+    page, _ = await bench.open(long)
+    client = await bench.context.new_cdp_session(page)
+    at_first = await heap(page, client)
+    count, longest = await tasks_during(page, lambda: wheel(page, -600, 300))
+    print(f"scrolling up, pages coming in: {count} tasks over 50 ms, longest {longest:.0f} ms")
+    bench.says("no task over 100 ms while scrolling", longest <= 100)
+    await to_the_top(page)
+    count, longest = await tasks_during(page, lambda: wheel(page, 3000, 200))
+    print(f"scrolling down through all of it: {count} tasks over 50 ms, longest {longest:.0f} ms")
+    bench.says("no task over 100 ms while scrolling with all loaded", longest <= 100)
+    everything = await heap(page, client)
+    drawn = await page.locator("[data-line]").count()
+    print(f"heap: {at_first:.0f} MB at first, {everything:.0f} MB with all loaded; {drawn} rows drawn")
+    bench.says("heap <= 300 MB", everything <= 300)
+    return page
+
+
+async def streamed(bench: Bench, session: str, word: str, all_loaded: bool) -> tuple[Page, float, tuple[int, float]]:
+    """Let the model speak; seconds of work that took, and the long tasks among it."""
+    page, _ = await bench.open(session)
+    if all_loaded:
+        await to_the_top(page)
+        await page.keyboard.press("Shift+G")
+        await page.wait_for_timeout(500)
+    client = await bench.context.new_cdp_session(page)
+    await client.send("Performance.enable")
+    before = await worked(client)
+
+    async def run() -> None:
+        bench.served.post(f"/sessions/{session}/messages", {"content": f"go on {word}", "images": []})
+        await asyncio.to_thread(bench.served.until, session, "completed", "failed", within=120)
+        await page.get_by_text("THE END").wait_for(timeout=60_000)
+
+    long = await tasks_during(page, run)
+    return page, await worked(client) - before, long
+
+
+async def streaming(bench: Bench, few: str, many: str, model: ModelServer) -> None:
+    words = "".join(
+        f"tok{number} and some **words** of `prose`{' ' if number % 12 else '.' + chr(10) * 2}"
+        for number in range(1500)
+    )
+    prose = model.play("prose", Step(blocks=[Say(words + "\n\nTHE END")], chunk=120, chunk_delay=0.02))
+    page, small, _ = await streamed(bench, few, prose, False)
+    await page.close()
+    page, large, (count, longest) = await streamed(bench, many, prose, True)
+    frames = sorted(await page.evaluate("window.deltaFrames"))
+    p95 = frames[int(len(frames) * 0.95)] if frames else 99
+    at_end = await page.evaluate(f"{SCROLLER}.scrollHeight - {SCROLLER}.clientHeight - {SCROLLER}.scrollTop")
+    await page.close()
+    print(
+        f"work for the same words: {small:.2f} s in a short session, {large:.2f} s in a long: {large / small:.2f} times"
+    )
+    bench.says("cost per event flat (<= 1.5 times)", large <= 1.5 * small)
+    print(f"streaming: {count} tasks over 50 ms, longest {longest:.0f} ms; {at_end:.1f} px from the end")
+    bench.says("no task over 100 ms while streaming", longest <= 100)
+    bench.says("it followed to the end", at_end <= 2)
+    print(f"a delta is on the screen after {p95} frames (p95 of {len(frames)})")
+    bench.says("a delta reaches the pixels within two frames (p95)", p95 <= 2)
+
+    code = "\n".join(
+        f"    result_{number} = compute(values[{number}], scale=1.5)  # tok{number}" for number in range(2000)
+    )
+    fence = f"```python\ndef long() -> None:\n{code}\n```\n\nTHE END"
+    word = model.play("code", Step(blocks=[Say(fence)], chunk=400, chunk_delay=0.01))
+    page, busy, (count, longest) = await streamed(bench, few, word, False)
+    await page.close()
+    print(f"2,000 lines of code: {busy:.2f} s of work, {count} tasks over 50 ms, longest {longest:.0f} ms")
+    bench.says("no task over 50 ms while a long fence is written (FM-22)", longest <= 50)
+
+
+async def run(browser: Browser, served: Served, model: ModelServer, sessions: dict[str, str]) -> bool:
+    context = await browser.new_context(viewport={"width": 1440, "height": 900})
+    name, _, value = served.cookie.partition("=")
+    await context.add_cookies([{"name": name, "value": value, "domain": "127.0.0.1", "path": "/"}])
+    await context.add_init_script(FIRST_PAINT + LONG_TASKS + DELTAS)
+    bench = Bench(served, context)
+    page = await first_paint_and_heap(bench, sessions["empty"], sessions["long"])
+    await page.close()
+    await streaming(bench, sessions["few"], sessions["many"], model)
+    await context.close()
+    return bench.passed
+
+
+async def main(events: int, outputs: int) -> bool:
+    with tempfile.TemporaryDirectory(prefix="transcript") as name, ModelServer() as model:
+        folder = Path(name)
+        variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
+        served = Served(folder, variables)
+        logs = {
+            "empty": Written(served.work, "Empty"),
+            "long": long_log(served.work, events, outputs, 1_000_000),
+            "few": notes(served.work, 100),
+            "many": notes(served.work, events),
+        }
+        sessions = {key: log.save(folder / "bobstay") for key, log in logs.items()}
+        served.start()
+        try:
+            async with async_playwright() as playwright:
+                browser = await start(playwright)
+                try:
+                    return await run(browser, served, model, sessions)
+                finally:
+                    await browser.close()
+        finally:
+            served.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--outputs", type=int, default=200)
+    given = parser.parse_args()
+    raise SystemExit(0 if asyncio.run(main(given.events, given.outputs)) else 1)
