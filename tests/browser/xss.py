@@ -58,6 +58,19 @@ MARKDOWN: Final = (
 )
 """Links, pictures and fences of Markdown."""
 
+ADDRESSES: Final = (
+    f"javascript:{RUN}",
+    f"JaVa\tScRiPt:{RUN}",
+    f" \x01javascript:{RUN}",
+    f"javascript://{BAIT}/%0a{RUN}",
+    "data:text/html,<script>parent.__xss=1</script>",
+    f"vbscript:{RUN}",
+    "file:///etc/passwd",
+    "blob:https://evil.example/1",
+    "intent://evil.example#Intent;end",
+)
+"""Where a link must not lead: each is a whole address."""
+
 TERMINAL: Final = (
     f"\x1b]8;;javascript:{RUN}\x1b\\link\x1b]8;;\x1b\\",
     f"\x1b]8;;{BAIT}/osc8\x07link\x1b]8;;\x07",
@@ -81,7 +94,7 @@ HIDDEN: Final = (
 )
 """Characters nobody sees, or that turn text around."""
 
-ALL: Final = (*MARKUP, *MARKDOWN, *TERMINAL, *HIDDEN)
+ALL: Final = (*MARKUP, *MARKDOWN, *ADDRESSES, *TERMINAL, *HIDDEN)
 
 FILE_NAMES: Final = (
     f"<img src=x onerror={RUN}>.txt",

@@ -307,6 +307,16 @@ describe("other tools", () => {
     ).toBe("Read a.py:41–42");
   });
 
+  it("a long path is told by its end, as seen from where the session works", () => {
+    const title = (path: string) =>
+      viewOf("Read").title(call("Read", { input: { file_path: path } }), "/home/me/work");
+    expect(title("/home/me/work/src/a.py")).toBe("Read src/a.py");
+    expect(title("/home/me/workshop/a.py")).toBe("Read /home/me/workshop/a.py");
+    expect(title(`/home/me/work/${"long/".repeat(20)}a.py`)).toBe(`Read …/${"long/".repeat(10)}a.py`);
+    expect(title(`/${"x".repeat(300)}/a.py`)).toBe("Read …/a.py");
+    expect(title("x".repeat(300))).toBe(`Read ${"x".repeat(300)}`);
+  });
+
   it("Grep puts what matched under its file", () => {
     const output = "src/a-1-b.py:3:total\nsrc/a-1-b.py-4-more\n--\nsrc/c.py:9:total";
     body(call("Grep", { input: { pattern: "total", output_mode: "content" }, output }));

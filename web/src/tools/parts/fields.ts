@@ -43,9 +43,14 @@ export function pathOf(row: Pick<ToolRow, "input" | "display">): string {
 /** A path as it is called where the session works; the end of a long one tells it from others. */
 export function placeOf(path: string, cwd = ""): string {
   const inside = insideOf(path, cwd);
-  const parts = inside.split("/");
-  return inside.length > 60 && parts.length > 4 ? `…/${parts.slice(-3).join("/")}` : inside;
+  if (inside.length <= LONGEST_PLACE) return inside;
+  let start = inside.lastIndexOf("/");
+  for (let at = start; at > 0 && inside.length - at < LONGEST_PLACE; at = inside.lastIndexOf("/", at - 1))
+    start = at;
+  return start > 0 ? `…${inside.slice(start)}` : inside;
 }
+
+const LONGEST_PLACE = 60;
 
 export function insideOf(path: string, cwd: string): string {
   const base = cwd.replace(/\/+$/, "");
