@@ -1,4 +1,5 @@
 /** How the connection to the server stands, in words, and what can be done about it. */
+import { useRef } from "react";
 import { useApp } from "@/state/app";
 import { socket } from "@/stream/live";
 import { useTicking } from "./Since";
@@ -41,12 +42,14 @@ function Waiting() {
   );
 }
 
-/** Where there is no list with its foot: only what one has to know. */
+/** Where there is no list with its foot: only what one has to know, and until it is over. */
 export function ConnectionStrip() {
-  const troubled = useApp(
-    ({ connection, outdated }) => outdated || connection === "waiting" || connection === "offline",
-  );
-  if (!troubled) return null;
+  const connection = useApp((state) => state.connection);
+  const outdated = useApp((state) => state.outdated);
+  const troubled = useRef(false);
+  if (connection === "live") troubled.current = false;
+  else if (connection !== "connecting") troubled.current = true;
+  if (!troubled.current && !outdated) return null;
   return (
     <div className="hairline-t shrink-0 bg-needs-soft px-3 py-1.5">
       <ConnectionState />

@@ -3,6 +3,7 @@ const CALM_MS = 5000;
 
 export function prefetchSoon(): () => void {
   const timer = window.setTimeout(() => {
+    if (!navigator.onLine) return;
     const parts = [
       () => import("./Finder"),
       () => import("./KeyTable"),

@@ -66,7 +66,7 @@ export function connect(): void {
   };
   document.addEventListener("visibilitychange", wake);
   window.addEventListener("pageshow", wake);
-  window.addEventListener("online", () => socket.wake());
+  window.addEventListener("online", () => socket.online());
   window.addEventListener("offline", () => socket.offline());
   window.addEventListener("pagehide", () => {
     for (const each of transcripts.values()) void keep(each.id, each.epoch, each.entries);

@@ -170,6 +170,27 @@ describe("the socket of a tab", () => {
     expect(world.sockets).toHaveLength(2);
   });
 
+  test("without a network, asks a connection that looks alive, and says so if nobody answers", () => {
+    socket.connect();
+    world.last.opens();
+    socket.offline();
+    expect(world.last.sent.at(-1)).toEqual({ type: "ping", id: "offline" });
+    expect(socket.state).toBe("live");
+    world.pass(3.1);
+    expect(socket.state).toBe("offline");
+    socket.online();
+    expect(world.sockets).toHaveLength(2);
+  });
+
+  test("stays with a server of this very machine, whatever the network does", () => {
+    socket.connect();
+    world.last.opens();
+    socket.offline();
+    world.last.says({ type: "pong", data: { id: "offline" } });
+    world.pass(30);
+    expect(socket.state).toBe("live");
+  });
+
   test("after a sleep, asks a connection that looks alive whether it is (FM-18)", () => {
     socket.connect();
     world.last.opens();

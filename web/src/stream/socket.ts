@@ -30,6 +30,8 @@ const FIRST: Timing = {
   retry_jitter: 0.3,
   retry_calm: 30,
 };
+/** Seconds in which a server answers if it is there at all, once the device says it has no network. */
+const PROBE = 3;
 /** Characters of a text that a page wants at most; the rest is loaded when somebody looks at it. */
 export const CUT = 16_384;
 
@@ -50,6 +52,7 @@ export class Socket {
   #watch = 0;
   #since = 0;
   #ended = false;
+  #away = false;
 
   constructor(url: string, world: World, take: (frames: Frame[]) => void, changed: () => void) {
     this.#url = url;
@@ -100,8 +103,19 @@ export class Socket {
     }
   }
 
+  /** The device says it has no network. A server on this very machine is there all the same: it is asked. */
   offline(): void {
+    this.#away = true;
     if (this.#socket === null) this.#become("offline");
+    else if (this.state === "live") {
+      this.#say({ type: "ping", id: "offline" });
+      this.#expect(PROBE, this.#socket);
+    }
+  }
+
+  online(): void {
+    this.#away = false;
+    this.wake();
   }
 
   close(): void {
@@ -118,6 +132,7 @@ export class Socket {
     this.#say({ type: "hello", protocol: 1, cut: CUT });
     for (const [topic, place] of this.#topics) this.#subscribe(topic, place);
     this.#expect(this.timing.silence, socket);
+    this.#away = false;
     this.#become("live");
   }
 
@@ -160,7 +175,7 @@ export class Socket {
     this.#tries += 1;
     this.nextTry = this.#world.now() + seconds * jitter * 1000;
     this.#timer = this.#world.later(() => this.connect(), seconds * jitter * 1000);
-    this.#become("waiting");
+    this.#become(this.#away ? "offline" : "waiting");
   }
 
   /** Silence for longer than this is the end of the connection, whatever the browser believes. */
