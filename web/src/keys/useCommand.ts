@@ -52,11 +52,7 @@ export function listen(): () => void {
         return;
       }
     }
-    if (
-      !typing &&
-      !document.querySelector("[role=dialog]") &&
-      COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))
-    ) {
+    if (!typing && !isCovered() && COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))) {
       begun = key;
       since = event.timeStamp;
     }
@@ -71,10 +67,15 @@ function tryKey(key: string, typing: boolean): boolean {
     const command = BY_ID[id];
     const modified = /(mod|ctrl|alt)\+/.test(key);
     if (typing && !(command.typing && modified)) continue;
-    if (!command.typing && document.querySelector("[role=dialog]:not([data-keys])")) continue;
+    if (!command.typing && isCovered()) continue;
     if (runCommand(id)) return true;
   }
   return false;
+}
+
+/** Something lies over the page and has the keys: a question, a dialog, a menu in which letters choose. */
+export function isCovered(): boolean {
+  return document.querySelector("[role=dialog]:not([data-keys]), [role=alertdialog], [role=menu]") !== null;
 }
 
 export function isTyping(target: EventTarget | null): boolean {
