@@ -1,5 +1,6 @@
 /** A sub-agent: what it was told, what it came back with. What it did in between is the group's (S000-80). */
 import type { ToolRow } from "@/state/rows";
+import { Shown } from "@/ui/Hidden";
 import { Aside } from "./parts/Aside";
 import { firstLine, hasFailed, listOf, textOf } from "./parts/fields";
 import { Asked, Literal } from "./parts/Literal";
@@ -35,7 +36,11 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
             <LongText
               text={prompt}
               most={full ? 500 : 12}
-              draw={(text) => <span className="font-sans">{text}</span>}
+              draw={(text) => (
+                <span className="font-sans">
+                  <Shown text={text} />
+                </span>
+              )}
             />
           </Sheet>
         </Section>

@@ -1,6 +1,8 @@
 /** A look at what a command in the background printed since. */
 import type { ToolRow } from "@/state/rows";
+import { plural } from "@/words/format";
 import { fieldsOf, firstLine, lineCount, numberOf, textOf } from "./parts/fields";
+import { Asked } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Output } from "./parts/Output";
@@ -42,15 +44,9 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   const filter = textOf(row.input, "filter");
   return (
     <Stack>
-      {(standing(row) || filter) && (
-        <p className="m-0 text-ink-2">
-          {[standing(row), filter && `only lines with ${filter}`].filter(Boolean).join(" · ")}
-        </p>
-      )}
+      {filter && <Asked label="Only lines with" text={filter} />}
       <Problem row={row} />
-      {row.settled === "completed" && (
-        <Output text={printed(whole.row)} label="New output" ansi full={full} />
-      )}
+      {row.settled === "completed" && <Output text={printed(whole.row)} ansi full={full} />}
       <LoadAll whole={whole} />
     </Stack>
   );
@@ -61,9 +57,7 @@ export const bashOutput: ToolView = {
   title,
   inline: (row) => {
     const lines = lineCount(printed(row).trim());
-    return [standing(row), lines > 0 ? `${lines.toLocaleString("en")} new lines` : ""]
-      .filter(Boolean)
-      .join(" · ");
+    return [standing(row), lines > 0 ? plural(lines, "new line") : ""].filter(Boolean).join(" · ");
   },
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,

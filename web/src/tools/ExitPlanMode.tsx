@@ -30,7 +30,7 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   return (
     <Stack>
       {plan ? (
-        <Section label={file || "Plan"}>
+        <Section label={file}>
           <Sheet copied={plan}>
             <Prose text={plan} most={full ? 2_000 : 80} />
           </Sheet>

@@ -49,7 +49,7 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
   const path = pathOf(row);
   return (
     <Stack>
-      <FileDiff hunks={hunks} path={path} numbers note={noteOf(input)} most={most} cwd={cwd} />
+      <FileDiff hunks={hunks} path={path} numbers most={most} cwd={cwd} />
       <Applied row={row} />
       <LoadAll whole={whole} />
     </Stack>

@@ -1,6 +1,7 @@
 /** The agent's list of what is to be done. */
 import { keyed } from "@/diff/keyed";
 import type { ToolRow } from "@/state/rows";
+import { Shown } from "@/ui/Hidden";
 import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, listOf, textOf } from "./parts/fields";
 import { Problem } from "./parts/Outcome";
@@ -58,7 +59,9 @@ function Item({ todo }: { todo: Todo }) {
       <span aria-hidden="true" className={`w-3.5 shrink-0 text-center ${look}`}>
         {mark}
       </span>
-      <span className={`min-w-0 wrap-anywhere ${ink}`}>{todo.words}</span>
+      <span className={`min-w-0 wrap-anywhere ${ink}`}>
+        <Shown text={todo.words} />
+      </span>
       <span className="sr-only">({word})</span>
     </li>
   );

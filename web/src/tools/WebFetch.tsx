@@ -43,7 +43,7 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
         <Problem row={call} />
       ) : (
         call.settled && (
-          <Section label="Read">
+          <Section label="">
             <Sheet copied={call.output}>
               <Prose text={textOf(call.display, "result") || call.output} most={full ? 1_000 : 30} />
             </Sheet>

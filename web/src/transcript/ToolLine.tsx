@@ -11,6 +11,7 @@ import { Ansi } from "@/text/Ansi";
 import { problemOf } from "@/tools/parts/fields";
 import { type ToolView, viewOf } from "@/tools/registry";
 import { Boundary } from "@/ui/Boundary";
+import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { duration, moment } from "@/words/format";
 import { useFold } from "./place";
@@ -44,7 +45,9 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
       >
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name={view.icon} size={14} className="text-ink-3" />
-        <span className="min-w-0 flex-1 truncate text-ink-1">{titleOf(view, shown, cwd)}</span>
+        <span className="min-w-0 flex-1 truncate text-ink-1">
+          <Shown text={titleOf(view, shown, cwd)} />
+        </span>
         {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
           {row.durationMs >= 100 ? duration(row.durationMs) : ""}

@@ -3,6 +3,13 @@ import { Shown } from "@/ui/Hidden";
 import { fieldsOf, jsonOf } from "./fields";
 import { LongText } from "./LongText";
 
+/** What fits into a line is one. */
+function shortJson(value: unknown): string {
+  const long = jsonOf(value);
+  const short = long.length < 200 ? JSON.stringify(value) : "";
+  return short && short.length <= 80 ? short : long;
+}
+
 export function Input({ input, most }: { input: unknown; most: number }) {
   const fields = Object.entries(fieldsOf(input));
   if (fields.length === 0) return <p className="m-0 text-ink-3">No input.</p>;
@@ -14,7 +21,7 @@ export function Input({ input, most }: { input: unknown; most: number }) {
             <Shown text={name} />
           </dt>
           <dd className="m-0 min-w-0">
-            <LongText text={typeof value === "string" ? value : jsonOf(value)} most={most} />
+            <LongText text={typeof value === "string" ? value : shortJson(value)} most={most} />
           </dd>
         </div>
       ))}

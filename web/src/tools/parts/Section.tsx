@@ -34,12 +34,13 @@ export function Sheet({ copied, children }: { copied: string; children: ReactNod
   );
 }
 
+/** For a mouse and keys; a finger has the button of the whole row, and needs the room. */
 function CopyButton({ text }: { text: string }) {
   return (
     <IconButton
       label="Copy"
       onClick={() => void copy(text)}
-      className="absolute top-1 right-1 bg-surface-2 opacity-0 group-hover/ground:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100"
+      className="absolute top-1 right-1 bg-surface-2 opacity-0 group-hover/ground:opacity-100 focus-visible:opacity-100 pointer-coarse:hidden"
     >
       <Icon name="copy" size={14} />
     </IconButton>
