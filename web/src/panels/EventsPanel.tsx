@@ -130,7 +130,7 @@ function Line({ entry, top, chosen, onChoose }: LineProps) {
       aria-selected={chosen}
       onClick={onChoose}
       style={{ top, height: LINE }}
-      className={`absolute inset-x-0 flex cursor-pointer items-center gap-2 px-3 font-mono text-small hover:bg-surface-2 ${chosen ? "bg-accent-soft" : ""}`}
+      className={`absolute inset-x-0 flex cursor-pointer items-center gap-2 px-3 font-mono text-small hover:bg-surface-2 ${chosen ? "bg-surface-3 [&_.text-ink-3]:text-ink-2" : ""}`}
     >
       <span className="tabular w-10 shrink-0 text-right text-ink-3">{entry.seq}</span>
       <span className="shrink-0">{entry.event.type}</span>

@@ -18,7 +18,7 @@ export function Section({ title, number, open = true, children }: Props) {
   const toggle = useFolds((state) => state.toggle);
   return (
     <section aria-label={title} className="hairline-b">
-      <h3 className="m-0">
+      <h2 className="m-0">
         <button
           type="button"
           aria-expanded={now}
@@ -29,7 +29,7 @@ export function Section({ title, number, open = true, children }: Props) {
           {title}
           {number !== undefined && <span className="tabular font-normal text-ink-3">{number}</span>}
         </button>
-      </h3>
+      </h2>
       {now && <div className="pb-2">{children}</div>}
     </section>
   );

@@ -55,10 +55,10 @@ export function TasksPanel({ session }: { session: SessionView }) {
 
 function Title({ words, number }: { words: string; number: string }) {
   return (
-    <h3 className="m-0 flex h-8 items-center gap-2 px-3 text-small font-semibold text-ink-2">
+    <h2 className="m-0 flex h-8 items-center gap-2 px-3 text-small font-semibold text-ink-2">
       {words}
       <span className="tabular font-normal text-ink-3">{number}</span>
-    </h3>
+    </h2>
   );
 }
 

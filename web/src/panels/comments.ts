@@ -59,6 +59,9 @@ export function messageOf(comments: readonly LineComment[]): string {
   return [first, ...parts].join("\n\n");
 }
 
+/** By file, by line; what was removed stands before what took its place. */
 export function byPlace(comments: readonly LineComment[]): LineComment[] {
-  return [...comments].sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+  const order = (a: LineComment, b: LineComment) =>
+    a.line - b.line || (a.side === b.side ? 0 : a.side === "old" ? -1 : 1);
+  return [...comments].sort((a, b) => (a.path === b.path ? order(a, b) : a.path < b.path ? -1 : 1));
 }

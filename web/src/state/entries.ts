@@ -67,7 +67,8 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "worker_started":
       return worker(fold, entry, event);
     case "worker_exited":
-      if (event.error)
+      // That changes cannot be watched is told where they are shown.
+      if (event.error && event.kind !== "git_diff")
         fold.put({ ...common(fold, entry), kind: "notice", level: "error", text: event.error });
       return;
     case "interrupt_asked":

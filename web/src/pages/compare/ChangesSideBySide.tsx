@@ -71,7 +71,7 @@ interface LineProps {
 
 function FileLine({ file, chosen, onChoose }: LineProps) {
   return (
-    <tr className={chosen ? "bg-accent-soft" : "hover:bg-surface-2"}>
+    <tr className={chosen ? "bg-surface-3 [&_.text-ink-3]:text-ink-2" : "hover:bg-surface-2"}>
       <th className="h-7 w-2/5 max-w-0 p-0 text-left font-normal">
         <button
           type="button"

@@ -10,14 +10,16 @@ const CALM = 400;
 
 /** An empty id asks for nothing. */
 export function useChanges(sessionId: string) {
-  useWatch(sessionId);
-  return useQuery({
+  const found = useQuery({
     queryKey: ["diff", sessionId, "list"],
     queryFn: () =>
       said(api.GET("/sessions/{id}/diff", { params: { path: { id: sessionId }, query: { hunks: false } } })),
     placeholderData: keepPreviousData,
     enabled: sessionId !== "",
   });
+  // Where there is nothing to compare with, there is nothing to watch.
+  useWatch(found.isSuccess ? sessionId : "");
+  return found;
 }
 
 /** The hunks of one file. `shape` is what the list says of it: another one means to ask again. */

@@ -128,7 +128,7 @@ function TreeLine({ id, line, top, height, active, chosen, onClick }: LineProps)
       {...(directory ? { "aria-expanded": line.open } : {})}
       onClick={onClick}
       style={style}
-      className={`absolute inset-x-0 flex cursor-pointer items-center gap-1.5 pr-2 hover:bg-surface-2 ${chosen ? "bg-accent-soft" : ""} ${active ? "group-focus-visible:outline-2 group-focus-visible:-outline-offset-2 group-focus-visible:outline-accent" : ""} ${line.ignored ? "text-ink-3" : ""}`}
+      className={`absolute inset-x-0 flex cursor-pointer items-center gap-1.5 pr-2 hover:bg-surface-2 ${chosen ? "bg-surface-3 [&_.text-ink-3]:text-ink-2" : ""} ${active ? "group-focus-visible:outline-2 group-focus-visible:-outline-offset-2 group-focus-visible:outline-accent" : ""} ${line.ignored ? "text-ink-3" : ""}`}
     >
       {directory ? (
         <Icon name={line.open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />

@@ -44,7 +44,7 @@ export function Filter({ sessionId, query, onChoose, at, onFound }: Props) {
           aria-selected={index === at}
           onClick={() => onChoose(path)}
           onKeyDown={(event) => event.key === "Enter" && onChoose(path)}
-          className={`flex h-7 cursor-pointer items-center px-3 hover:bg-surface-2 max-md:h-11 ${index === at ? "bg-accent-soft" : ""}`}
+          className={`flex h-7 cursor-pointer items-center px-3 hover:bg-surface-2 max-md:h-11 ${index === at ? "bg-surface-3 [&_.text-ink-3]:text-ink-2" : ""}`}
         >
           <PathName path={path} />
         </div>

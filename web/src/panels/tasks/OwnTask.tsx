@@ -52,7 +52,7 @@ export function OwnTask({ tasks, task, at }: { tasks: Tasks; task: TaskRow; at: 
           type="button"
           title="Rename. Alt with arrow up or down moves it."
           onClick={() => setTitle(task.title)}
-          className={`min-w-0 flex-1 py-1 text-left break-words ${done ? "text-ink-3 line-through" : ""}`}
+          className={`min-w-0 flex-1 py-1 text-left break-words max-md:min-h-11 ${done ? "text-ink-3 line-through" : ""}`}
         >
           {task.title}
         </button>
