@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.desk import Desk
 from tests.modelserver.script import Call, Say, Step
 
+FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
 DONE = Step(blocks=[Say("All done.")])
 PLAN = "# Overview\n\nMake the cart safe.\n\n1. Add a lock\n2. Run the tests\n"
 FILE = "".join(f"line {number}\n" for number in range(1, 31))
@@ -259,6 +262,17 @@ async def test_two_requests_are_gone_through_and_a_key_means_the_one_in_view(des
     answers = await heard(desk, session)
     assert "words of second.txt" in answers
     assert "words of first.txt" not in answers
+
+
+async def test_a_request_of_a_sub_agent_says_whose_it_is(desk: Desk) -> None:
+    """FM-37."""
+    desk.place.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    session = await desk.launch("ask agent", engine="fake")
+    page = await desk.open(f"/session/{session}")
+    await expect(dock(page)).to_contain_text("Bash wants to run a command")
+    await expect(dock(page)).to_contain_text("for reviewer")
+    await button(page, "Allow").click()
+    await desk.place.until_status(session, "completed")
 
 
 async def test_who_may_not_decide_reads_what_is_asked_and_why_not(desk: Desk) -> None:

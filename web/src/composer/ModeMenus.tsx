@@ -17,6 +17,7 @@ import {
   modeNow,
   permissionChoices,
   permissionLabel,
+  workflowChange,
   workflowChoices,
   workflowLabel,
 } from "./modes";
@@ -101,7 +102,7 @@ function useParts(
         <MenuChoice
           value={session.config.workflow ?? "chat"}
           choices={workflowChoices(config, busy || !change || capabilities?.change_workflow === false)}
-          onChange={(workflow) => set({ workflow: workflow as Workflow })}
+          onChange={(workflow) => set(workflowChange(config, workflow as Workflow, session.permission_mode))}
         />
       </>
     ),

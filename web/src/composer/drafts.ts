@@ -56,6 +56,7 @@ export function draftOf(id: string, known = ""): Draft {
   const draft = { ...NOTHING, text, pasted: kept?.pasted ?? [] };
   drafts.set(id, draft);
   synced.set(id, known);
+  if (text !== known) later(id); // written before a reload, and not heard of by the server
   return draft;
 }
 

@@ -48,12 +48,24 @@ export function workflowChoices(config: ServerConfig, disabled: boolean): Choice
   }));
 }
 
+/** Another workflow, and the permission mode it begins in where it cannot be in the present one. */
+export function workflowChange(
+  config: ServerConfig,
+  workflow: NonNullable<SessionConfig["workflow"]>,
+  mode: string,
+): { workflow: NonNullable<SessionConfig["workflow"]>; permission_mode?: string } {
+  const may = config.workflows.find((each) => each.name === workflow)?.permission_modes ?? [];
+  const begins = may.length > 0 && !may.includes(mode) ? may[0] : undefined;
+  return begins ? { workflow, permission_mode: begins } : { workflow };
+}
+
 export function workflowLabel(config: ServerConfig | null, workflow: string | undefined): string {
   return config?.workflows.find((each) => each.name === workflow)?.label ?? workflow ?? "Chat";
 }
 
-/** The alias of the model a session uses, where there is one. */
-export function modelAlias(config: ServerConfig | null, model: string): string {
+/** The alias of the model a session uses or would use, where there is one. */
+export function modelAlias(config: ServerConfig | null, named: string): string {
+  const model = named || config?.default_model || "";
   const found = config?.models.find((each) => each.alias === model || each.name === model);
   return found?.alias ?? model;
 }

@@ -5,7 +5,7 @@ import { digits } from "./Clock";
 import { completed, matching, triggerAt } from "./completion";
 import { draftOf, isEmpty, put, typed, wordsOf } from "./drafts";
 import { addToDraft } from "./insert";
-import { bypassEnd, modeNow, permissionChoices } from "./modes";
+import { bypassEnd, modeNow, permissionChoices, workflowChange } from "./modes";
 import { readPictures } from "./pictures";
 import { refusalOf } from "./refusal";
 import { fillingOf, statusText } from "./standing";
@@ -145,6 +145,17 @@ describe("modes", () => {
     expect(edits?.disabled).toBe(true);
     expect(permissionChoices(config, "chat", true).some((each) => each.disabled)).toBe(false);
     expect(permissionChoices(config, "chat", false).map((each) => each.disabled)).toEqual([false, true]);
+  });
+});
+
+describe("another workflow", () => {
+  it("brings the mode it begins in, where the present one is not for it", () => {
+    expect(workflowChange(config, "plan", "acceptEdits")).toEqual({
+      workflow: "plan",
+      permission_mode: "plan",
+    });
+    expect(workflowChange(config, "plan", "default")).toEqual({ workflow: "plan" });
+    expect(workflowChange(config, "chat", "acceptEdits")).toEqual({ workflow: "chat" });
   });
 });
 

@@ -1,6 +1,6 @@
 /** The agent asks: one question after the other, with ready answers, numbers to choose by, and room for other words. */
 import { useEffect, useRef, useState } from "react";
-import { isTyping, useCommand } from "@/keys/useCommand";
+import { isCovered, isTyping, useCommand } from "@/keys/useCommand";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
@@ -151,8 +151,7 @@ function useNumbers(active: boolean, pick: (number: number) => boolean): void {
     if (!active) return;
     const heard = (event: KeyboardEvent) => {
       const plain = !event.metaKey && !event.ctrlKey && !event.altKey;
-      if (!plain || !/^[1-9]$/.test(event.key) || isTyping(event.target)) return;
-      if (document.querySelector("[role=dialog]:not([data-keys])")) return;
+      if (!plain || !/^[1-9]$/.test(event.key) || isTyping(event.target) || isCovered()) return;
       if (newest.current(Number(event.key))) event.preventDefault();
     };
     document.addEventListener("keydown", heard);

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { toast } from "sonner";
 import type { QueuedView, SessionView } from "@/api/types";
 import { addToDraft } from "@/composer/insert";
+import { isBusy } from "@/composer/standing";
 import { dropInput, send } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { transcriptOf } from "@/stream/live";
@@ -33,8 +34,7 @@ function QueuedLine({ session, queued, place }: LineProps) {
   const [editing, setEditing] = useState(false);
   const allowed = useApp((state) => may(state.me, "operate"));
   if (editing) return <QueuedField session={session} queued={queued} onClose={() => setEditing(false)} />;
-  const steers =
-    queued.how === "queue" && session.config.inputs === "interactive" && session.status === "running";
+  const steers = queued.how === "queue" && session.config.inputs !== "queue" && isBusy(session);
   return (
     <li className="group flex min-h-8 items-center gap-2 rounded-box hover:bg-surface-2 focus-within:bg-surface-2">
       <span className="tabular w-6 text-right text-ink-3">{place}.</span>

@@ -1,0 +1,371 @@
+"""Writing to it: sending, queueing, steering, drafts, what goes with the words; and how it works from then on."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.desk import Desk
+from tests.modelserver.script import Call, Counts, Gate, Say, Step
+
+FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
+PASTE = """(text) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    document.activeElement.dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+PASTE_PICTURE = """() => {
+    const bytes = Uint8Array.from(atob(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    ), (letter) => letter.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+    data.items.add(new File(["<svg/>"], "drawing.svg", { type: "image/svg+xml" }));
+    document.activeElement.dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture(autouse=True)
+def repository(desk: Desk) -> None:
+    """Sessions work in a repository, as they mostly do."""
+    (desk.work / "src").mkdir()
+    (desk.work / "src" / "cart.py").write_text("x = 1\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q", str(desk.work)], check=True)
+
+
+def message(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Message", exact=True)
+
+
+def status(page: Page) -> Locator:
+    return page.get_by_role("status", name="Status of the session")
+
+
+def queue(page: Page) -> Locator:
+    return page.get_by_role("region", name="Queue").get_by_role("listitem")
+
+
+async def at_work(desk: Desk, name: str, **config: Any) -> tuple[str, Gate]:
+    """A session whose model says nothing until the gate is opened."""
+    gate = Gate()
+    word = desk.play(name, Step(blocks=[Say("Done with it.")], gate=gate))
+    session = await desk.launch(f"begin {word}", **config)
+    await gate.reached()
+    return session, gate
+
+
+async def idle(desk: Desk, **config: Any) -> str:
+    return await desk.launch(**config)
+
+
+def said_to_the_model(desk: Desk) -> str:
+    return json.dumps([each.body["messages"] for each in desk.model.requests])
+
+
+async def test_words_are_sent_by_enter_and_broken_by_shift_enter(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await expect(status(page)).to_have_text("Send a message to begin.")
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await message(page).press_sequentially("first line")
+    await message(page).press("Shift+Enter")
+    await message(page).press_sequentially(f"second line {desk.play('hi', Step(blocks=[Say('Hello.')]))}")
+    await message(page).press("Enter")
+    await expect(message(page)).to_have_value("")
+    await expect(status(page)).to_have_text("Completed. Send a message to continue.")
+    assert "first line\\nsecond line" in said_to_the_model(desk)
+    await message(page).press("ArrowUp")
+    await expect(message(page)).to_have_value(re.compile("^first line\nsecond line"))
+
+
+async def test_while_the_agent_works_words_are_queued_steered_edited_and_deleted(desk: Desk) -> None:
+    session, gate = await at_work(desk, "busy")
+    page = await desk.open(f"/session/{session}")
+    await expect(status(page)).to_have_text("Agent is working...")
+    await expect(page.get_by_role("button", name="Queue")).to_be_visible()
+    for words in ("then the docs", "then the tests", "then nothing"):
+        await message(page).fill(words)
+        await message(page).press("Enter")
+    await expect(queue(page)).to_have_count(3)
+    await expect(queue(page).nth(0)).to_contain_text("1.then the docsafter this turn")
+    await queue(page).nth(0).get_by_role("button", name="Edit what is queued").click()
+    field = page.get_by_label("Queued message")
+    await expect(field).to_be_focused()
+    await field.fill("then the README\nand nothing else")
+    await field.press("Enter")
+    await expect(queue(page).nth(0)).to_contain_text("then the README and nothing else")
+    await queue(page).nth(2).get_by_role("button", name="Delete from the queue").click()
+    await expect(queue(page)).to_have_count(2)
+    await page.get_by_role("button", name="Undo").click()
+    await expect(queue(page)).to_have_count(3)
+    await queue(page).nth(1).get_by_role("button", name="Steer now").click()
+    await expect(queue(page).nth(2)).to_contain_text("then the testsbefore its next step")
+    await message(page).fill("hurry up")
+    await message(page).press("Control+Enter")
+    await expect(queue(page).nth(3)).to_contain_text("hurry upbefore its next step")
+    gate.open()
+    await desk.place.until(session, lambda view: view.status == "completed" and not view.queued)
+    await expect(queue(page)).to_have_count(0)
+    said = said_to_the_model(desk)
+    assert "then the README\\nand nothing else" in said
+    assert "then the docs" not in said
+    assert all(words in said for words in ("then the tests", "then nothing", "hurry up"))
+
+
+async def test_a_draft_survives_a_reload_and_is_there_on_another_device(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await message(page).fill("half a thought")
+    await page.reload()
+    await expect(message(page)).to_have_value("half a thought")
+    await desk.place.until(session, lambda view: view.draft == "half a thought")
+    other = await desk.seat()
+    theirs = await other.open(f"/session/{session}")
+    await expect(message(theirs)).to_have_value("half a thought")
+    await message(page).press("Enter")
+    await expect(message(page)).to_have_value("")
+    await desk.place.until(session, lambda view: view.draft == "")
+    await page.reload()
+    await expect(message(page)).to_have_value("")
+
+
+async def test_words_that_cannot_be_sent_come_back_and_wait_for_the_connection(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await expect(message(page)).to_be_enabled()
+    desk.expect("ERR_FAILED|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED")
+    await page.route("**/messages", lambda route: route.abort())
+    await message(page).fill("do not lose me")
+    await message(page).press("Enter")
+    await expect(page.get_by_text("cannot be reached")).to_be_visible()
+    await expect(message(page)).to_have_value("do not lose me")
+    await page.unroute("**/messages")
+    await desk.stop()
+    await expect(page.get_by_text("Not connected. What you write is kept")).to_be_visible()
+    await message(page).fill("do not lose me either")
+    await message(page).press("Enter")
+    await expect(message(page)).to_have_value("do not lose me either")
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await desk.start()
+    await expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    await message(page).press("Enter")
+    await desk.place.until(session, lambda view: "either" in view.last_prompt)
+
+
+async def test_a_paste_of_200_kilobytes_stands_beside_the_words_and_is_sent_with_them(desk: Desk) -> None:
+    """FM-26."""
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await message(page).fill("What is wrong here?")
+    await message(page).focus()
+    text = "".join(f"{number:06} a line of a log that somebody pasted\n" for number in range(4_700))
+    await page.evaluate(PASTE, text)
+    chip = page.get_by_role("button", name=re.compile("Pasted text, 20[0-9]"))
+    await expect(chip).to_be_visible()
+    slowest = await page.evaluate(
+        """async () => {
+            const area = document.activeElement;
+            let slowest = 0;
+            for (let letter = 0; letter < 20; letter += 1) {
+                const before = performance.now();
+                area.value += "x";
+                area.dispatchEvent(new InputEvent("input", { bubbles: true }));
+                await new Promise(requestAnimationFrame);
+                slowest = Math.max(slowest, performance.now() - before);
+            }
+            return slowest;
+        }"""
+    )
+    assert slowest < 200, "typing does not draw the pasted text anew"
+    await chip.click()
+    whole = page.get_by_role("dialog", name="Pasted text").get_by_role("textbox")
+    await expect(whole).to_have_value(text)
+    await page.keyboard.press("Escape")
+    await page.reload()
+    await expect(chip).to_be_visible()
+    await message(page).press("Enter")
+    await expect(chip).to_have_count(0)
+    await desk.place.until_status(session, "completed")
+    assert "004699 a line of a log" in said_to_the_model(desk)
+
+
+async def test_pictures_are_pasted_looked_at_removed_and_sent(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await message(page).focus()
+    await page.evaluate(PASTE_PICTURE)
+    attached = page.get_by_role("list", name="Attached").get_by_role("listitem")
+    await expect(attached).to_have_count(1)
+    await expect(attached.get_by_role("img", name="Attached: dot.png")).to_be_visible()
+    await expect(page.get_by_text("“drawing.svg” is no PNG")).to_be_visible()
+    await attached.get_by_role("button", name="Remove dot.png").click()
+    await expect(attached).to_have_count(0)
+    await message(page).focus()
+    await page.evaluate(PASTE_PICTURE)
+    await message(page).fill("what is this?")
+    await message(page).press("Enter")
+    await desk.place.until_status(session, "completed")
+    await expect(attached).to_have_count(0)
+    assert '"media_type": "image/png"' in said_to_the_model(desk)
+
+
+async def test_files_are_completed_by_keys(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    (desk.work / "src" / "carton.py").touch()
+    await message(page).press_sequentially("look at @cart")
+    options = page.get_by_role("listbox", name="Files").get_by_role("option")
+    await expect(options).to_have_count(2)
+    assert await desk.axe(within="form") == []
+    await expect(options.nth(0)).to_have_attribute("aria-selected", "true")
+    await message(page).press("ArrowDown")
+    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    await message(page).press("ArrowUp")
+    await message(page).press("Tab")
+    await expect(message(page)).to_have_value("look at @src/cart.py ")
+    await expect(options).to_have_count(0)
+    await message(page).press_sequentially("and @ca")
+    await expect(options).to_have_count(2)
+    await message(page).press("Escape")
+    await expect(options).to_have_count(0)
+    await expect(message(page)).to_be_focused()
+    assert desk.place.view(session).turns == 0, "Enter and Tab chose, and sent nothing"
+
+
+async def test_a_turn_is_stopped_and_a_failed_one_tried_again(desk: Desk) -> None:
+    session, _ = await at_work(desk, "endless")
+    page = await desk.open(f"/session/{session}")
+    await page.get_by_role("button", name="Stop", exact=True).click()
+    await expect(status(page)).to_have_text("Session interrupted. Send a message to resume.")
+    await expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    wrong = Step(status=400, message="no such thing", times=1, then=Step(blocks=[Say("Better.")]))
+    await message(page).fill(f"fail {desk.play('fail', wrong)}")
+    await message(page).press("Enter")
+    await expect(status(page)).to_contain_text("Failed: ")
+    await expect(status(page)).to_contain_text("no such thing")
+    await page.get_by_role("button", name="Retry", exact=True).click()
+    await expect(status(page)).to_have_text("Completed. Send a message to continue.")
+    await expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
+
+
+async def test_a_stop_that_takes_long_may_be_forced_after_a_question(desk: Desk) -> None:
+    desk.place.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    session = await desk.launch("stubborn", engine="fake")
+    page = await desk.open(f"/session/{session}")
+    await expect(page.get_by_text("never")).to_be_visible()
+    await page.keyboard.press("Control+x")
+    await expect(status(page)).to_have_text("Stopping...")
+    await page.get_by_role("button", name="Stop by force").click()
+    dialog = page.get_by_role("alertdialog", name="Stop the agent by force?")
+    await expect(dialog).to_contain_text("all files stay as they are")
+    await dialog.get_by_role("button", name="Stop by force").click()
+    await expect(status(page)).to_have_text("Session interrupted. Send a message to resume.")
+
+
+async def test_mode_and_model_change_while_the_agent_works(desk: Desk) -> None:
+    """FM-20: what is shown is what the server has."""
+    gate = Gate()
+    made = Call("Write", {"file_path": str(desk.work / "made.txt"), "content": "made"})
+    word = desk.play("change", Step(blocks=[made], gate=gate), Step(blocks=[Say("Done.")]))
+    session = await desk.launch(f"begin {word}")
+    await gate.reached()
+    page = await desk.open(f"/session/{session}")
+    await page.get_by_role("button", name="Model: sonnet").click()
+    await page.get_by_role("menuitemradio", name="haiku").click()
+    await expect(page.get_by_role("button", name="Model: haiku")).to_be_visible()
+    await page.keyboard.press("Alt+a")
+    await expect(page.get_by_role("button", name="Permission: Accept edits")).to_be_visible()
+    await page.get_by_role("button", name="Workflow: Chat").click()
+    await expect(page.get_by_role("menu")).to_contain_text("Stop the agent to give it another workflow.")
+    await page.keyboard.press("Escape")
+    gate.open()
+    await desk.place.until_status(session, "completed")
+    assert (desk.work / "made.txt").read_text(encoding="utf-8") == "made", "nobody was asked"
+    assert "haiku" in desk.model.requests[-1].body["model"]
+    await page.get_by_role("button", name="Workflow: Chat").click()
+    await page.get_by_role("menuitemradio", name="Research").click()
+    await expect(page.get_by_role("button", name="Workflow: Research")).to_be_visible()
+    await expect(page.get_by_role("button", name="Permission: Ask")).to_be_visible()
+
+
+async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(desk: Desk) -> None:
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    frame = page.get_by_test_id("bypass-frame")
+    await expect(message(page)).to_be_enabled()
+    await page.keyboard.press("Alt+y")
+    dialog = page.get_by_role("dialog", name="Bypass permissions in this session")
+    await dialog.get_by_role("radio", name="5 minutes", exact=True).check()
+    await expect(frame).to_have_count(0)
+    await dialog.get_by_role("button", name="Bypass for 5 minutes").click()
+    await expect(frame).to_be_visible()
+    header = page.get_by_role("region", name="Session")
+    out = header.get_by_role("button", name=re.compile(r"Bypass [45]:\d\d End it"))
+    await expect(out).to_be_visible()
+    assert desk.place.view(session).config.bypass_until == pytest.approx(time.time() + 300, abs=60)
+    await out.click()
+    await expect(frame).to_have_count(0)
+    assert desk.place.view(session).permission_mode == "default"
+    short = await desk.launch(
+        f"hi {desk.play('short', Step(blocks=[Say('Hi.')]))}",
+        permission_mode="bypassPermissions",
+        bypass_minutes=0.07,
+    )
+    await page.goto(f"{desk.url}/session/{short}")
+    await expect(frame).to_be_visible()
+    await expect(frame).to_have_count(0)
+    await expect(page.get_by_role("button", name="Permission: Ask")).to_be_visible()
+
+
+async def test_the_head_says_where_and_how_and_is_renamed_in_place(desk: Desk) -> None:
+    big = Step(blocks=[Say("Full.")], usage=Counts(input=120_000, output=0))
+    session = await desk.launch(f"fill {desk.play('fill', big)}", worktree=False, title="<b>cart</b>")
+    await desk.place.until_status(session, "completed")
+    page = await desk.open(f"/session/{session}")
+    header = page.get_by_role("region", name="Session")
+    await expect(header).to_contain_text("work")
+    await expect(header).to_contain_text("Chat")
+    await expect(header).to_contain_text("sonnet")
+    await expect(header).to_contain_text("Ask")
+    await expect(header).to_contain_text("60% ctx")
+    badge = page.get_by_test_id("token-badge")
+    await expect(badge).to_have_text("Approaching context limit (60%)60% 120,000 / 200,000")
+    await expect(badge).to_have_attribute("data-variant", "warning")
+    await expect(badge).to_have_attribute("title", "Approaching context limit (60%)")
+    await header.get_by_role("button", name="Rename: <b>cart</b>").click()
+    name = page.get_by_label("Name of the session")
+    await name.fill("A cart that adds up")
+    await name.press("Enter")
+    await expect(header.get_by_role("heading")).to_have_text("A cart that adds up")
+    await desk.place.until(session, lambda view: view.title == "A cart that adds up")
+    await header.get_by_role("button", name="More about this session").click()
+    async with page.expect_download() as download:
+        await page.get_by_role("menuitem", name="Export as Markdown").click()
+    assert (await download.value).suggested_filename.endswith(".md")
+    await header.get_by_role("button", name="More about this session").click()
+    await page.get_by_role("menuitem", name="Delete").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
+    await expect(page).to_have_url(f"{desk.url}/")
+
+
+async def test_on_a_phone_where_and_how_are_still_in_view(desk: Desk) -> None:
+    session, gate = await at_work(desk, "phone", worktree=False)
+    phone = await desk.phone(theme="light")
+    page = await phone.open(f"/session/{session}")
+    header = page.get_by_role("region", name="Session")
+    for words in ("work", "Chat", "Ask"):
+        await expect(header.get_by_text(words, exact=True).locator("visible=true").first).to_be_in_viewport()
+    box = await header.bounding_box()
+    assert box is not None
+    assert box["height"] <= 80, "two lines at most"
+    assert await page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert await phone.axe(within="main") == []
+    gate.open()
