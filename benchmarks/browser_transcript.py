@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import statistics
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,15 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) window.longTasks.push(entry.duration);
 }).observe({ type: 'longtask', buffered: false });
 """
-DELTAS = r"""
+DELTAS = """
 window.deltaFrames = [];
+window.watchDeltas = false;
 window.WebSocket = class extends WebSocket {
   constructor(...all) {
     super(...all);
     this.addEventListener('message', ({ data }) => {
-      const found = typeof data === 'string' && data.includes('part.delta') && data.match(/tok\d+(?!.*tok\d)/s);
+      const place = window.watchDeltas && data.includes('part.delta') ? data.lastIndexOf('tok') : -1;
+      const found = place >= 0 && /^tok[0-9]+ /.exec(data.slice(place, place + 12));
       if (found) awaited(found[0]);
     });
   }
@@ -53,9 +56,9 @@ function awaited(token) {
     const channel = new MessageChannel();
     channel.port1.onmessage = () => {
       const lines = document.querySelectorAll('[data-line]');
-      if (lines[lines.length - 1]?.textContent.includes(token)) window.deltaFrames.push(frames);
-      else if (frames < 60) requestAnimationFrame(check);
-      else window.deltaFrames.push(frames);
+      const end = lines[lines.length - 1].textContent.slice(-2000);
+      if (end.includes(token) || frames >= 60) window.deltaFrames.push(frames);
+      else requestAnimationFrame(check);
     };
     channel.port2.postMessage(0);
   };
@@ -177,7 +180,9 @@ async def first_paint_and_heap(bench: Bench, empty: str, long: str) -> Page:
     return page
 
 
-async def streamed(bench: Bench, session: str, word: str, all_loaded: bool) -> tuple[Page, float, tuple[int, float]]:
+async def streamed(
+    bench: Bench, session: str, word: str, *, all_loaded: bool = False, watch: bool = False
+) -> tuple[Page, float, tuple[int, float]]:
     """Let the model speak; seconds of work that took, and the long tasks among it."""
     page, _ = await bench.open(session)
     if all_loaded:
@@ -187,6 +192,7 @@ async def streamed(bench: Bench, session: str, word: str, all_loaded: bool) -> t
     client = await bench.context.new_cdp_session(page)
     await client.send("Performance.enable")
     before = await worked(client)
+    await page.evaluate("(watch) => { window.watchDeltas = watch }", watch)
 
     async def run() -> None:
         bench.served.post(f"/sessions/{session}/messages", {"content": f"go on {word}", "images": []})
@@ -197,17 +203,15 @@ async def streamed(bench: Bench, session: str, word: str, all_loaded: bool) -> t
     return page, await worked(client) - before, long
 
 
-async def streaming(bench: Bench, few: str, many: str, model: ModelServer) -> None:
+async def streaming(bench: Bench, sessions: dict[str, str], model: ModelServer) -> None:
     words = "".join(
         f"tok{number} and some **words** of `prose`{' ' if number % 12 else '.' + chr(10) * 2}"
         for number in range(1500)
     )
     prose = model.play("prose", Step(blocks=[Say(words + "\n\nTHE END")], chunk=120, chunk_delay=0.02))
-    page, small, _ = await streamed(bench, few, prose, False)
+    page, small, _ = await streamed(bench, sessions["few"], prose)
     await page.close()
-    page, large, (count, longest) = await streamed(bench, many, prose, True)
-    frames = sorted(await page.evaluate("window.deltaFrames"))
-    p95 = frames[int(len(frames) * 0.95)] if frames else 99
+    page, large, (count, longest) = await streamed(bench, sessions["many"], prose, all_loaded=True)
     at_end = await page.evaluate(f"{SCROLLER}.scrollHeight - {SCROLLER}.clientHeight - {SCROLLER}.scrollTop")
     await page.close()
     print(
@@ -217,6 +221,10 @@ async def streaming(bench: Bench, few: str, many: str, model: ModelServer) -> No
     print(f"streaming: {count} tasks over 50 ms, longest {longest:.0f} ms; {at_end:.1f} px from the end")
     bench.says("no task over 100 ms while streaming", longest <= 100)
     bench.says("it followed to the end", at_end <= 2)
+    page, _, _ = await streamed(bench, sessions["watched"], prose, watch=True)
+    frames = sorted(await page.evaluate("window.deltaFrames"))
+    p95 = frames[int(len(frames) * 0.95)] if frames else 99
+    await page.close()
     print(f"a delta is on the screen after {p95} frames (p95 of {len(frames)})")
     bench.says("a delta reaches the pixels within two frames (p95)", p95 <= 2)
 
@@ -225,7 +233,7 @@ async def streaming(bench: Bench, few: str, many: str, model: ModelServer) -> No
     )
     fence = f"```python\ndef long() -> None:\n{code}\n```\n\nTHE END"
     word = model.play("code", Step(blocks=[Say(fence)], chunk=400, chunk_delay=0.01))
-    page, busy, (count, longest) = await streamed(bench, few, word, False)
+    page, busy, (count, longest) = await streamed(bench, sessions["fence"], word)
     await page.close()
     print(f"2,000 lines of code: {busy:.2f} s of work, {count} tasks over 50 ms, longest {longest:.0f} ms")
     bench.says("no task over 50 ms while a long fence is written (FM-22)", longest <= 50)
@@ -239,12 +247,21 @@ async def run(browser: Browser, served: Served, model: ModelServer, sessions: di
     bench = Bench(served, context)
     page = await first_paint_and_heap(bench, sessions["empty"], sessions["long"])
     await page.close()
-    await streaming(bench, sessions["few"], sessions["many"], model)
+    await streaming(bench, sessions, model)
     await context.close()
     return bench.passed
 
 
+def contention() -> float:
+    """How many times longer work takes here than the work itself: 1 where nobody else wants the processors."""
+    wall, own = time.perf_counter(), time.process_time()
+    while time.process_time() - own < 0.3:
+        pass
+    return (time.perf_counter() - wall) / 0.3
+
+
 async def main(events: int, outputs: int) -> bool:
+    print(f"contention {contention():.1f}; tasks are measured by the clock on the wall, so they are right at 1.0 only")
     with tempfile.TemporaryDirectory(prefix="transcript") as name, ModelServer() as model:
         folder = Path(name)
         variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
@@ -253,6 +270,8 @@ async def main(events: int, outputs: int) -> bool:
             "empty": Written(served.work, "Empty"),
             "long": long_log(served.work, events, outputs, 1_000_000),
             "few": notes(served.work, 100),
+            "watched": notes(served.work, 100),
+            "fence": notes(served.work, 100),
             "many": notes(served.work, events),
         }
         sessions = {key: log.save(folder / "bobstay") for key, log in logs.items()}
@@ -261,7 +280,9 @@ async def main(events: int, outputs: int) -> bool:
             async with async_playwright() as playwright:
                 browser = await start(playwright)
                 try:
-                    return await run(browser, served, model, sessions)
+                    passed = await run(browser, served, model, sessions)
+                    print(f"contention {contention():.1f} at the end")
+                    return passed
                 finally:
                     await browser.close()
         finally:
