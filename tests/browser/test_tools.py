@@ -10,7 +10,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.desk import Desk, Seat
 from tests.browser.written import Written
-from tests.browser.xss import ADDRESSES, ALL, FILE_NAMES, unharmed
+from tests.browser.xss import ADDRESSES, ALL, FILE_NAMES, HIDDEN, unharmed
 from tests.modelserver.script import Call, Say, Step
 
 CART = """class Cart:
@@ -123,7 +123,7 @@ async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Des
     assert "cart.py" in await (await opened(page, "Find *.py")).inner_text()
 
     unheard = await opened(page, "Say one")
-    await expect(unheard).to_contain_text('"list": [')
+    await expect(unheard).to_contain_text('{"list":[1,2]}')
     await expect(unheard).to_contain_text("No such tool")
 
     grep = await opened(page, "Search “items”")
@@ -221,6 +221,7 @@ async def test_words_of_strangers_stay_words_in_every_view(desk: Desk) -> None:
     matched = "\n".join(f"{file}:{at}:{each}" for at, each in enumerate(ALL, 1) for file in FILE_NAMES[:3])
     told(log, "Bash", {"command": everything, "description": everything}, everything, None)
     told(log, "Bash", {"command": everything}, everything, None, error=True)
+    told(log, "Bash", {"command": HIDDEN[0]}, HIDDEN[0], None)
     told(log, "Edit", {"file_path": name}, everything, {"structuredPatch": patch})
     told(log, "Write", {"file_path": name, "content": everything}, everything, {"type": "create"})
     told(log, "Task", {"description": ALL[0], "prompt": everything}, everything, None)
@@ -243,6 +244,7 @@ async def test_words_of_strangers_stay_words_in_every_view(desk: Desk) -> None:
     log.say("The end.").end()
     page = await written(desk, log)
     await expect(page.get_by_text("The end.")).to_be_visible()
+    await expect(page.get_by_role("button", name="$ rm -rf RLO/ tmpPDF # safe")).to_be_visible()
     await through(page)
     assert await unharmed(page) == []
     assert desk.seats[0].watch.elsewhere() == []
@@ -262,7 +264,7 @@ async def through(page: Page) -> None:
         await fresh[0].scroll_into_view_if_needed()
         await fresh[0].click()
         assert await unharmed(page) == []
-    assert len(seen) >= 17, seen
+    assert len(seen) >= 18, seen
 
 
 async def test_open_calls_are_accessible_in_both_themes_and_fit_a_phone(desk: Desk) -> None:
