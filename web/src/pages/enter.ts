@@ -1,9 +1,13 @@
 /** How one comes in: a code in the address is exchanged for a cookie, once, and leaves the address at once (FM-45). */
 import { ApiProblem, api, said, wordsOf } from "@/api/client";
 import { useApp } from "@/state/app";
+import { forgetAll, keepPage, keptPage } from "@/state/cache";
 import { connect } from "@/stream/live";
 
+const KEEP_MS = 2000;
 let connected = false;
+/** What is shown is from an earlier visit: the server has not been heard yet. */
+let stale = false;
 
 export async function enter(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
@@ -13,17 +17,11 @@ export async function enter(): Promise<void> {
       history.replaceState(null, "", location.pathname + location.search);
       await exchange(code);
     }
-    const me = await said(api.GET("/auth/me"));
-    const config = await said(api.GET("/config"));
-    useApp.setState({ me, config, entry: "in" });
-    if (!connected) connect();
-    connected = true;
+    await learn();
+    begin();
   } catch (error) {
-    const refused = error instanceof ApiProblem && (error.status === 401 || error.status === 403);
-    useApp.setState({
-      entry: refused ? "out" : "down",
-      problem: useApp.getState().problem || wordsOf(error),
-    });
+    if (!isRefused(error) && (await showKept())) begin();
+    else leave(error);
   }
 }
 
@@ -35,4 +33,58 @@ async function exchange(code: string): Promise<void> {
     if (!(error instanceof ApiProblem) || error.status === 0) throw error;
     useApp.setState({ problem: error.message });
   }
+}
+
+async function learn(): Promise<void> {
+  const me = await said(api.GET("/auth/me"));
+  const config = await said(api.GET("/config"));
+  stale = false;
+  useApp.setState({ me, config, entry: "in" });
+}
+
+/** The page as it was: sessions that were seen can be read until the server is back. */
+async function showKept(): Promise<boolean> {
+  const page = await keptPage();
+  if (!page) return false;
+  const sessions = Object.fromEntries(page.sessions.map((each) => [each.id, each]));
+  stale = true;
+  useApp.setState({ me: page.me, config: page.config, sessions, listed: true, entry: "in" });
+  return true;
+}
+
+function begin(): void {
+  if (connected) return;
+  connected = true;
+  connect();
+  useApp.subscribe((state, before) => {
+    if (state.connection === "live" && before.connection !== "live" && stale) void learn().catch(leave);
+    if (state.entry === "out" && before.entry !== "out") void forgetAll();
+    if (state.sessions !== before.sessions) keepSoon();
+  });
+}
+
+function leave(error: unknown): void {
+  const out = isRefused(error);
+  if (out) void forgetAll();
+  useApp.setState({
+    entry: out ? "out" : "down",
+    problem: useApp.getState().problem || wordsOf(error),
+  });
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ApiProblem && (error.status === 401 || error.status === 403);
+}
+
+let keeping = 0;
+
+/** Written down now and then, not at every change. */
+function keepSoon(): void {
+  if (keeping) return;
+  keeping = window.setTimeout(() => {
+    keeping = 0;
+    const { me, config, sessions, listed, entry } = useApp.getState();
+    if (me && config && listed && entry === "in" && !stale)
+      void keepPage({ me, config, sessions: Object.values(sessions).filter((each) => !each.archived) });
+  }, KEEP_MS);
 }

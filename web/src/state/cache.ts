@@ -1,5 +1,6 @@
 /** The last page of each transcript, kept in the browser: a session that was seen before is on the screen at once (S004-28). */
 import { type IDBPDatabase, openDB } from "idb";
+import type { Me, ServerConfig, SessionView } from "@/api/types";
 import type { Entry } from "@/stream/frames";
 import { PAGE } from "./transcript";
 
@@ -14,12 +15,40 @@ const MOST = 50;
 let opening: Promise<IDBPDatabase> | null = null;
 
 function database(): Promise<IDBPDatabase> {
-  opening ??= openDB("bobstay", 1, {
-    upgrade(made) {
-      made.createObjectStore("transcripts", { keyPath: "id" }).createIndex("at", "at");
+  opening ??= openDB("bobstay", 2, {
+    upgrade(made, before) {
+      if (before < 1) made.createObjectStore("transcripts", { keyPath: "id" }).createIndex("at", "at");
+      if (before < 2) made.createObjectStore("page");
+    },
+    blocking(_, __, event) {
+      // A tab of a newer page wants another shape: this one goes on without keeping anything.
+      (event.target as IDBDatabase | null)?.close();
     },
   });
   return opening;
+}
+
+/** What the page needs to be there without a server. */
+export interface KeptPage {
+  me: Me;
+  config: ServerConfig;
+  sessions: SessionView[];
+}
+
+export async function keepPage(page: KeptPage): Promise<void> {
+  try {
+    await (await database()).put("page", page, "last");
+  } catch {
+    // no room, or none allowed: then there is no page without a server
+  }
+}
+
+export async function keptPage(): Promise<KeptPage | undefined> {
+  try {
+    return (await (await database()).get("page", "last")) as KeptPage | undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What was kept, or nothing: a browser that keeps nothing is no reason to show nothing. */
@@ -54,7 +83,8 @@ export async function forget(id: string): Promise<void> {
 /** Everything goes when somebody signs out. */
 export async function forgetAll(): Promise<void> {
   try {
-    await (await database()).clear("transcripts");
+    const store = await database();
+    await Promise.all([store.clear("transcripts"), store.clear("page")]);
   } catch {
     // nothing was kept
   }
