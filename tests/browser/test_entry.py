@@ -121,7 +121,6 @@ async def test_the_first_load_is_small(desk: Desk) -> None:
     assert sum(packed.values()) <= 250 * 1024, packed
 
 
-@pytest.mark.xfail(strict=True, reason="the manifest and its icons are to come; take this mark away with them")
 async def test_everything_the_page_names_is_there(desk: Desk) -> None:
     """Browsers fetch icons and the manifest when they like, so nobody would notice one that is missing."""
     index = (await desk.place.get("/")).text

@@ -1,0 +1,278 @@
+"""When the connection goes and comes back, nothing is lost, doubled or cleared; and who looks elsewhere is told."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.around import asking, come, is_live, known, line, repository, running, sessions, state
+from tests.browser.desk import Desk, Seat
+from tests.modelserver.script import Say, Step
+from tests.server.api.push_service import Browser as Device
+from tests.server.api.push_service import PushService
+
+GONE = "ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|1012"
+NOTIFIED = """
+    window.told = [];
+    window.Notification = class { constructor(title, given) { this.title = title; told.push([title, given.body, this]) }
+        close() { this.closed = true } static permission = "granted";
+        static async requestPermission() { return "granted" } };
+    window.unseen = (hidden) => Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+"""
+
+
+async def test_ten_tabs_are_all_live_at_once(desk: Desk) -> None:
+    """FM-16: a browser opens six connections to one host; a stream each would leave tabs without an answer."""
+    repository(desk)
+    session, gate = await running(desk, "builds the image")
+    seat = await known(await desk.seat())
+    tabs = [await seat.open(f"/session/{session}") for _ in range(10)]
+    for page in tabs:
+        await is_live(page)
+        await expect(page.get_by_text("First words.")).to_be_visible()
+    gate.open()
+    for page in tabs:
+        await expect(page.get_by_text("Last words.")).to_be_visible()
+    assert len([url for url in seat.watch.requests if url.startswith("ws:")]) == 10
+
+
+async def test_without_a_network_the_page_says_so_and_catches_up_afterwards(desk: Desk) -> None:
+    """FM-18, FM-19."""
+    repository(desk)
+    session, gate = await running(desk, "builds the image")
+    page = await come(desk, f"/session/{session}")
+    await expect(page.get_by_text("First words.")).to_be_visible()
+    desk.expect(GONE)
+    await desk.seats[0].offline()
+    await expect(state(page)).to_contain_text("This device is offline.")
+    await expect(page.get_by_text("First words.")).to_be_visible()
+    gate.open()
+    await desk.place.until_status(session, "completed")
+    await expect(page.get_by_text("Last words.")).to_have_count(0)
+    await desk.seats[0].offline(False)
+    await is_live(page)
+    await once(page, "First words.", "Last words.")
+    await expect(line(page, "builds the image")).to_contain_text("Done")
+
+
+async def test_a_server_that_restarts_in_mid_stream_loses_doubles_and_clears_nothing(desk: Desk) -> None:
+    repository(desk)
+    word = desk.play("before", Step(blocks=[Say("Said before all that.")]))
+    session = await desk.launch(f"first {word}", title="fix the cart")
+    await desk.place.until_status(session, "completed")
+    again = desk.play("again", Step(blocks=[Say("Said after all that.")]))
+    other, gate = await running(desk, "builds the image")
+    page = await come(desk, f"/session/{session}")
+    await expect(page.get_by_text("Said before all that.")).to_be_visible()
+    await line(page, "builds the image").click()
+    await expect(page.get_by_text("First words.")).to_be_visible()
+    desk.expect(GONE)
+    await desk.stop()
+    await expect(state(page)).to_contain_text("Not connected.")
+    foot = page.get_by_role("navigation", name="Sessions")
+    await expect(foot).to_contain_text("Next try in")
+    await expect(page.get_by_text("First words.")).to_be_visible()
+    await line(page, "fix the cart").click()
+    await expect(page.get_by_text("Said before all that.")).to_be_visible()
+    await desk.start()
+    gate.open()
+    await page.get_by_role("button", name="Try now").click()
+    await is_live(page)
+    await once(page, "Said before all that.")
+    await expect(line(page, "builds the image")).to_contain_text("Interrupted")
+    await desk.place.post(f"/api/v1/sessions/{session}/messages", {"content": f"more {again}"})
+    await once(page, "Said before all that.", "Said after all that.")
+    await page.goto(f"{desk.url}/session/{other}")
+    await once(page, "First words.")
+
+
+async def test_a_server_of_another_version_asks_for_a_reload_and_takes_nothing_away(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = await come(desk)
+    await sessions(page).get_by_role("link", name="New").click()
+    await page.get_by_role("textbox", name="Prompt").fill("half a thought")
+    desk.expect(GONE)
+    monkeypatch.setattr("bobstay.server.build.__version__", "99.0.0")
+    await desk.restart()
+    await expect(page.get_by_role("status").filter(has_text="another version")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Prompt")).to_have_value("half a thought")
+    monkeypatch.setattr("bobstay.server.api.config.__version__", "99.0.0")
+    await page.get_by_role("button", name="Reload").click()
+    await is_live(page)
+    await expect(page.get_by_role("textbox", name="Prompt")).to_have_value("half a thought")
+
+
+async def test_without_a_server_the_page_opens_with_what_was_seen_before(desk: Desk) -> None:
+    """The service worker keeps the page, the browser's own store what was read."""
+    repository(desk)
+    word = desk.play("seen", Step(blocks=[Say("Words that were read.")]))
+    session = await desk.launch(f"first {word}", title="fix the cart")
+    await desk.place.until_status(session, "completed")
+    page = await come(desk, f"/session/{session}")
+    await expect(page.get_by_text("Words that were read.")).to_be_visible()
+    await is_kept(page)
+    desk.expect(GONE)
+    await desk.stop()
+    await page.reload()
+    await expect(line(page, "fix the cart")).to_be_visible()
+    await expect(page.get_by_text("Words that were read.")).to_be_visible()
+    await expect(state(page)).to_contain_text("Not connected.")
+    await desk.start()
+    await page.get_by_role("button", name="Try now").click()
+    await is_live(page)
+    await once(page, "Words that were read.")
+
+
+async def test_the_service_worker_keeps_the_page_and_never_the_api(desk: Desk) -> None:
+    page = await come(desk)
+    await is_kept(page)
+    kept: list[str] = await page.evaluate(
+        """async () => (await Promise.all((await caches.keys()).map(async (name) =>
+            (await (await caches.open(name)).keys()).map((request) => new URL(request.url).pathname)))).flat()"""
+    )
+    assert "/" in kept
+    assert "/manifest.webmanifest" in kept
+    assert any(name.startswith("/assets/index-") for name in kept)
+    assert not [name for name in kept if name.startswith(("/api", "/ws"))]
+
+
+async def test_who_looks_elsewhere_is_told_by_the_desktop_once(desk: Desk) -> None:
+    repository(desk)
+    seat = await known(await desk.seat())
+    await seat.context.add_init_script(NOTIFIED)
+    page = await seat.open("/")
+    await is_live(page)
+    await sessions(page).get_by_role("button", name="Notifications on this device").click()
+    await page.get_by_role("switch", name="While the page is open and not seen").click()
+    await page.keyboard.press("Escape")
+    await page.evaluate("() => unseen(true)")
+    session = await asking(desk, "fix the cart")
+    told = "() => told.map(([title, body, made]) => [title, body, made.closed ?? false])"
+    await page.wait_for_function("() => told.length === 1")
+    assert await page.evaluate(told) == [["fix the cart", "Bash needs your permission.", False]]
+    # A click leads to the request.
+    await page.evaluate("() => told[0][2].onclick()")
+    await expect(page.get_by_role("region", name="Needs you")).to_be_visible()
+    ask = desk.place.view(session).interactions[0]
+    assert page.url == f"{desk.url}/session/{session}?ask={ask.id}"
+    await desk.place.post(
+        f"/api/v1/interactions/{ask.id}/decision", {"decision": "deny", "input_sha256": ask.input_sha256}
+    )
+    await desk.place.until_status(session, "completed")
+    # Work that is done is no news unless somebody wants it so; what is seen is none at all.
+    await page.evaluate("() => unseen(false)")
+    await asking(desk, "write the manual")
+    await expect(line(page, "write the manual")).to_contain_text("Needs you")
+    assert len(await page.evaluate(told)) == 1
+
+
+async def test_a_device_is_told_by_push_while_the_page_is_closed_and_led_to_the_request(desk: Desk) -> None:
+    """The push service is one on this machine; what the browser would get from it is handed to its service worker."""
+    repository(desk)
+    device = Device()
+    async with PushService() as service:
+        seat = await known(await desk.seat())
+        await seat.context.grant_permissions(["notifications"], origin=desk.url)
+        await seat.context.add_init_script(subscribing(f"{service.origin}/device", device))
+        page = await seat.open("/")
+        await is_live(page)
+        await is_kept(page)
+        await sessions(page).get_by_role("button", name="Notifications on this device").click()
+        await page.get_by_role("switch", name="While the page is closed").click()
+        await expect(page.get_by_role("switch", name="While the page is closed")).to_be_checked()
+        await page.keyboard.press("Escape")
+        session = await asking(desk, "fix the cart")
+        received = await service.until(lambda found: len(found) > 0)
+        message: dict[str, Any] = device.read(received[0].body)
+        ask = desk.place.view(session).interactions[0].id
+        assert message["url"] == f"/session/{session}?ask={ask}"
+        blank = await seat.tab()
+        await page.close()
+        shown = await delivered(blank, seat, message)
+        assert shown == [["fix the cart", "Bash needs your permission.", f"request-{ask}"]]
+        page = await seat.open("/")
+        await is_live(page)
+        await seat.context.service_workers[0].evaluate(
+            """async () => { const [made] = await registration.getNotifications();
+                dispatchEvent(new NotificationEvent("notificationclick", { notification: made })) }"""
+        )
+        await expect(page).to_have_url(f"{desk.url}{message['url']}")
+        # Somebody who looks at the page sees it there; and what leads elsewhere is not shown at all.
+        assert await delivered(blank, seat, message) == []
+        await page.close()
+        assert await delivered(blank, seat, {**message, "url": "//elsewhere.example/"}) == []
+
+
+async def once(page: Page, *texts: str) -> None:
+    """Each of these stands in the transcript, and once."""
+    for text in texts:
+        await expect(page.get_by_role("main").get_by_text(text)).to_have_count(1)
+
+
+async def is_kept(page: Page) -> None:
+    """Wait until the service worker is in charge and the list was written down."""
+    await page.evaluate("() => navigator.serviceWorker.ready")
+    await page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    await page.evaluate(
+        """async () => {
+            const kept = (base) => new Promise((go) => {
+                const asked = base.transaction("page").objectStore("page").count();
+                asked.onsuccess = () => go(asked.result > 0);
+            });
+            // Opened only when the page has made it: who opens it first gives it its shape.
+            const made = async () => (await indexedDB.databases()).some((each) => each.name === "bobstay");
+            for (;;) {
+                await new Promise((go) => setTimeout(go, 50));
+                if (!(await made())) continue;
+                const base = await new Promise((go) => {
+                    const opening = indexedDB.open("bobstay");
+                    opening.onsuccess = () => go(opening.result);
+                });
+                const there = await kept(base);
+                base.close();
+                if (there) return;
+            }
+        }"""
+    )
+
+
+def subscribing(endpoint: str, device: Device) -> str:
+    """A browser's push manager, as far as the browser's vendor would play a part in it."""
+    given = json.dumps({"endpoint": endpoint, "keys": device.keys})
+    return f"""
+        let made = null;
+        const kept = {{ toJSON: () => ({given}), unsubscribe: async () => {{ made = null; return true }} }};
+        PushManager.prototype.getSubscription = async () => made;
+        PushManager.prototype.subscribe = async (options) => {{
+            if (!options.userVisibleOnly || options.applicationServerKey.length !== 65) throw new Error("bad key");
+            return (made = kept); }};"""
+
+
+async def delivered(page: Page, seat: Seat, message: dict[str, Any]) -> list[list[str]]:
+    """Hand a message to the service worker as the browser does; the notifications it then shows."""
+    session = await seat.context.new_cdp_session(page)
+    found: list[str] = []
+    session.on(
+        "ServiceWorker.workerRegistrationUpdated",
+        lambda event: found.extend(each["registrationId"] for each in event["registrations"]),
+    )
+    await session.send("ServiceWorker.enable")
+    worker = seat.context.service_workers[0]
+    await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
+    await session.send(
+        "ServiceWorker.deliverPushMessage",
+        {"origin": seat.desk.url, "registrationId": found[0], "data": json.dumps(message)},
+    )
+    shown: list[list[str]] = await worker.evaluate(
+        """async () => {
+            for (let tries = 0; tries < 30; tries += 1) {
+                const found = await registration.getNotifications();
+                if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
+                await new Promise((go) => setTimeout(go, 10));
+            }
+            return [] }"""
+    )
+    await session.detach()
+    return shown
