@@ -37,6 +37,10 @@ class Family:
         self._known: dict[int, int] = {}
         self._strangers: dict[int, int] = {}
 
+    def close_pipes(self) -> None:
+        """They are about to be closed: from then on others may have what is called so."""
+        self._pipes = frozenset()
+
     def orphans(self) -> list[int]:
         """Those whose parent is gone and who are our children now. Reaps the dead among them."""
         nobody = 0

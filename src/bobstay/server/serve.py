@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 from collections.abc import Callable
 
@@ -77,6 +78,7 @@ async def _run(
     browse: Callable[[str], object] | None,
 ) -> int:
     _raise_file_limit()
+    _listen_to_signals()
     port: int = listener.getsockname()[1]
     config = replace(config, port=port)
     built = await build(config, environment, Rules.of(config, tls=bool(certificate)))
@@ -157,6 +159,16 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     except (OSError, ValueError):
         return
+
+
+def _listen_to_signals() -> None:
+    """What this process ignores (after `nohup`, or `&` in a script) the programs in its terminals would ignore too.
+
+    A handler that does nothing is the same to us, but nobody inherits it.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def _words(error: BaseException) -> str:

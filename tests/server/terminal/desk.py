@@ -15,7 +15,7 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 
 
 class Desk:
-    def __init__(self, folder: Path, **options: Any) -> None:
+    def __init__(self, folder: Path, id: str = "term-1", **options: Any) -> None:
         self.log: list[Durable] = []
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -26,7 +26,7 @@ class Desk:
             **options.pop("environment", {}),
         }
         self.terminal = TerminalWorker(
-            "term-1", 1, SESSION, self.log.append, cwd=str(folder), environment=environment, **options
+            id, 1, SESSION, self.log.append, cwd=str(folder), environment=environment, **options
         )
 
     def read(self) -> "Reading":

@@ -4,6 +4,7 @@ import asyncio
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,31 @@ async def test_what_a_shell_leaves_when_it_ends_by_itself_goes_too(tmp_path: Pat
     assert not lives(int(match[1]))
 
 
+async def test_one_that_ends_does_not_take_the_next_of_its_name_with_it(tmp_path: Path) -> None:
+    """FM-29: the system gives a terminal the name of one that was closed; whoever has it then is a stranger."""
+    first = Desk(tmp_path, "term-1")
+    for number in range(2, 50):
+        await first.terminal.start()
+        name = await named(first)
+        await first.terminal.stop()
+        second = Desk(tmp_path, f"term-{number}")
+        await second.terminal.start()
+        if await named(second) == name:  # else another process was faster
+            break
+        await second.terminal.stop()
+    assert await named(second) == name
+    assert first.terminal._family is not None
+    assert first.terminal._family.members() == []
+    await second.terminal.stop()
+
+
+async def named(desk: Desk) -> bytes:
+    reading = desk.read()
+    desk.terminal.write(b"echo tty=`tty`.\n")
+    text = await reading.until(lambda text: re.search(rb"tty=/dev/pts/\d+\.", text) is not None)
+    return bytes(re.findall(rb"tty=(/dev/pts/\d+)\.", text)[-1])
+
+
 async def test_started_again_it_is_another_terminal(tmp_path: Path) -> None:
     """FM-6, S004-41: the next epoch, offsets from nothing, and clients are told."""
     desk = Desk(tmp_path)
@@ -209,7 +235,8 @@ async def test_typing_into_an_ended_terminal_is_refused(tmp_path: Path) -> None:
     ("options", "words"), [({"command": ("no-such-program",)}, "was not found"), ({"cwd": "gone"}, "is gone")]
 )
 async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, object], words: str) -> None:
-    desk = Desk(tmp_path, **{key: value for key, value in options.items() if key == "command"})
+    given: dict[str, Any] = {key: value for key, value in options.items() if key == "command"}
+    desk = Desk(tmp_path, **given)
     if "cwd" in options:
         desk.terminal._cwd = str(tmp_path / "gone")
 

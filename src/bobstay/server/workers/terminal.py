@@ -310,6 +310,8 @@ class TerminalWorker:
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._master)
             loop.remove_writer(self._master)
+            if self._family is not None:
+                self._family.close_pipes()  # the next terminal gets the name of this one
             os.close(self._master)
             os.close(self._slave)
             self._master = self._slave = -1
