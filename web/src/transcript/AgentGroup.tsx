@@ -7,6 +7,7 @@ import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { duration, plural } from "@/words/format";
+import { Elapsed } from "./Elapsed";
 import { ReadingContext, useFold } from "./place";
 import { RowFrame } from "./RowFrame";
 import { RowView } from "./rows/RowView";
@@ -48,7 +49,11 @@ export function AgentGroup({ transcript, row, sessionId }: Props) {
         <span className="min-w-0 truncate">Task: {descriptionOf(row)}</span>
         <span className="tabular flex-1 shrink-0 text-ink-3">({plural(tools, "tool")})</span>
         <span className="tabular shrink-0 text-small text-ink-3">
-          {row.durationMs >= 100 ? duration(row.durationMs) : ""}
+          {row.status === "running" ? (
+            <Elapsed since={row.startedAt} />
+          ) : (
+            row.durationMs >= 100 && duration(row.durationMs)
+          )}
         </span>
         <span
           className={`w-4 shrink-0 text-center ${ink} ${isOver(row.status) ? "" : "pulse-needs"}`}

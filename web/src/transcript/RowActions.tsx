@@ -1,14 +1,14 @@
 /** What one can do with a row: shown where the pointer, the keys or a finger are. */
 import { useNavigate } from "@tanstack/react-router";
-import { fork } from "@/state/actions";
+import { complain, fork } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import type { Row } from "@/state/rows";
-import { plain } from "@/text/terminal";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 import { inspect } from "./inspect";
 import { linkTo } from "./links";
+import { textOf, wholeText } from "./rows/whole";
 
 export function RowActions({ sessionId, row, group }: { sessionId: string; row: Row; group: boolean }) {
   const navigate = useNavigate();
@@ -33,7 +33,10 @@ export function RowActions({ sessionId, row, group }: { sessionId: string; row: 
         </IconButton>
       )}
       {text && (
-        <IconButton label="Copy the text" onClick={() => void copy(text)}>
+        <IconButton
+          label="Copy the text"
+          onClick={() => void wholeText(sessionId, row).then((whole) => copy(whole), complain)}
+        >
           <Icon name="copy" />
         </IconButton>
       )}
@@ -47,12 +50,4 @@ export function RowActions({ sessionId, row, group }: { sessionId: string; row: 
       )}
     </div>
   );
-}
-
-/** Clean text: no prompts, no colours. */
-export function textOf(row: Row): string {
-  if (row.kind === "tool") return plain(row.output);
-  if (row.kind === "turn" || row.kind === "mark") return "";
-  if (row.kind === "unknown") return JSON.stringify(row.data, null, 2);
-  return row.text;
 }

@@ -23,7 +23,7 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
   const marked = useCurrent((state) => state.marked === row.id);
   // Drawn when wanted only: a row that is passed by is cheap.
   const [near, setNear] = useState(false);
-  const look = `group/row relative flow-root -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "opacity-60" : ""}`;
+  const look = `group/row relative flow-root -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "**:text-ink-3 **:border-line" : ""}`;
   const inside = (
     <>
       <Boundary what="This row" resetKey={row}>
@@ -34,6 +34,7 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
   );
   const all = {
     "data-row": row.id,
+    "data-superseded": row.superseded ? "" : undefined,
     "data-kind": group ? "run" : row.kind,
     "aria-current": current ? ("true" as const) : undefined,
     tabIndex: -1,

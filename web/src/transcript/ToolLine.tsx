@@ -14,6 +14,7 @@ import { Boundary } from "@/ui/Boundary";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { duration, moment } from "@/words/format";
+import { Elapsed } from "./Elapsed";
 import { useFold } from "./place";
 import { ToolTail } from "./ToolTail";
 import { asksNow, toolStanding } from "./words";
@@ -50,7 +51,7 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
         </span>
         {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
-          {row.durationMs >= 100 ? duration(row.durationMs) : ""}
+          {row.status === "running" ? <Elapsed since={row.startedAt} /> : took(row.durationMs)}
         </span>
         <span className={`w-4 shrink-0 text-center ${ink} ${pulse}`} aria-hidden="true">
           {shape}
@@ -77,6 +78,10 @@ function titleOf(view: ToolView, row: ToolRow, cwd = ""): string {
   } catch {
     return row.name || "Tool";
   }
+}
+
+function took(milliseconds: number): string {
+  return milliseconds >= 100 ? duration(milliseconds) : "";
 }
 
 function timing(row: ToolRow): string {

@@ -2,7 +2,8 @@
 import { type ReactNode, useState } from "react";
 import { said as answer, api } from "@/api/client";
 import { complain } from "@/state/actions";
-import type { TextRow, ThinkingRow } from "@/state/rows";
+import type { Row, TextRow, ThinkingRow } from "@/state/rows";
+import { plain } from "@/text/terminal";
 import { Button } from "@/ui/Button";
 import { count } from "@/words/format";
 
@@ -30,6 +31,24 @@ export function useWhole(
   };
   const words = `Show the ${count(Number(left[1]))} characters left out`;
   return { text: row.text, more: <Button onClick={() => void load()}>{words}</Button> };
+}
+
+/** The text of a row to be copied: whole, also where only its ends are here. */
+export async function wholeText(sessionId: string, row: Row): Promise<string> {
+  const text = textOf(row);
+  if (!LEFT_OUT.test(text)) return text;
+  if (row.kind === "text" || row.kind === "thinking") return whole.get(row.id) ?? textAt(sessionId, row.seq);
+  if (row.kind !== "tool") return text;
+  const path = { id: sessionId, call_id: row.id };
+  return plain((await answer(api.GET("/sessions/{id}/calls/{call_id}", { params: { path } }))).output);
+}
+
+/** Clean text: no prompts, no colours. */
+export function textOf(row: Row): string {
+  if (row.kind === "tool") return plain(row.output);
+  if (row.kind === "turn" || row.kind === "mark") return "";
+  if (row.kind === "unknown") return JSON.stringify(row.data, null, 2);
+  return row.text;
 }
 
 /** What was heard and how it ends, if there is nothing missing between the two. */

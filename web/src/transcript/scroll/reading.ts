@@ -50,6 +50,7 @@ export class Reading {
   #scroller: HTMLElement | null = null;
   #held: Held | null = null;
   #aimed = false;
+  #first: string | undefined;
   #last = 0;
   #written = -1;
   #room = { width: 0, height: 0 };
@@ -99,13 +100,12 @@ export class Reading {
 
   /** The lines to draw now. Called while drawing, with the list as it is. */
   follow(lines: readonly ReadLine[]): Span {
-    const count = this.lines.length;
-    const first = this.lines[0]?.id;
+    const before = this.lines;
     this.lines = lines;
+    const moved = lines[0]?.id !== this.#first || lines.length < this.heights.count;
+    this.#first = lines[0]?.id;
     this.heights.follow(lines);
-    const moved = lines[0]?.id !== first || lines.length < count;
-    const held = moved && this.#held ? this.indexOf(this.#held.id) : -1;
-    if (this.#held && held >= 0) this.#held.id = lines[held]?.id ?? this.#held.id;
+    if (moved && this.#held) this.#held.id = this.#stillThere(this.#held.id, before);
     this.span = this.#wanted(moved || this.#aimed);
     return this.span;
   }
@@ -218,6 +218,16 @@ export class Reading {
     const edge = scroller.getBoundingClientRect().top;
     const { top, bottom } = element.getBoundingClientRect();
     return { top: top - edge, bottom: bottom - edge, room: scroller.clientHeight };
+  }
+
+  /** The line that now holds what was read; if it is gone, the next one that is not. */
+  #stillThere(id: string, before: readonly ReadLine[]): string {
+    const now = this.lines[this.indexOf(id)];
+    if (now) return now.id;
+    const here = new Set(this.lines.map((line) => line.id));
+    const place = before.findIndex((line) => line.id === id);
+    const next = place < 0 ? undefined : before.slice(place).find((line) => here.has(line.id));
+    return next?.id ?? this.lines.at(-1)?.id ?? id;
   }
 
   #heldTop(): number {

@@ -1,0 +1,14 @@
+/** For how long something has been going on, second by second. */
+import { useEffect, useState } from "react";
+import { duration } from "@/words/format";
+
+export function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const passed = now - since;
+  if (since <= 0 || passed < 1000) return null;
+  return <span>{duration(Math.floor(passed / 1000) * 1000).replace(".0s", "s")}</span>;
+}
