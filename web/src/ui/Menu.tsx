@@ -7,7 +7,7 @@ import { Icon, type IconName } from "./Icon";
 import { Keys } from "./Keys";
 
 const BOX =
-  "z-50 max-h-[70vh] min-w-44 max-w-96 overflow-auto rounded-box border border-line bg-surface-1 p-1 text-chrome shadow-float";
+  "z-50 max-h-[70vh] min-w-44 max-w-[min(24rem,calc(100vw-1rem))] overflow-auto rounded-box border border-line bg-surface-1 p-1 text-chrome shadow-float";
 const ITEM =
   "target flex min-h-7 items-center gap-2 rounded px-2 py-1 outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-surface-3";
 
