@@ -34,7 +34,7 @@ export function BypassState({ session, children }: { session: SessionView; child
     <button
       type="button"
       title="Nothing is asked until then. Click to be asked again now."
-      className="target inline-flex items-center gap-1 rounded-box bg-failed-soft px-1.5 whitespace-nowrap text-failed hover:bg-failed hover:text-surface-0"
+      className="relative inline-flex h-5 items-center gap-1 rounded-box bg-failed-soft px-1.5 whitespace-nowrap text-failed hover:bg-failed hover:text-surface-0 pointer-coarse:after:absolute pointer-coarse:after:inset-x-0 pointer-coarse:after:-inset-y-3"
       onClick={() => endBypass(session)}
     >
       Bypass <Left until={end} /> <span className="underline">End it</span>
@@ -69,7 +69,7 @@ export function BypassDialog({
   onOpen: (open: boolean) => void;
 }) {
   const allowed = useApp((state) => may(state.me, "operate") && may(state.me, "approve"));
-  const [minutes, setMinutes] = useState<number>(15);
+  const [minutes, setMinutes] = useState<number>(15); // shorter than what the server takes where nothing is said
   const end = useBypassEnd(session);
   useCommand("mode.bypass", () => (end ? endBypass(session) : onOpen(true)), allowed);
   useCommand(
@@ -101,8 +101,14 @@ export function BypassDialog({
         </>
       }
     >
-      <fieldset className="m-0 flex flex-wrap gap-4 border-0 px-4 py-4">
-        <legend className="mb-2 p-0 text-ink-2">For how long? Afterwards you are asked again.</legend>
+      <div
+        role="radiogroup"
+        aria-labelledby="bypass-how-long"
+        className="flex flex-wrap gap-x-5 gap-y-1 px-4 py-4"
+      >
+        <p id="bypass-how-long" className="m-0 w-full text-ink-2">
+          For how long? Afterwards you are asked again.
+        </p>
         {MINUTES.map((each) => (
           <label key={each} className="target flex items-center gap-1.5">
             <input
@@ -115,7 +121,7 @@ export function BypassDialog({
             {each} minutes
           </label>
         ))}
-      </fieldset>
+      </div>
     </Sheet>
   );
 }

@@ -1,5 +1,5 @@
 /** Where a person writes to the agent. The words live in the text area, not in React: a long text costs no drawing (FM-26). */
-import { useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 import { toast } from "sonner";
 import type { SessionView } from "@/api/types";
 import { QueueDock } from "@/dock/QueueDock";
@@ -24,7 +24,7 @@ const LONG_PASTE = 20_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 const WHY = "composer-why";
 
-export function Composer({ session }: { session: SessionView }) {
+export const Composer = memo(function Composer({ session }: { session: SessionView }) {
   const { id } = session;
   draftOf(id, session.draft);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -130,7 +130,7 @@ export function Composer({ session }: { session: SessionView }) {
       </div>
     </form>
   );
-}
+});
 
 function placeholder(session: SessionView): string {
   if (session.config.inputs === "locked") return "";

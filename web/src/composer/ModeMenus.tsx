@@ -51,14 +51,14 @@ export function ModeMenus({ session }: { session: SessionView }) {
           label="How the agent works"
           trigger={<Trigger about="How the agent works">{model}</Trigger>}
         >
-          <Head>Workflow</Head>
-          {parts.workflow}
+          <Head>Permission</Head>
+          {parts.permission}
           <MenuLine />
           <Head>Model</Head>
           {parts.model}
           <MenuLine />
-          <Head>Permission</Head>
-          {parts.permission}
+          <Head>Workflow</Head>
+          {parts.workflow}
         </Menu>
       ) : (
         <>

@@ -1,6 +1,6 @@
 /** What is always visible of a session: directory, branch, mode, permission, status, context, cost. */
 import { skipToken, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 import type { SessionView } from "@/api/types";
 import type { components } from "@/gen/api";
 import { PanelButton } from "@/shell/PanelButton";
@@ -23,7 +23,7 @@ import { ContextShare } from "./TokenBadge";
 
 type Changes = components["schemas"]["Changes"];
 
-export function SessionHeader({ session }: { session: SessionView }) {
+export const SessionHeader = memo(function SessionHeader({ session }: { session: SessionView }) {
   return (
     <section aria-label="Session" className="hairline-b shrink-0 px-3 py-1.5 md:px-4">
       <div className="flex h-7 items-center gap-2">
@@ -35,7 +35,7 @@ export function SessionHeader({ session }: { session: SessionView }) {
         <SessionMenu session={session} />
         <PanelButton />
       </div>
-      <div className="flex h-6 items-center gap-3 text-ink-2">
+      <div className="flex h-6 items-center gap-2 text-ink-2 md:gap-3">
         <Whereabouts session={session} />
         <span className="flex-1" />
         <Numbers session={session} />
@@ -43,7 +43,7 @@ export function SessionHeader({ session }: { session: SessionView }) {
       <BypassFrame session={session} />
     </section>
   );
-}
+});
 
 /** Workflow, model and permission: on a phone in the second line, where there is room for them. */
 function HowItWorks({ session }: { session: SessionView }) {
@@ -82,7 +82,7 @@ function Whereabouts({ session }: { session: SessionView }) {
   const { sandbox } = useSurroundings(session.id) ?? {};
   const { branch } = session.config;
   return (
-    <div className="flex min-w-0 items-center gap-3">
+    <div className="flex min-w-0 items-center gap-2 md:gap-3">
       <Directory path={session.cwd} />
       {branch && (
         <span
@@ -96,7 +96,7 @@ function Whereabouts({ session }: { session: SessionView }) {
         </span>
       )}
       <span className="flex shrink-0 items-center gap-1.5 md:hidden">
-        <span className="max-[360px]:hidden">{workflowLabel(config, session.config.workflow)}</span>
+        {workflowLabel(config, session.config.workflow)}
         <span aria-hidden="true">·</span>
         <Permission session={session} />
       </span>
@@ -135,7 +135,7 @@ function Directory({ path: whole }: { path: string }) {
         <span className="min-w-0 shrink-[20] truncate text-ink-3 max-md:hidden">
           <Shown text={before} />
         </span>
-        <span className="min-w-12 truncate">
+        <span className="min-w-0 truncate md:min-w-12">
           <Shown text={name} />
         </span>
       </span>
@@ -159,11 +159,11 @@ function StatusNow({ session }: { session: SessionView }) {
 /** What people watch: each number in a place of its own that does not move. */
 function Numbers({ session }: { session: SessionView }) {
   return (
-    <div className="tabular flex shrink-0 items-center gap-3 whitespace-nowrap">
+    <div className="tabular flex shrink-0 items-center gap-2 whitespace-nowrap md:gap-3">
       <span className="min-w-14 text-right max-md:hidden">
         <ChangeCount session={session} />
       </span>
-      <span className="min-w-10 text-right md:min-w-16">
+      <span className="min-w-8 text-right md:min-w-16">
         <ContextShare session={session} />
       </span>
       <span className="min-w-10 text-right" title="Cost so far">

@@ -14,15 +14,15 @@ export function TokenUsageBadge({ session }: { session: SessionView }) {
   const filling = fillingOf(session, config);
   if (!filling) return null;
   const { percent, numbers, variant, message } = filling;
+  const title = message || `${numbers} tokens of context`;
   return (
-    <span
-      data-testid="token-badge"
-      data-variant={variant}
-      title={message || `${numbers} tokens of context`}
-      className={`tabular inline-flex min-w-0 items-center gap-2 text-small ${COLOURS[variant]}`}
-    >
-      {message && <span className="truncate max-md:hidden">{message}</span>}
-      <span className="whitespace-nowrap">
+    <span data-testid="token-badge" data-variant={variant} title={title} className="contents">
+      {message && (
+        <span title={title} className={`min-w-0 truncate text-small max-md:hidden ${COLOURS[variant]}`}>
+          {message}
+        </span>
+      )}
+      <span title={title} className={`tabular shrink-0 text-small whitespace-nowrap ${COLOURS[variant]}`}>
         <span className="font-medium">{percent}%</span> <span className="max-md:hidden">{numbers}</span>
       </span>
     </span>
@@ -37,7 +37,7 @@ export function ContextShare({ session }: { session: SessionView }) {
   const { percent, numbers, variant, message } = filling;
   return (
     <span title={`${message || "Context in use"}: ${numbers} tokens`} className={COLOURS[variant]}>
-      {percent}%<span className="text-ink-3"> ctx</span>
+      {percent}%<span className="text-ink-3 max-md:hidden"> ctx</span>
     </span>
   );
 }

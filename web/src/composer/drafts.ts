@@ -47,16 +47,16 @@ function place(id: string): string {
   return `bobstay.draft.${id}`;
 }
 
-/** The draft of a session. `known` is what the server has of it, taken where this browser has nothing newer. */
-export function draftOf(id: string, known = ""): Draft {
+/** The draft of a session. `saved` is what the server has of it, taken where this browser has nothing newer. */
+export function draftOf(id: string, saved = ""): Draft {
   const held = drafts.get(id);
   if (held) return held;
   const kept = read(id);
-  const text = kept && kept.text !== kept.synced ? kept.text : known || kept?.text || "";
+  const text = kept && kept.text !== kept.synced ? kept.text : saved || kept?.text || "";
   const draft = { ...NOTHING, text, pasted: kept?.pasted ?? [] };
   drafts.set(id, draft);
-  synced.set(id, known);
-  if (text !== known) later(id); // written before a reload, and not heard of by the server
+  synced.set(id, saved);
+  if (text !== saved) later(id); // written before a reload, and not heard of by the server
   return draft;
 }
 
@@ -138,16 +138,21 @@ async function save(id: string): Promise<void> {
   const draft = draftOf(id);
   write(id, draft);
   const session = useApp.getState().sessions[id];
-  if (!session || session.elsewhere || draft.text === (synced.get(id) ?? "")) return;
-  if (draft.text.length > LONG) return;
+  if (!session || session.elsewhere || draft.text.length > LONG) return;
+  if (draft.text === session.draft) return known(id, draft.text);
   try {
     await api.PATCH("/sessions/{id}", {
       params: { path: { id } },
       body: { draft: draft.text } as never,
     });
-    synced.set(id, draft.text);
-    write(id, draftOf(id));
+    known(id, draft.text);
   } catch {
     // it is tried again with the next word
   }
+}
+
+/** The server has these words. */
+function known(id: string, text: string): void {
+  synced.set(id, text);
+  write(id, draftOf(id));
 }

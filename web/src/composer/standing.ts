@@ -43,7 +43,7 @@ export interface Filling {
 /** Nothing before the model has answered once; an answer of no tokens is data all the same. */
 export function fillingOf(session: SessionView, config: ServerConfig | null): Filling | null {
   const { context, context_limit: limit } = session;
-  if (!(limit > 0) || (session.steps === 0 && session.turns === 0 && context === 0)) return null;
+  if (!(limit > 0) || (session.steps === 0 && context === 0)) return null;
   const share = context / limit;
   const { warning, critical } = config?.thresholds ?? {};
   const numbers = `${count(context)} / ${count(limit)}`;

@@ -1,8 +1,7 @@
 /** What the agent waits for, above the composer; on a phone a sheet from below. */
 import { useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 import type { InteractionView, SessionView } from "@/api/types";
-import { useTranscriptVersion } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
@@ -13,8 +12,13 @@ import { Decision } from "./Decision";
 import { Elsewhere } from "./Elsewhere";
 import { useOpened } from "./opened";
 
-export function DecisionDock({ session, transcript }: { session: SessionView; transcript: Transcript }) {
-  useTranscriptVersion(transcript);
+export const DecisionDock = memo(function DecisionDock({
+  session,
+  transcript,
+}: {
+  session: SessionView;
+  transcript: Transcript;
+}) {
   const narrow = useNarrow();
   const [foldedAt, setFoldedAt] = useState("");
   const box = useRef<HTMLElement>(null);
@@ -65,7 +69,7 @@ export function DecisionDock({ session, transcript }: { session: SessionView; tr
       )}
     </>
   );
-}
+});
 
 /** The one in view: the oldest, the one a link names, or the one somebody went to. */
 function useCurrent(session: SessionView, box: React.RefObject<HTMLElement | null>) {

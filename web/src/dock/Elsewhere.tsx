@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { InteractionView, SessionView } from "@/api/types";
 import { useApp } from "@/state/app";
+import { useTranscriptVersion } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 import { IconButton } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
@@ -12,6 +13,12 @@ const SHOWN_MS = 10_000;
 
 export function Elsewhere({ session, transcript }: { session: SessionView; transcript: Transcript }) {
   const gone = useGone(session.interactions);
+  // Only then is anything of the talk looked at.
+  return gone.length > 0 ? <Lines gone={gone} transcript={transcript} /> : null;
+}
+
+function Lines({ gone, transcript }: { gone: InteractionView[]; transcript: Transcript }) {
+  useTranscriptVersion(transcript);
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
   const settled = useApp((state) => state.settled);
   const me = useApp((state) => state.me?.name ?? "");

@@ -74,7 +74,8 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
                 Edit first
               </Button>
             )}
-            {!isSeen && (
+            {!ready && <span className="text-small text-ink-3">Reading the file</span>}
+            {ready && !isSeen && (
               <span className="text-small text-needs">
                 <Icon name="down" size={12} className="inline" /> Scroll to its end to allow it
               </span>

@@ -39,7 +39,10 @@ function QueuedLine({ session, queued, place }: LineProps) {
     <li className="group flex min-h-8 items-center gap-2 rounded-box hover:bg-surface-2 focus-within:bg-surface-2">
       <span className="tabular w-6 text-right text-ink-3">{place}.</span>
       <span className="min-w-0 flex-1 truncate">{queued.text}</span>
-      <span className="text-small text-ink-3" title={queued.how === "steer" ? STEERED : QUEUED}>
+      <span
+        className={`text-small text-ink-3 ${queued.how === "queue" ? "max-md:hidden" : ""}`}
+        title={queued.how === "steer" ? STEERED : QUEUED}
+      >
         {queued.how === "steer" ? "before its next step" : "after this turn"}
       </span>
       {allowed && (

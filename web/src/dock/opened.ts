@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, said } from "@/api/client";
 import type { InteractionOpened, InteractionView, SessionView } from "@/api/types";
+import { useOfTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 import { CUT } from "@/stream/socket";
 
@@ -18,7 +19,11 @@ export function useOpened(
   interaction: InteractionView | undefined,
   transcript: Transcript,
 ): InteractionOpened | undefined {
-  const heard = interaction && transcript.fold.interactions.get(interaction.id)?.opened;
+  const heard = useOfTranscript(
+    transcript,
+    (each) => each.fold.interactions.get(interaction?.id ?? "")?.opened,
+  );
+  const loaded = useOfTranscript(transcript, (each) => each.state === "ready");
   const whole = heard && !mayBeCut(heard) ? heard : undefined;
   const { data } = useQuery({
     queryKey: ["interaction", interaction?.id],
@@ -26,7 +31,7 @@ export function useOpened(
       said(api.GET("/interactions", { params: { query: { session_id: session.id } } })).then(
         (found) => found.interactions.find((each) => each.opened.id === interaction?.id)?.opened ?? null,
       ),
-    enabled: Boolean(interaction) && !whole && transcript.state === "ready",
+    enabled: Boolean(interaction) && !whole && loaded,
     staleTime: Number.POSITIVE_INFINITY,
   });
   return whole ?? data ?? undefined;
