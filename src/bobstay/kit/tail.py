@@ -10,7 +10,11 @@ _ESCAPES = re.compile(
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings: window titles, links
     r"|[ -/]*[0-~])"
 )
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_LONELY = re.compile(r"\x1b(?!\[[0-9;:]*m)")
 _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0: "␀", 127: None}
+
+_WITH_ESCAPE = {code: stead for code, stead in _CONTROLS.items() if code != 27}
 
 
 class Ends:
@@ -43,14 +47,14 @@ class Ends:
         if len(self.tail) > 2 * self._tail_room:
             del self.tail[: -self._tail_room]
 
-    def text(self, limit: int, where: Callable[[], str] = str) -> str:
+    def text(self, limit: int, where: Callable[[], str] = str, *, colours: bool = False) -> str:
         """Readable text of at most `limit` characters. Where it is cut, `where` is asked for words about the whole."""
         if not self.lost:
-            text = readable(bytes(self.head + self.tail))
+            text = readable(bytes(self.head + self.tail), colours=colours)
             if len(text) <= limit:
                 return text
             return join_ends(text, text, limit, f"{len(text) - limit:,} characters", where())
-        first, last = readable(bytes(self.head)), readable(bytes(self.tail))
+        first, last = (readable(bytes(end), colours=colours) for end in (self.head, self.tail))
         return join_ends(first, last, limit, f"about {self.total - limit:,} bytes", where())
 
 
@@ -128,15 +132,22 @@ class Capture(Ends):
             self.close()
 
 
-def readable(data: bytes) -> str:
-    """Text for a reader who has no terminal: bad bytes replaced, escape sequences and control characters gone."""
+def readable(data: bytes, *, colours: bool = False) -> str:
+    """Text for a reader who has no terminal: bad bytes replaced, escape sequences and control characters gone.
+
+    With `colours`, sequences that set a colour stay: for readers who show them, and obey no others.
+    """
     start = 0
     while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
         start += 1  # the rest of a character that was cut in two
     text = data[start:].decode("utf-8", "replace").replace("\r\n", "\n")
     if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
-    return text.translate(_CONTROLS) if not text.isprintable() else text
+        text = _LONELY.sub("", _ESCAPES.sub(_if_colour, text)) if colours else _ESCAPES.sub("", text)
+    return text.translate(_WITH_ESCAPE if colours else _CONTROLS) if not text.isprintable() else text
+
+
+def _if_colour(found: re.Match[str]) -> str:
+    return found[0] if _COLOUR.fullmatch(found[0]) else ""
 
 
 def join_ends(first: str, last: str, limit: int, gone: str, where: str) -> str:

@@ -53,6 +53,20 @@ def test_escapes_go_and_words_stay(data: bytes, text: str) -> None:
     assert readable(data) == text
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"),
+        (b"\x1b[38;5;9mred\x1b[2Jend", "\x1b[38;5;9mredend"),
+        (b"\x1b]0;title\x07\x1b[1mtext\x07", "\x1b[1mtext"),
+        (b"\x1b]52;c;cm0=\x07\x1b[8;8Hat", "at"),
+        (b"end \x1b", "end "),
+    ],
+)
+def test_colours_may_stay_and_nothing_else_does(data: bytes, text: str) -> None:
+    assert readable(data, colours=True) == text
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(200, 2_000), st.text(min_size=2_001, max_size=5_000))
 def test_a_text_cut_in_the_middle_keeps_to_its_limit(limit: int, text: str) -> None:

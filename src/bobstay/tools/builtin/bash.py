@@ -234,8 +234,8 @@ def _spell(seconds: float) -> str:
 
 def _display(job: Job) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "stdout": job.streams[1].text(_SHOWN),
-        "stderr": job.streams[2].text(_SHOWN),
+        "stdout": job.streams[1].text(_SHOWN, colours=True),
+        "stderr": job.streams[2].text(_SHOWN, colours=True),
         "interrupted": job.status in ("timed_out", "killed"),
         "isImage": False,
         "noOutputExpected": False,
