@@ -35,6 +35,8 @@ def project(desk: Desk) -> None:
 
 
 async def session(desk: Desk, **config: Any) -> str:
+    if not (desk.work / ".git").exists():
+        project(desk)
     word = desk.play("hello", Step(blocks=[Say("Hello.")]))
     begun = await desk.launch(f"hello {word}", title="a session", **config)
     await desk.place.until_status(begun, "completed")
@@ -255,7 +257,7 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
         await page.get_by_label("A task of your own").fill(title)
         await page.keyboard.press("Enter")
         await expect(yours.filter(has_text=title)).to_be_visible()
-    await page.get_by_role("checkbox", name="Second").check()
+    await page.get_by_role("checkbox", name="Second").click()
     await expect(page.get_by_role("region", name="Your tasks")).to_contain_text("1 of 3")
     await page.get_by_role("button", name="First", exact=True).click()
     await page.get_by_label("Name of the task").fill("Zeroth")
@@ -271,6 +273,7 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
 
 
 async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: Desk) -> None:
+    project(desk)
     (desk.work / "AGENTS.md").write_text("Be kind.\n")
     word = desk.play("runs", Step(blocks=[Call("Bash", {"command": "touch asked"})]), Step(blocks=[Say("Done.")]))
     begun = await desk.launch(f"run {word}", title="a session")

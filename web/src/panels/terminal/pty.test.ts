@@ -140,6 +140,19 @@ describe("the connection to a terminal", () => {
     expect(later).toHaveLength(0);
   });
 
+  it("keeps what is typed before the terminal is there, and nothing that is typed while it is lost", () => {
+    pty.connect();
+    pty.type("a");
+    newest().up();
+    expect(newest().sent.map((each) => [...(each as Uint8Array)])).toEqual([[97]]);
+    newest().say({ type: "hello", epoch: 1, offset: 0 });
+    newest().drop();
+    pty.type("b");
+    later.at(-1)?.();
+    newest().up();
+    expect(newest().sent).toEqual([]);
+  });
+
   it("gives up where it was never let in", () => {
     pty.connect();
     newest().drop();

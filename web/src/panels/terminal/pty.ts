@@ -43,6 +43,7 @@ export class Pty {
   #known = false;
   #unsaid = 0;
   #size: { cols: number; rows: number } | null = null;
+  #early: Uint8Array<ArrayBuffer>[] = [];
   #wait = FIRST_RETRY;
   #timer = 0;
   #opened = false;
@@ -68,6 +69,7 @@ export class Pty {
       this.#opened = true;
       this.#failures = 0;
       if (this.#size) this.#say({ type: "resize", ...this.#size });
+      for (const bytes of this.#early.splice(0)) socket.send(bytes);
     };
     socket.onmessage = ({ data }) => this.#heard(data);
     socket.onclose = (event) => this.#lost(socket, event);
@@ -150,8 +152,10 @@ export class Pty {
     if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(words));
   }
 
+  /** What is typed before the terminal is there is kept for it; what is typed while it is lost is not: nobody sees it. */
   #send(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === OPEN) this.#socket.send(bytes);
+    else if (!this.#known) this.#early.push(bytes);
   }
 }
 
