@@ -66,7 +66,7 @@ export function AgentGroup({ transcript, row, sessionId }: Props) {
       {open && (
         <div className="ml-[13px] border-l border-line pl-3">
           <Children transcript={transcript} ids={children} of={row.id} />
-          <ToolLine transcript={transcript} row={row} sessionId={sessionId} />
+          <ToolLine transcript={transcript} row={row} sessionId={sessionId} title="Prompt and answer" />
         </div>
       )}
     </div>

@@ -2,7 +2,7 @@
  * A call of a tool: one line when it is finished, its end while it runs, all of it when opened (S000-71..79). What
  * went wrong is never folded away.
  */
-import { memo, type ReactNode } from "react";
+import { memo } from "react";
 import { useApp } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { isOver } from "@/state/rows";
@@ -24,15 +24,16 @@ interface Props {
   transcript: Transcript;
   row: ToolRow;
   sessionId: string;
-  /** More than its own body under the line: the rows of a sub-agent. */
-  inside?: ReactNode;
+  /** In place of what the tool's view says, where that stands elsewhere already. */
+  title?: string;
 }
 
-export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props) {
+export const ToolLine = memo(function ToolLine({ row, sessionId, title = "" }: Props) {
   const [open, change] = useFold(row.id, false);
   const view = viewOf(row.name);
   const cwd = useApp((state) => state.sessions[sessionId]?.cwd);
   const shown = row.status === "writing" ? { ...row, input: inputSoFar(row.writing) } : row;
+  const wrong = wordsOfWrong(row); // once: not on the line as well, where it is short
   const { shape, word, ink, edge } = toolStanding(row);
   const pulse = !isOver(row.status) && !asksNow(row) ? "pulse-needs" : "";
   return (
@@ -49,7 +50,9 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
         <span className="min-w-0 flex-1 truncate text-ink-1">
           <Shown text={titleOf(view, shown, cwd)} />
         </span>
-        {view.inline && <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>}
+        {view.inline && !(wrong && !wrong.includes("\n")) && (
+          <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>
+        )}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
           {row.status === "running" ? <Elapsed since={row.startedAt} /> : took(row.durationMs)}
         </span>
@@ -59,7 +62,7 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
         <span className="sr-only">{word}</span>
       </button>
       <ToolTail row={row} />
-      {!open && <Wrong row={row} />}
+      {!open && wrong && <Words text={wrong} />}
       {open && (
         <div className="pr-1 pb-2 pl-[30px]">
           <Boundary what={`The call of ${row.name || "a tool"}`} resetKey={row}>
@@ -67,7 +70,6 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, inside }: Props
           </Boundary>
         </div>
       )}
-      {inside}
     </div>
   );
 });
@@ -90,15 +92,14 @@ function timing(row: ToolRow): string {
 }
 
 /** The words of a failure, in view without a click. */
-function Wrong({ row }: { row: ToolRow }) {
-  if (row.malformed) return <Words text={row.malformed} />;
-  if (row.status !== "error" && row.status !== "denied") return null;
+function wordsOfWrong(row: ToolRow): string {
+  if (row.malformed) return row.malformed;
+  if (row.status !== "error" && row.status !== "denied") return "";
   const who = row.interaction?.by && row.status === "denied" ? `Denied by ${row.interaction.by}. ` : "";
-  return <Words text={who + excerpt(problemOf(row))} />;
+  return who + excerpt(problemOf(row));
 }
 
 function Words({ text }: { text: string }) {
-  if (!text.trim()) return null;
   return (
     <pre
       className={`m-0 overflow-hidden pr-2 pb-1.5 pl-[30px] font-mono text-code text-ink-2 ${text.includes("\n") ? "whitespace-pre" : "break-words whitespace-pre-wrap"}`}
