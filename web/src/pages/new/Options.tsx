@@ -1,10 +1,14 @@
 /** How the session works: its way of going about things, who thinks, what it asks, where it writes, how far it goes. */
 
+import { type ReactNode, useState } from "react";
 import type { ServerConfig, Workflow } from "@/api/types";
 import { permissionChoices, workflowChoices } from "@/composer/modes";
 import { may, useApp } from "@/state/app";
+import { Button } from "@/ui/Button";
 import { Combo, type Proposal } from "@/ui/Combo";
 import { Field, INPUT } from "@/ui/Field";
+import { Icon } from "@/ui/Icon";
+import { useNarrow } from "@/ui/media";
 import { Select } from "@/ui/Select";
 import { Switch } from "@/ui/Switch";
 import { short } from "@/words/format";
@@ -20,6 +24,7 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
   const permission = permissions.find(
     (each) => each.value === (draft.permission || begins) && !each.disabled,
   );
+  const changed = [draft.turns, draft.budget, draft.worktree, draft.engine !== "native"].some(Boolean);
   const workflow = config.workflows.find((each) => each.name === draft.workflow);
   return (
     <div className="grid gap-4 sm:grid-cols-3">
@@ -46,22 +51,47 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
         )}
       </Field>
       <ModelField config={config} problem={problems.model} />
-      {config.engines.length > 1 && (
-        <Field label="Engine" about={aboutEngine(draft.engine)} problem={problems.engine}>
-          {(given) => (
-            <Select
-              {...given}
-              label="Engine"
-              value={draft.engine}
-              choices={engineChoices(config)}
-              onChange={(engine) => draft.set({ engine })}
-            />
-          )}
-        </Field>
-      )}
-      <Limits config={config} problems={problems} />
-      <WorkTree problem={problems.branch} />
+      <Rest problems={problems} changed={changed}>
+        {config.engines.length > 1 && (
+          <Field label="Engine" about={aboutEngine(draft.engine)} problem={problems.engine}>
+            {(given) => (
+              <Select
+                {...given}
+                label="Engine"
+                value={draft.engine}
+                choices={engineChoices(config)}
+                onChange={(engine) => draft.set({ engine })}
+              />
+            )}
+          </Field>
+        )}
+        <Limits config={config} problems={problems} />
+        <WorkTree problem={problems.branch} />
+      </Rest>
     </div>
+  );
+}
+
+/** What is seldom changed: on a phone behind a button, so that Start is not far. */
+function Rest(props: { problems: Problems; changed: boolean; children: ReactNode }) {
+  const narrow = useNarrow();
+  const { turns, budget, engine, branch } = props.problems;
+  const [open, setOpen] = useState(props.changed);
+  const shown = !narrow || open || Boolean(turns || budget || engine || branch);
+  return (
+    <>
+      {narrow && (
+        <Button
+          look="quiet"
+          aria-expanded={shown}
+          onClick={() => setOpen(!shown)}
+          className="justify-start px-0"
+        >
+          <Icon name={shown ? "chevronDown" : "chevronRight"} size={14} /> More choices
+        </Button>
+      )}
+      {shown && props.children}
+    </>
   );
 }
 
