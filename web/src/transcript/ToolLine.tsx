@@ -48,7 +48,7 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, title = "" }: P
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name={view.icon} size={14} className="text-ink-3" />
         <span className="min-w-0 flex-1 truncate text-ink-1">
-          <Shown text={titleOf(view, shown, cwd)} />
+          <Shown text={title || titleOf(view, shown, cwd)} />
         </span>
         {view.inline && !(wrong && !wrong.includes("\n")) && (
           <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>
