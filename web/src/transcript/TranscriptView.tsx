@@ -22,7 +22,13 @@ import { useRowKeys } from "./useRowKeys";
 /** Room above the first row: more where something stands there. */
 const HEAD = { more: 40, none: 12 };
 
-export function TranscriptView({ transcript }: { transcript: Transcript }) {
+interface Props {
+  transcript: Transcript;
+  /** What it is called where there are several. */
+  label?: string;
+}
+
+export function TranscriptView({ transcript, label = "Transcript" }: Props) {
   const fold = useOfTranscript(transcript, (all) => all.fold);
   const listed = useOfTranscript(transcript, (all) => all.fold.listed);
   const sending = useOfTranscript(transcript, (all) => all.sending);
@@ -47,7 +53,7 @@ export function TranscriptView({ transcript }: { transcript: Transcript }) {
   useLinked(transcript, reading, ready);
   useCommand("find", () => setFinding(true));
   return (
-    <section aria-label="Transcript" className="relative min-h-0 flex-1">
+    <section aria-label={label} className="relative min-h-0 flex-1">
       {finding && (
         <FindBar
           transcript={transcript}
