@@ -96,7 +96,7 @@ function Whereabouts({ session }: { session: SessionView }) {
         </span>
       )}
       <span className="flex shrink-0 items-center gap-1.5 md:hidden">
-        {workflowLabel(config, session.config.workflow)}
+        <span>{workflowLabel(config, session.config.workflow)}</span>
         <span aria-hidden="true">·</span>
         <Permission session={session} />
       </span>
@@ -163,7 +163,7 @@ function Numbers({ session }: { session: SessionView }) {
       <span className="min-w-14 text-right max-md:hidden">
         <ChangeCount session={session} />
       </span>
-      <span className="min-w-8 text-right md:min-w-16">
+      <span className="min-w-16 text-right max-md:hidden">
         <ContextShare session={session} />
       </span>
       <span className="min-w-10 text-right" title="Cost so far">

@@ -18,7 +18,10 @@ export function TokenUsageBadge({ session }: { session: SessionView }) {
   return (
     <span data-testid="token-badge" data-variant={variant} title={title} className="contents">
       {message && (
-        <span title={title} className={`min-w-0 truncate text-small max-md:hidden ${COLOURS[variant]}`}>
+        <span
+          title={title}
+          className={`min-w-0 shrink-[4] truncate text-small max-md:hidden ${COLOURS[variant]}`}
+        >
           {message}
         </span>
       )}
@@ -37,7 +40,7 @@ export function ContextShare({ session }: { session: SessionView }) {
   const { percent, numbers, variant, message } = filling;
   return (
     <span title={`${message || "Context in use"}: ${numbers} tokens`} className={COLOURS[variant]}>
-      {percent}%<span className="text-ink-3 max-md:hidden"> ctx</span>
+      {percent}%<span className="text-ink-3"> ctx</span>
     </span>
   );
 }

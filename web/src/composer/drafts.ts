@@ -52,7 +52,7 @@ export function draftOf(id: string, saved = ""): Draft {
   const held = drafts.get(id);
   if (held) return held;
   const kept = read(id);
-  const text = kept && kept.text !== kept.synced ? kept.text : saved || kept?.text || "";
+  const text = kept && kept.text !== kept.synced ? kept.text : saved;
   const draft = { ...NOTHING, text, pasted: kept?.pasted ?? [] };
   drafts.set(id, draft);
   synced.set(id, saved);

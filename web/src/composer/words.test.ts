@@ -116,6 +116,8 @@ describe("drafts", () => {
     expect(draftOf("three", "older").text).toBe("newer");
     localStorage.setItem("bobstay.draft.four", JSON.stringify({ text: "same", pasted: [], synced: "same" }));
     expect(draftOf("four", "changed on the phone").text).toBe("changed on the phone");
+    localStorage.setItem("bobstay.draft.sent", JSON.stringify({ text: "old", pasted: [], synced: "old" }));
+    expect(draftOf("sent", "").text).toBe(""); // sent from the phone meanwhile
     localStorage.setItem("bobstay.draft.five", "{broken");
     expect(isEmpty(draftOf("five"))).toBe(true);
   });
