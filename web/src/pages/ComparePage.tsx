@@ -70,14 +70,14 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
       </header>
       <div className="flex min-h-0 flex-1 flex-col overflow-x-auto">
         <div className={`flex ${what === "talk" ? "min-h-0 flex-1" : "shrink-0"} max-md:snap-x`}>
-          {ids.map((id) => (
+          {ids.map((id, index) => (
             <section
               key={id}
-              aria-label="One of the sessions"
+              aria-label={`Session ${index + 1} of ${ids.length}`}
               className="flex min-h-0 min-w-80 flex-1 basis-0 snap-start flex-col border-l border-line first:border-l-0 max-md:min-w-[85vw]"
             >
               <ColumnHead id={id} onLeave={() => onLeave(id)} />
-              {what === "talk" && <Talk id={id} />}
+              {what === "talk" && <Talk id={id} number={index + 1} />}
             </section>
           ))}
         </div>

@@ -44,7 +44,7 @@ export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void })
   );
 }
 
-export function Talk({ id }: { id: string }) {
+export function Talk({ id, number }: { id: string; number: number }) {
   const transcript = useTranscript(id);
   useTranscriptVersion(transcript);
   if (transcript.state === "gone")
@@ -52,7 +52,7 @@ export function Talk({ id }: { id: string }) {
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Boundary what="The transcript" resetKey={id}>
-        <TranscriptView transcript={transcript} />
+        <TranscriptView transcript={transcript} label={`Transcript ${number}`} />
       </Boundary>
     </div>
   );

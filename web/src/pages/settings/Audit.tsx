@@ -66,7 +66,8 @@ function Trail({ who, what }: { who: string; what: string }) {
   if (error) return <Problem>{wordsOf(error)}</Problem>;
   return (
     <>
-      <div className="overflow-x-auto">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <div tabIndex={0} className="overflow-x-auto">
         <table aria-label="Audit" className="w-full border-collapse">
           <thead>
             <tr className="text-left text-small text-ink-3">

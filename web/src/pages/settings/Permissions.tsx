@@ -90,6 +90,9 @@ function useRules(cwd: string) {
           ? await said(api.POST("/permission-rules", { body }))
           : await said(api.DELETE("/permission-rules", { body }));
       queries.setQueryData(["rules", cwd], list);
+      const counts = list.rules.some((each) => each.rule === rule && each.behavior === behavior);
+      if (how === "POST" && !counts && !list.trusted)
+        toast(`${rule} is written down, and counts as soon as this directory is trusted.`);
       return true;
     } catch (error) {
       complain(error);

@@ -21,7 +21,8 @@ interface Props {
 export function SpentTable({ label, first, rows, columns, weigh, name }: Props) {
   const most = Math.max(...rows.map(weigh), 0);
   return (
-    <div className="overflow-x-auto">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <div tabIndex={0} className="overflow-x-auto">
       <table aria-label={label} className="tabular w-full border-collapse">
         <thead>
           <tr className="text-left text-small text-ink-3">
