@@ -73,24 +73,27 @@ async def opened(page: Page, words: str) -> Locator:
     return page.get_by_role("article").filter(has=button)
 
 
-async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Desk) -> None:
-    """S000-74, S000-75, S000-77, S000-79."""
-    repository(desk.work)
-    (desk.work / "cart.py").write_text(CART)
-    (desk.work / "dot.png").write_bytes(base64.b64decode(DOT))
-    page = await at_work(
-        desk,
+def used(folder: Path) -> list[list[Call]]:
+    return [
         [Call("Bash", {"command": "seq 1 300; echo 合計", "description": "Count to three hundred"})],
         [Call("TodoWrite", {"todos": TODOS})],
-        [Call("Write", {"file_path": str(desk.work / "notes/new.md"), "content": "# Notes\n\nwords\n"})],
-        [Call("Read", {"file_path": str(desk.work / "cart.py")})],
+        [Call("Write", {"file_path": str(folder / "notes/new.md"), "content": "# Notes\n\nwords\n"})],
+        [Call("Read", {"file_path": str(folder / "cart.py")})],
         [Call("Bash", {"command": "echo broken >&2; exit 3"})],
         [Call("Glob", {"pattern": "*.py"})],
         [Call("Say", {"words": "one\ntwo", "deep": {"list": [1, 2]}})],
         [Call("Grep", {"pattern": "items", "output_mode": "content", "-C": 1})],
         [Call("Bash", {"command": "sleep 60", "run_in_background": True})],
-        [Call("Read", {"file_path": str(desk.work / "dot.png")})],
-    )
+        [Call("Read", {"file_path": str(folder / "dot.png")})],
+    ]
+
+
+async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Desk) -> None:
+    """S000-74, S000-75, S000-77, S000-79."""
+    repository(desk.work)
+    (desk.work / "cart.py").write_text(CART)
+    (desk.work / "dot.png").write_bytes(base64.b64decode(DOT))
+    page = await at_work(desk, *used(desk.work))
 
     count = line(page, "$ seq 1 300; echo 合計")
     await expect(count).to_contain_text("1 (301 lines)")
