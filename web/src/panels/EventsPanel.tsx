@@ -21,7 +21,8 @@ export function EventsPanel({ session }: { session: SessionView }) {
   const filtered = useMemo(() => new Filtered(), []);
   const { entries } = transcript;
   const places = filtered.places(entries, kind);
-  const entry = chosen ? entries.find((each) => each.seq === chosen) : undefined;
+  // Numbers have no holes.
+  const entry = chosen ? entries[chosen - (entries[0]?.seq ?? 0)] : undefined;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="hairline-b flex h-9 shrink-0 items-center gap-2 px-3 max-md:h-12">

@@ -5,8 +5,6 @@ import { Icon } from "@/ui/Icon";
 import { leaveFile, showFile, useChosen } from "./files/chosen";
 import { FileTree } from "./files/FileTree";
 import { Filter } from "./files/Filter";
-import { foldersAbove } from "./files/tree";
-import { setOpened } from "./files/useFolders";
 import { Viewer } from "./files/Viewer";
 import { useRoom } from "./room";
 
@@ -17,12 +15,7 @@ export function FilesPanel({ session }: { session: SessionView }) {
   const chosen = useChosen((state) => state.of[session.id]);
   const room = useRoom();
   const both = room.width >= BOTH;
-  const choose = (path: string) => {
-    setOpened(session.id, (open) => {
-      for (const folder of foldersAbove(path)) open.add(folder);
-    });
-    showFile(session.id, path);
-  };
+  const choose = (path: string) => showFile(session.id, path);
   return (
     <div ref={room.place} className="flex h-full min-h-0">
       {(both || !chosen) && (

@@ -88,7 +88,7 @@ function Tab({ tab, label, command }: { tab: PanelTab; label: string; command: C
     <Tabs.Trigger
       value={tab}
       title={key ? `${label} (${shown(key)})` : label}
-      className="target rounded-box px-2 py-1 text-ink-2 hover:text-ink-1 data-[state=active]:bg-surface-2 data-[state=active]:text-ink-1"
+      className="target shrink-0 rounded-box px-2 py-1 text-ink-2 hover:text-ink-1 data-[state=active]:bg-surface-2 data-[state=active]:text-ink-1"
     >
       {label}
     </Tabs.Trigger>

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { api, said } from "@/api/client";
 import type { SessionView, WorkerView } from "@/api/types";
+import { useSurroundings } from "@/composer/surroundings";
 import { complain } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
@@ -42,7 +43,7 @@ function Terminals({ session }: { session: SessionView }) {
   const [saidOf, setSaid] = useState<Record<string, Said>>({});
   const [busy, setBusy] = useState(false);
   const active = shown.find((each) => each === chosen) ?? shown.at(-1) ?? "";
-  const external = (session.config.engine ?? "native") !== "native";
+  const external = useSurroundings(session.id)?.capabilities.terminal_resume === true;
   const open = async (resume: boolean) => {
     setBusy(true);
     try {

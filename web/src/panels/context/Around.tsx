@@ -1,5 +1,6 @@
 /** What the engine has around it: instructions, servers, hooks, skills, agents, sandbox, and what can be done with it. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { api, said, wordsOf } from "@/api/client";
 import type { Capabilities, SessionView, Surroundings } from "@/api/types";
 import { bytes, plural } from "@/words/format";
@@ -8,11 +9,20 @@ import { Fact, Section } from "../Section";
 import { Marked, Names } from "./Names";
 
 export function Around({ session }: { session: SessionView }) {
+  const queries = useQueryClient();
+  // The same key as everywhere: asked for once.
   const { data, error } = useQuery({
-    queryKey: ["surroundings", session.id, session.config.engine, session.workers.length],
+    queryKey: ["surroundings", session.id],
     queryFn: () => said(api.GET("/sessions/{id}/surroundings", { params: { path: { id: session.id } } })),
-    staleTime: 30_000,
+    staleTime: 60_000,
   });
+  const shape = session.workers.map((each) => `${each.id}/${each.epoch}/${each.state}`).join(" ");
+  const before = useRef(shape);
+  useEffect(() => {
+    if (before.current === shape) return;
+    before.current = shape;
+    void queries.invalidateQueries({ queryKey: ["surroundings", session.id] });
+  }, [shape, session.id, queries]);
   if (error) return <p className="m-3 text-ink-2">{wordsOf(error)}</p>;
   if (!data) return null;
   return <Everything around={data} />;

@@ -7,6 +7,8 @@ import { onFrame } from "@/stream/live";
 
 /** Milliseconds in which further changes are waited for: an agent writes many files at once. */
 const CALM = 400;
+/** However busy it is, so often one sees how it stands. */
+const AT_LEAST = 2_000;
 
 /** An empty id asks for nothing. */
 export function useChanges(sessionId: string) {
@@ -42,23 +44,34 @@ function useWatch(sessionId: string): void {
   useEffect(() => {
     if (!sessionId) return;
     let timer = 0;
+    let since = 0;
     const again = () => {
       window.clearTimeout(timer);
+      since ||= performance.now();
+      const wait = Math.max(0, Math.min(CALM, since + AT_LEAST - performance.now()));
       timer = window.setTimeout(() => {
+        since = 0;
         void queries.invalidateQueries({ queryKey: ["diff", sessionId] });
         void queries.invalidateQueries({ queryKey: ["worktree", sessionId] });
-      }, CALM);
+      }, wait);
     };
     const leave = onFrame((frame) => {
       if (frame.type === "diff.changed" && frame.topic === `session:${sessionId}`) again();
-      // After a gap nobody knows what was missed.
-      if (frame.type === "server.hello") again();
+      // After a gap nobody knows what was missed, and whether anything is still watched.
+      if (frame.type === "server.hello") {
+        watch(sessionId);
+        again();
+      }
     });
-    // Without a watcher the list is as it was when it was opened; the button asks again.
-    void api.POST("/sessions/{id}/watch", { params: { path: { id: sessionId } } }).catch(() => undefined);
+    watch(sessionId);
     return () => {
       window.clearTimeout(timer);
       leave();
     };
   }, [sessionId, queries]);
+}
+
+/** Without a watcher the list is as it was when it was opened; the button asks again. */
+function watch(id: string): void {
+  void api.POST("/sessions/{id}/watch", { params: { path: { id } } }).catch(() => undefined);
 }

@@ -9,7 +9,7 @@ export class Filtered {
   #seen = 0;
   #first = 0;
 
-  /** The places of entries of a kind, all of them for an empty one. */
+  /** The places of entries of a kind, all of them for an empty one. The list is the same one, and grows. */
   places(entries: readonly Entry[], kind: string): readonly number[] {
     const first = entries[0]?.seq ?? 0;
     const anew = first !== this.#first || entries.length < this.#seen;
@@ -19,15 +19,13 @@ export class Filtered {
     }
     const from = anew || kind !== this.#kind ? 0 : this.#seen;
     if (from === 0) this.#places = [];
-    const fresh: number[] = from === 0 ? this.#places : [...this.#places];
     for (let place = from; place < entries.length; place += 1) {
       const entry = entries[place];
       if (!entry) continue;
       const { type } = entry.event;
       if (place >= this.#seen) this.kinds.set(type, (this.kinds.get(type) ?? 0) + 1);
-      if (!kind || type === kind) fresh.push(place);
+      if (!kind || type === kind) this.#places.push(place);
     }
-    if (from !== entries.length) this.#places = fresh;
     this.#seen = entries.length;
     this.#first = first;
     this.#kind = kind;

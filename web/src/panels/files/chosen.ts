@@ -1,5 +1,7 @@
 /** Which file of a session is looked at: asked for from elsewhere, kept while one switches between panels. */
 import { create } from "zustand";
+import { foldersAbove } from "./tree";
+import { setOpened } from "./useFolders";
 
 export interface Chosen {
   path: string;
@@ -9,7 +11,11 @@ export interface Chosen {
 
 export const useChosen = create<{ of: Record<string, Chosen> }>(() => ({ of: {} }));
 
+/** The tree opens to it too. */
 export function showFile(sessionId: string, path: string, line = 0): void {
+  setOpened(sessionId, (open) => {
+    for (const folder of foldersAbove(path)) open.add(folder);
+  });
   useChosen.setState((state) => ({ of: { ...state.of, [sessionId]: { path, line } } }));
 }
 

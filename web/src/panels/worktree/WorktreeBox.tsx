@@ -175,7 +175,7 @@ function CommitForm({
       />
       <div className="flex items-center gap-2">
         <span className="flex-1 text-small text-ink-3">
-          All {plural(state.dirty.length, "changed file")} of the work tree
+          Everything that changed: {plural(state.dirty.length, "file")}
         </span>
         <Button look="quiet" onClick={onDone}>
           Cancel
