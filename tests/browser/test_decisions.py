@@ -145,6 +145,7 @@ async def test_a_long_command_must_have_been_on_the_screen_before_it_is_allowed(
     page = await desk.open(f"/session/{session}")
     region = dock(page).get_by_role("region", name="What is asked")
     await expect(region).to_contain_text("echo 0 ")
+    await expect(region).to_contain_text("echo 100 ")
     await expect(region).to_contain_text("echo 199 ")
     await expect(region.get_by_text("ZWSP")).to_have_count(1)
     await expect(button(page, "Deny")).to_be_enabled()
