@@ -77,6 +77,14 @@ async def test_hooks_of_an_untrusted_folder_are_listed_and_marked_and_never_run(
     assert not ran.exists()
 
 
+async def test_the_branch_is_named_where_there_is_one(place: Place) -> None:
+    assert (await of_place(place))["branch"] == ""
+    write(place.work / ".git" / "HEAD", "ref: refs/heads/feat/cart\n")
+    assert (await of_place(place))["branch"] == "feat/cart"
+    write(place.work / ".git" / "HEAD", "ref: refs/heads/<img src=x>\n")
+    assert (await of_place(place))["branch"] == ""
+
+
 async def test_our_own_engine_says_what_it_can_and_cannot(place: Place) -> None:
     said = await of_place(place)
     able = said["capabilities"]

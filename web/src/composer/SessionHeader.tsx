@@ -79,14 +79,14 @@ function Permission({ session }: { session: SessionView }) {
 
 function Whereabouts({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
-  const { sandbox } = useSurroundings(session.id) ?? {};
-  const { branch } = session.config;
+  const { sandbox, branch: checkedOut = "" } = useSurroundings(session.id) ?? {};
+  const branch = session.config.branch || checkedOut;
   return (
     <div className="flex min-w-0 items-center gap-2 md:gap-3">
       <Directory path={session.cwd} />
       {branch && (
         <span
-          title={`Branch ${branch}, in a work tree of its own`}
+          title={session.config.branch ? `Branch ${branch}, in a work tree of its own` : `Branch ${branch}`}
           className="flex min-w-0 items-center gap-1"
         >
           <Icon name="branch" size={14} className="text-ink-3" />

@@ -11,5 +11,6 @@ export function useSurroundings(id: string): Surroundings | undefined {
     queryKey: ["surroundings", id],
     queryFn: () => said(api.GET("/sessions/{id}/surroundings", { params: { path: { id } } })),
     staleTime: 60_000,
+    refetchInterval: 60_000, // somebody may check out another branch
   }).data;
 }

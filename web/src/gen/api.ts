@@ -3160,6 +3160,8 @@ export interface components {
         Surroundings: {
             engine: string;
             cwd: string;
+            /** @description The branch checked out there, or the start of a commit's hash; empty where there is no repository. */
+            branch: string;
             /**
              * @description Where this is from: our own settings, the words of a running engine, or files it would read.
              * @enum {unknown}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bobstay.config.sources import BrokenSettings, Loaded, load
 from bobstay.config.trust import standing
-from bobstay.context.git import find_repository
+from bobstay.context.git import branch, find_repository
 from bobstay.context.instructions import Instruction, of_project, of_user
 from bobstay.kit.secrets import Mask
 from bobstay.permissions.access import Verdict
@@ -58,6 +58,7 @@ def _ours(console: Console, view: SessionView) -> Surroundings:
     return Surroundings(
         engine=view.config.engine,
         cwd=view.cwd,
+        branch=_branch(view.cwd),
         origin="settings",
         at=None,
         version="",
@@ -92,6 +93,7 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
     return Surroundings(
         engine=view.config.engine,
         cwd=view.cwd,
+        branch=_branch(view.cwd),
         origin="files",
         at=None,
         version="",
@@ -108,6 +110,11 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
         capabilities=capabilities(view),
         problems=tuple(problems[:50]),
     )
+
+
+def _branch(cwd: str) -> str:
+    repository = find_repository(cwd)
+    return branch(repository) if repository else ""
 
 
 def _joined(found: Surroundings, said: Told) -> Surroundings:

@@ -103,6 +103,8 @@ class Capabilities(Struct, frozen=True):
 class Surroundings(Struct, frozen=True):
     engine: str
     cwd: str
+    branch: str
+    """The branch checked out there, or the start of a commit's hash; empty where there is no repository."""
     origin: Literal["settings", "engine", "files"]
     """Where this is from: our own settings, the words of a running engine, or files it would read."""
     at: float | None
