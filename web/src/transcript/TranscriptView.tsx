@@ -76,7 +76,7 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
             <div
               role="feed"
               aria-busy={!ready}
-              style={{ paddingTop: head + above, paddingBottom: below }}
+              style={{ paddingTop: above, paddingBottom: below }}
               className="mx-auto max-w-[868px] px-6 max-md:px-4"
             >
               {items.slice(start, end).map((item, index) => (

@@ -1,5 +1,5 @@
 /** Where somebody read in each session, and how high its lines were: kept while the page is open. */
-import type { Place } from "./reading";
+import type { Place } from "./held";
 
 export interface Kept {
   place: Place | null;

@@ -4,33 +4,7 @@
  * so that it does not matter what above it was loaded, measured, opened or closed.
  */
 import type { Heights } from "./heights";
-
-/** A line of the list; one that gathers several rows is found by each of them. */
-export interface ReadLine {
-  id: string;
-  rows: readonly string[];
-}
-
-/** What is read: an element of a line, and how far below the upper edge it begins. */
-interface Held {
-  id: string;
-  element: HTMLElement | null;
-  top: number;
-  /** The same of the whole line. */
-  line: number;
-}
-
-/** A place to come back to. */
-export interface Place {
-  pinned: boolean;
-  id: string;
-  top: number;
-}
-
-export interface Span {
-  start: number;
-  end: number;
-}
+import { type Held, innermost, type Place, type ReadLine, type Span } from "./held";
 
 /** Closer to the end than this is at the end: zoomed pages have fractions of pixels, and people no steady hand. */
 const AT_END = 2;
@@ -38,6 +12,10 @@ const AT_END = 2;
 const BEYOND = 900;
 /** Nearer than this to what is not drawn, more is drawn. */
 const NEAR = 400;
+/** Milliseconds after the last movement of a hand. */
+const STILL = 160;
+/** Pixels; what moves further than this is put right at once. */
+const FAR = 600;
 
 export class Reading {
   pinned = true;
@@ -46,6 +24,13 @@ export class Reading {
   readonly heights: Heights;
   /** Pixels above the first line. */
   head: number;
+  /**
+   * By how much the room above is off, while a hand moves the page: to write where the page stands would end its
+   * movement, so the room takes the difference until the hand rests.
+   */
+  #debt = 0;
+  #moved = Number.NEGATIVE_INFINITY;
+  #rest = 0;
 
   #scroller: HTMLElement | null = null;
   #held: Held | null = null;
@@ -77,8 +62,13 @@ export class Reading {
   }
 
   detach(): void {
+    window.clearTimeout(this.#rest);
     this.#scroller = null;
-    this.#elements.clear();
+  }
+
+  /** The room above the first line that is drawn. */
+  get above(): number {
+    return Math.max(0, this.head + this.heights.top(this.span.start) + this.#debt);
   }
 
   mounted(id: string, element: HTMLElement): void {
@@ -115,8 +105,10 @@ export class Reading {
     const scroller = this.#scroller;
     if (!scroller) return;
     this.#room = { width: scroller.clientWidth, height: scroller.clientHeight };
-    if (this.pinned) this.#write(scroller, scroller.scrollHeight - scroller.clientHeight);
-    else if (this.#held) this.#restore(scroller, this.#held);
+    if (this.pinned) {
+      this.#pay();
+      this.#write(scroller, scroller.scrollHeight - scroller.clientHeight);
+    } else if (this.#held) this.#restore(scroller, this.#held);
     if (!this.#covers(NEAR)) this.#changed();
   }
 
@@ -138,9 +130,12 @@ export class Reading {
     this.#last = top;
     if (!ours) {
       this.#written = -1;
+      this.#moves();
       const left = scroller.scrollHeight - height - top;
       this.#pin(left <= AT_END || (this.pinned && !up));
       if (!this.pinned) this.hold();
+      // At the very top, the top is meant, however high what is there turns out to be.
+      if (top <= 0 && !this.pinned) this.aim(this.lines[0]?.id ?? "", this.head);
     }
     if (!this.#covers(NEAR)) this.#changed();
   }
@@ -239,16 +234,47 @@ export class Reading {
     const line = this.#elements.get(held.id);
     if (!line) {
       const index = this.indexOf(held.id);
-      if (index >= 0) this.#write(scroller, this.head + this.heights.top(index) - held.line);
+      if (index >= 0) this.#write(scroller, this.head + this.#debt + this.heights.top(index) - held.line);
       return;
     }
     const element = held.element?.isConnected ? held.element : line;
     const off = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top - held.top;
-    if (Math.abs(off) >= 0.5) this.#write(scroller, scroller.scrollTop + off);
+    if (Math.abs(off) >= 0.5) this.#correct(scroller, off);
     if (!this.#aimed) return;
     this.#aimed = false;
     this.hold(line);
     this.touched();
+  }
+
+  #correct(scroller: HTMLElement, off: number): void {
+    const moving = performance.now() - this.#moved < STILL;
+    if (!moving || this.#aimed || Math.abs(off) > FAR) return this.#write(scroller, scroller.scrollTop + off);
+    const missing = off - this.above;
+    this.#debt -= Math.min(off, this.above);
+    this.#makeRoom();
+    if (missing > 0) this.hold(); // no room left near the top: what moves is in motion anyway
+  }
+
+  #moves(): void {
+    this.#moved = performance.now();
+    window.clearTimeout(this.#rest);
+    this.#rest = window.setTimeout(() => {
+      if (this.#debt === 0) return;
+      this.#pay();
+      this.settle();
+    }, STILL + 20);
+  }
+
+  #pay(): void {
+    if (this.#debt === 0) return;
+    this.#debt = 0;
+    this.#makeRoom();
+  }
+
+  /** At once, not with the next drawing: nothing may be seen of it. */
+  #makeRoom(): void {
+    const list = this.#scroller?.querySelector<HTMLElement>("[role=feed]");
+    if (list) list.style.paddingTop = `${this.above}px`;
   }
 
   #write(scroller: HTMLElement, top: number): void {
@@ -268,14 +294,15 @@ export class Reading {
   /** From where to where one looks, in pixels of the list. */
   #view(moved = false): { from: number; to: number } {
     const height = this.#scroller?.clientHeight || 900;
-    const end = this.heights.total() + this.head;
+    const end = this.heights.total() + this.head + this.#debt;
     let from = this.#scroller?.scrollTop ?? 0;
     if (this.pinned) from = Math.max(0, end - height);
     else if (this.#held && (moved || this.#aimed || !this.#elements.has(this.#held.id))) {
       const index = this.indexOf(this.#held.id);
-      if (index >= 0) from = Math.max(0, this.head + this.heights.top(index) - this.#held.line);
+      if (index >= 0) from = Math.max(0, this.head + this.#debt + this.heights.top(index) - this.#held.line);
     }
-    return { from: from - this.head, to: from - this.head + height };
+    const lead = this.head + this.#debt;
+    return { from: from - lead, to: from - lead + height };
   }
 
   #covers(margin: number): boolean {
@@ -314,16 +341,4 @@ export class Reading {
     }
     return undefined;
   }
-}
-
-/** The smallest element the upper edge goes through, or the first below it: what is inside a tall line may grow too. */
-function innermost(line: HTMLElement, edge: number): HTMLElement {
-  let found = line;
-  for (let depth = 0; depth < 8 && found.childElementCount < 300; depth += 1) {
-    const inner = [...found.children].find((child) => child.getBoundingClientRect().bottom > edge + 1);
-    if (!(inner instanceof HTMLElement)) return found;
-    found = inner;
-    if (inner.getBoundingClientRect().top >= edge) return found;
-  }
-  return found;
 }

@@ -2,8 +2,9 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "react";
 import { flushSync } from "react-dom";
 import { Heights, type Line } from "./heights";
+import type { ReadLine } from "./held";
 import { keptOf } from "./places";
-import { Reading, type ReadLine } from "./reading";
+import { Reading } from "./reading";
 
 export interface Drawn {
   reading: Reading;
@@ -41,6 +42,7 @@ export function useReading(
     return () => {
       element.removeEventListener("scroll", scrolled);
       keptOf(sessionId).place = reading.place();
+      reading.detach();
     };
   }, [reading, sessionId]);
 
@@ -90,7 +92,7 @@ export function useReading(
     reading.settle();
   });
 
-  const above = reading.heights.top(start);
+  const { above } = reading;
   const below = reading.heights.total() - reading.heights.top(end);
   return { reading, scroller, start, end, above, below, line };
 }
