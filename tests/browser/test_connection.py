@@ -1,6 +1,7 @@
 """When the connection goes and comes back, nothing is lost, doubled or cleared; and who looks elsewhere is told."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -136,6 +137,10 @@ async def test_the_service_worker_keeps_the_page_and_never_the_api(desk: Desk) -
     assert "/manifest.webmanifest" in kept
     assert any(name.startswith("/assets/index-") for name in kept)
     assert not [name for name in kept if name.startswith(("/api", "/ws"))]
+    # The build has named no file that is not there.
+    worker = (await desk.place.get("/sw.js")).text
+    listed = next(each for each in re.findall(r"[`\"']([^`\"']*)[`\"']", worker) if each.startswith("/|")).split("|")
+    assert set(listed) <= set(kept)
 
 
 async def test_who_looks_elsewhere_is_told_by_the_desktop_once(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { HomePage } from "@/pages/HomePage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
-import { SessionPage } from "@/pages/SessionPage";
 import { AppShell } from "@/shell/AppShell";
 
 const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
@@ -29,6 +28,10 @@ function sessionPlace(search: Record<string, unknown>): SessionPlace {
   return place;
 }
 
+/** The largest part of the page. Who comes for a session does not wait for the rest first. */
+const sessionPage = () => import("@/pages/SessionPage");
+if (location.pathname.startsWith("/session/")) void sessionPage().catch(() => undefined);
+
 const home = createRoute({ getParentRoute: () => root, path: "/", component: HomePage });
 const create = createRoute({
   getParentRoute: () => root,
@@ -48,7 +51,7 @@ export const sessionRoute = createRoute({
   getParentRoute: () => root,
   path: "/session/$id",
   validateSearch: sessionPlace,
-  component: SessionPage,
+  component: lazyRouteComponent(sessionPage, "SessionPage"),
 });
 const search = createRoute({
   getParentRoute: () => root,

@@ -19,9 +19,15 @@ const KEPT = 2;
 const PATIENCE_MS = 4000;
 
 worker.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(SHELL)));
+  event.waitUntil(caches.open(CACHE).then(fill));
   void worker.skipWaiting(); // it serves older pages just as well
 });
+
+/** One file that is not there does not leave the page without all others. */
+async function fill(cache: Cache): Promise<void> {
+  await Promise.all(SHELL.map((path) => cache.add(path).catch(() => undefined)));
+  if (!(await cache.match("/"))) throw new Error("The page itself could not be fetched.");
+}
 
 worker.addEventListener("activate", (event) => {
   event.waitUntil(tidy().then(() => worker.clients.claim()));

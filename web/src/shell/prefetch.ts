@@ -7,6 +7,7 @@ export function prefetchSoon(): () => void {
     const parts = [
       () => import("./Finder"),
       () => import("./KeyTable"),
+      () => import("@/pages/SessionPage"),
       () => import("@/pages/InboxPage"),
       () => import("@/pages/NewSessionPage"),
       () => import("@/pages/home/Overview"),
