@@ -21,7 +21,10 @@ function Home() {
   const narrow = useNarrow();
   const welcomed = useUi((state) => state.welcomed);
   const listed = useApp((state) => state.listed);
-  if (!welcomed) return <Welcome />;
+  const none = useApp((state) => Object.keys(state.sessions).length === 0);
+  if (!listed && !narrow) return null;
+  // Whoever has sessions knows what they are; what needs them comes first.
+  if (listed && none && !welcomed) return <Welcome />;
   if (narrow) {
     // On a phone the list of sessions is the first page.
     return (
@@ -30,5 +33,5 @@ function Home() {
       </nav>
     );
   }
-  return listed ? <Overview /> : null;
+  return <Overview />;
 }
