@@ -17,6 +17,8 @@ LONGEST_HELD = 8_192
 """Characters of a stream that may wait for the end of what looks like a secret."""
 ROUNDS = 3
 """How often a text is looked at again after something was taken out of it."""
+COLOUR_BEGINS = "\x1b["
+COLOUR = r"\x1b\[[0-9;:]*m"
 ENCODED = frozenset({"base64", "data"})
 """Under these names stand pictures and documents as Base64, which would be spoilt by what only looks like a token."""
 
@@ -138,13 +140,15 @@ class Mask:
         """`text` without secrets."""
         if len(text) < SHORTEST or text == self._clean:
             return text
-        for _ in range(ROUNDS):
-            masked = self._once(text)
-            if masked is text:
-                self._clean = text
-                break
-            text = masked
-        return text
+        masked = self._repeatedly(text)
+        if COLOUR_BEGINS in masked:
+            # A program that marks what it found (`grep --color`) puts colours into the middle of a secret.
+            plain = _compiled(COLOUR).sub("", masked)
+            if (without := self._repeatedly(plain)) is not plain:
+                return without
+        if masked is text:
+            self._clean = text
+        return masked
 
     def value(self, value: Any) -> Any:
         """The same for all texts in a JSON value or a struct; what has none in it comes back as it is."""
@@ -178,6 +182,14 @@ class Mask:
 
     def stream(self) -> "Stream":
         return Stream(self)
+
+    def _repeatedly(self, text: str) -> str:
+        for _ in range(ROUNDS):
+            masked = self._once(text)
+            if masked is text:
+                break
+            text = masked
+        return text
 
     def _once(self, text: str) -> str:
         """All secrets are looked for in the text as it is: none hides behind what another left of it."""

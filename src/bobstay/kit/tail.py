@@ -50,12 +50,15 @@ class Ends:
     def text(self, limit: int, where: Callable[[], str] = str, *, colours: bool = False) -> str:
         """Readable text of at most `limit` characters. Where it is cut, `where` is asked for words about the whole."""
         if not self.lost:
-            text = readable(bytes(self.head + self.tail), colours=colours)
+            first = last = text = readable(bytes(self.head + self.tail), colours=colours)
             if len(text) <= limit:
                 return text
-            return join_ends(text, text, limit, f"{len(text) - limit:,} characters", where())
-        first, last = (readable(bytes(end), colours=colours) for end in (self.head, self.tail))
-        return join_ends(first, last, limit, f"about {self.total - limit:,} bytes", where())
+            gone = f"{len(text) - limit:,} characters"
+        else:
+            first, last = (readable(bytes(end), colours=colours) for end in (self.head, self.tail))
+            gone = f"about {self.total - limit:,} bytes"
+        joined = join_ends(first, last, limit, gone, where())
+        return _LONELY.sub("", joined) if colours else joined  # the cut may have gone through the middle of a colour
 
 
 class Capture(Ends):

@@ -1,6 +1,7 @@
 """Bounded captures of output."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -65,6 +66,15 @@ def test_escapes_go_and_words_stay(data: bytes, text: str) -> None:
 )
 def test_colours_may_stay_and_nothing_else_does(data: bytes, text: str) -> None:
     assert readable(data, colours=True) == text
+
+
+@pytest.mark.parametrize("limit", range(300, 320))
+def test_a_cut_never_leaves_half_a_colour(limit: int) -> None:
+    ends = Ends(head=10_000, tail=10_000)
+    ends.add(b"\x1b[38;5;196mx" * 200)
+    text = ends.text(limit, colours=True)
+    assert "left out" in text
+    assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 @settings(deadline=None, max_examples=60)

@@ -60,6 +60,20 @@ def test_what_only_resembles_a_token_stays(text: str) -> None:
     assert Mask().text(text) is text
 
 
+def test_colours_in_the_middle_of_a_secret_do_not_save_it() -> None:
+    """As `grep --color` marks what it found."""
+    mask = Mask({"MY_TOKEN": "correct-horse-battery"})
+    for secret in (TOKENS["anthropic"], "correct-horse-battery"):
+        marked = f"key=\x1b[01;31m{secret[:6]}\x1b[m{secret[6:]}\x1b[0m end"
+        shown = mask.text(marked)
+        assert secret[6:] not in shown
+        assert shown.startswith("key=[masked ")
+    beside = f"\x1b[32mok\x1b[0m {TOKENS['github']}"
+    assert mask.text(beside) == "\x1b[32mok\x1b[0m [masked GitHub token]"
+    plain = "\x1b[32mall is well\x1b[0m"
+    assert mask.text(plain) is plain
+
+
 def test_a_private_key_is_masked_as_a_file_view_and_as_json_show_it() -> None:
     numbered = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(PEM.splitlines(), start=1))
     for text in (numbered, PEM.replace("\n", "\\n"), PEM.replace("\n", "\r\n")):
