@@ -260,14 +260,73 @@ async def test_a_folder_that_became_a_link_leads_nowhere(shelf: Shelf) -> None:
     (shelf.work / "folder").symlink_to(shelf.outside)
     with look(str(shelf.work), bounds_of(shelf.console)) as place:
         for deed in (
-            lambda: beneath.put(place, "folder/file", b"x", 0o644),
-            lambda: beneath.remove(place, "folder/file"),
+            lambda: beneath.put(place, "folder/file", b"x", 0o644, over=""),
+            lambda: beneath.remove(place, "folder/file", version=""),
             lambda: beneath.content(place, "folder/file"),
-            lambda: beneath.put(place, ".git/config", b"x", 0o644),
+            lambda: beneath.put(place, ".git/config", b"x", 0o644, over=""),
         ):
             with pytest.raises(Exception, match=r"link|not to be changed|lead"):
                 deed()
     assert (shelf.outside / "file").read_text() == "precious"
+
+
+async def test_nothing_is_told_of_files_a_link_leads_to(shelf: Shelf) -> None:
+    repository(shelf.work)
+    (shelf.work / "folder").mkdir()
+    (shelf.work / "folder" / "file").write_text("ours\n")
+    git(shelf.work, "add", ".")
+    git(shelf.work, "commit", "-qm", "more")
+    (shelf.work / "folder" / "file").unlink()
+    (shelf.work / "folder").rmdir()
+    (shelf.outside / "file").write_text("of others")
+    (shelf.work / "folder").symlink_to(shelf.outside)
+    file = await Review(shelf).file("folder/file")
+    assert (file["status"], file["size"], file["version"]) == ("deleted", 0, "")
+
+
+async def test_what_somebody_writes_at_the_last_moment_is_not_written_over(shelf: Shelf) -> None:
+    from bobstay.server.errors import ApiError
+    from bobstay.server.files.changes import version_of
+    from bobstay.server.files.place import bounds_of, look
+
+    target = shelf.work / "text"
+    target.write_text("shown\n")
+    with look(str(shelf.work), bounds_of(shelf.console)) as place:
+        seen = version_of(place, "text")[0]
+        target.write_text("written meanwhile\n")
+        with pytest.raises(ApiError, match="Look at the diff again"):
+            beneath.put(place, "text", b"old\n", over=seen)
+        with pytest.raises(ApiError, match="Look at the diff again"):
+            beneath.put(place, "text", b"old\n", 0o644, over="")
+        with pytest.raises(ApiError, match="Look at the diff again"):
+            beneath.remove(place, "text", version=seen)
+    assert target.read_text() == "written meanwhile\n"
+    assert os.listdir(shelf.work) == ["text"]
+
+
+async def test_without_a_copy_nothing_is_touched_and_the_index_neither(shelf: Shelf) -> None:
+    repository(shelf.work, edited=LONG)
+    (shelf.work / "edited").write_text("staged\n")
+    git(shelf.work, "add", ".")
+    review = Review(shelf)
+    state = Path(shelf.console.config.state)
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "rejected").write_text("a file in the way")
+    reply = await review.reject(await review.file("edited"))
+    assert reply.code == "storage", reply.body
+    assert git(shelf.work, "diff", "--cached", "--name-only").split() == ["edited"]
+    assert (shelf.work / "edited").read_text() == "staged\n"
+
+
+async def test_a_file_with_a_long_name_is_taken_back_too(shelf: Shelf) -> None:
+    name = "漢" * 80
+    repository(shelf.work, **{name: "old\n"})
+    (shelf.work / name).write_text("new\n")
+    review = Review(shelf)
+    reply = await review.reject(await review.file(name))
+    assert reply.status == 200, reply.body
+    assert (shelf.work / name).read_text() == "old\n"
+    assert Path(reply.json["kept"]).read_text() == "new\n"
 
 
 async def test_each_kind_of_file_says_what_there_is_to_show(shelf: Shelf) -> None:
@@ -330,6 +389,10 @@ def test_a_hunk_that_does_not_fit_changes_nothing() -> None:
     for data in (b"", b"newer\n", b"x\nnew\n", b"ne"):
         with pytest.raises(DoesNotFit):
             without(data, hunk)
+    emptied = RawHunk(1, 1, 0, 0, b"", (b"-old",))
+    assert without(b"", emptied) == b"old\n"
+    with pytest.raises(DoesNotFit):
+        without(b"written meanwhile\n", emptied)
     cut = RawHunk(1, 5, 1, 5, b"", (b"-old", b"+new"))
     with pytest.raises(DoesNotFit):
         without(b"new\n", cut)

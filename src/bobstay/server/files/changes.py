@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.server.errors import ApiError
+from bobstay.server.files.beneath import opened
 from bobstay.server.files.content import LOOKED_AT, read_up_to
 from bobstay.server.files.diff import DiffFile, Look, as_added, parse_list, parse_patch
 from bobstay.server.files.git import EMPTY_TREES, Git, Repo
@@ -70,15 +71,17 @@ async def changes(
     made = await asyncio.to_thread(_untracked, place, untracked, MOST_PATCH if hunks else 0)
     joined = [_joined(file, patch, hunks=hunks) for file in files[:MOST_FILES]]
     total = len(files) + len(untracked)
-    shown_files = [_described(place, file, hunks=hunks) for file in (joined + made)[:MOST_FILES]]
+    shown_files = await asyncio.to_thread(_all_described, place, (joined + made)[:MOST_FILES], hunks=hunks)
     return Changes(since, head, tuple(shown_files), total, total > len(shown_files) or listed.cut or new.cut)
 
 
 def version_of(place: Place, path: str) -> tuple[str, int]:
-    """What changes whenever a file does, and its size; empty where there is none."""
+    """What changes whenever a file does, and its size; empty where there is none. No link leads out of the place."""
+    parts = parts_of(path)
     try:
-        found = os.stat(meant(path), dir_fd=place.root, follow_symlinks=False)
-    except (OSError, ValueError):
+        with opened(place.root, parts[:-1], directory=True) as folder:
+            found = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+    except (ApiError, OSError, IndexError):
         return "", 0
     known = f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_mode}"
     return sha256(known.encode()).hexdigest()[:32], found.st_size
@@ -96,6 +99,10 @@ def _elsewhere(files: list[DiffFile], only: bytes) -> list[bytes]:
 
 def _is_in(name: bytes, only: bytes) -> bool:
     return name == only or name.startswith(only + b"/")
+
+
+def _all_described(place: Place, files: list[DiffFile], *, hunks: bool) -> list[DiffFile]:
+    return [_described(place, file, hunks=hunks) for file in files]
 
 
 def _described(place: Place, file: DiffFile, *, hunks: bool) -> DiffFile:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from bobstay.model.ids import new_id
 from bobstay.server.errors import ApiError
 from bobstay.server.files.beneath import opened
+from bobstay.server.files.changes import version_of
 from bobstay.server.files.content import read_up_to
 from bobstay.server.files.names import parts_of, shown
 from bobstay.server.files.place import Place
@@ -34,11 +35,24 @@ def check_size(data: bytes, path: str) -> None:
         raise ApiError("too_large", text, limit=MOST)
 
 
-def put(place: Place, path: str, data: bytes, mode: int | None = None) -> None:
-    """Write a file, over the one that is there. `mode` None keeps the one it has.
+def changed(path: str, why: str = "") -> ApiError:
+    text = f"{path} is not what was shown. {why}".strip()
+    return ApiError("conflict", f"{text} Look at the diff again.", path=path)
+
+
+def check_version(place: Place, path: str, version: str) -> None:
+    """Raises:
+    ApiError: conflict, where the file is not of this version; an empty one means that there is none.
+    """
+    if version_of(place, path)[0] != version:
+        raise changed(path)
+
+
+def put(place: Place, path: str, data: bytes, mode: int | None = None, *, over: str) -> None:
+    """Write a file in the place of the one whose version is `over`. `mode` None keeps the one it has.
 
     Raises:
-        ApiError
+        ApiError: conflict, where somebody has written to it meanwhile.
     """
     parts = parts_of(path)
     with _folder(place, parts) as folder, _told(path):
@@ -53,6 +67,7 @@ def put(place: Place, path: str, data: bytes, mode: int | None = None) -> None:
                 file.flush()
                 os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
+            check_version(place, path, over)  # at the last moment: to get so far may have taken long
             os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
@@ -60,15 +75,14 @@ def put(place: Place, path: str, data: bytes, mode: int | None = None) -> None:
             raise
 
 
-def remove(place: Place, path: str) -> None:
+def remove(place: Place, path: str, *, version: str) -> None:
+    """Raises:
+    ApiError: conflict, where it is not of this version any more.
+    """
     parts = parts_of(path)
     with _folder(place, parts) as folder, _told(path):
+        check_version(place, path, version)
         os.unlink(parts[-1], dir_fd=folder)
-
-
-def set_mode(place: Place, path: str, mode: int) -> None:
-    with place.file(path) as handle, _told(path):
-        os.fchmod(handle, mode)
 
 
 def make_folders(place: Place, path: str) -> None:
@@ -77,14 +91,6 @@ def make_folders(place: Place, path: str) -> None:
     for number in range(1, len(parts)):
         with _folder(place, parts[:number]) as folder, suppress(FileExistsError), _told(path):
             os.mkdir(parts[number - 1], 0o777, dir_fd=folder)
-
-
-def exists(place: Place, path: str) -> bool:
-    try:
-        os.stat(b"/".join(parts_of(path)), dir_fd=place.root, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from bobstay.server.files.names import meant
 from bobstay.server.files.place import Place
 from bobstay.server.files.repository import repo_of
 from bobstay.server.hunks import beneath
+from bobstay.server.hunks.beneath import changed
 from bobstay.server.hunks.reverse import DoesNotFit, without
 from bobstay.server.hunks.staged import unstage
 
@@ -61,11 +62,6 @@ async def take_back(place: Place, environment: dict[str, str], keep: str, wish: 
     return await _hunk(place, environment, keep, wish, seen, file)
 
 
-def changed(path: str, why: str = "") -> ApiError:
-    text = f"{path} is not what was shown. {why}".strip()
-    return ApiError("conflict", f"{text} Look at the diff again.", path=path)
-
-
 # ---------------------------------------------------------------- one hunk
 
 
@@ -85,13 +81,14 @@ async def _hunk(place: Place, environment: dict[str, str], keep: str, wish: Wish
 
     def work() -> str:
         with _changing:
+            version = version_of(place, wish.path)[0]
             data = beneath.content(place, wish.path)
             try:
                 before = without(data, found)
             except DoesNotFit:
                 raise changed(wish.path) from None
             copy = _keep(keep, wish.path, data)
-            beneath.put(place, wish.path, before)
+            beneath.put(place, wish.path, before, over=version)
             return copy
 
     return await asyncio.to_thread(work)
@@ -123,23 +120,30 @@ async def _whole(
     async with repo.reading(seen.head) as git:
         if comes_back:
             data, mode = await _at_base(git, _tree(seen), source)
-        if source != wish.path and comes_back and beneath.exists(place, source):
+        if source != wish.path and comes_back and version_of(place, source)[0]:
             raise changed(source, "There is a new file under its old name.")
+        copy = await asyncio.to_thread(_kept_whole, place, keep, wish) if file.status != "deleted" else ""
         await unstage(repo, git, seen.head, _tree(seen), [meant(name) for name in dict.fromkeys((source, wish.path))])
 
-    def work() -> str:
+    def work() -> None:
         with _changing:
-            if version_of(place, wish.path)[0] != wish.version:
-                raise changed(wish.path)
-            copy = _keep(keep, wish.path, beneath.content(place, wish.path)) if file.status != "deleted" else ""
+            beneath.check_version(place, wish.path, wish.version)
             if data is not None:
                 beneath.make_folders(place, source)
-                beneath.put(place, source, data, mode)
+                beneath.put(place, source, data, mode, over=wish.version if source == wish.path else "")
             if source != wish.path or not comes_back:
-                beneath.remove(place, wish.path)
-            return copy
+                beneath.remove(place, wish.path, version=wish.version)
 
-    return await asyncio.to_thread(work)
+    await asyncio.to_thread(work)
+    return copy
+
+
+def _kept_whole(place: Place, keep: str, wish: Wish) -> str:
+    """A copy of a file that is still what the person saw; without one nothing is touched, the index neither."""
+    with _changing:
+        data = beneath.content(place, wish.path)
+        beneath.check_version(place, wish.path, wish.version)
+        return _keep(keep, wish.path, data)
 
 
 async def _at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
@@ -175,8 +179,8 @@ def _keep(folder: str, path: str, data: bytes) -> str:
     Raises:
         ApiError: it cannot be kept, so nothing is taken back.
     """
-    name = f"{time.time_ns():020}-{os.path.basename(path)[-100:]}"
-    target = os.path.join(folder, name)
+    ending = os.path.basename(path).encode()[-100:].decode(errors="ignore")  # a name of the system has 255 bytes
+    target = os.path.join(folder, f"{time.time_ns():020}-{ending}")
     try:
         private_folder(folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

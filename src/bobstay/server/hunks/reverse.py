@@ -16,6 +16,8 @@ def without(data: bytes, hunk: RawHunk) -> bytes:
         DoesNotFit
     """
     old, new = _sides(hunk)
+    if not new and data:  # such a hunk left nothing: now there is something, of which it says nothing
+        raise DoesNotFit
     lines = data.split(b"\n")
     # Before the first line nothing is cut off; a hunk without lines of its own names the line before it.
     first = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
