@@ -84,7 +84,7 @@ def _wish(arguments: list[str]) -> "Wish | None":
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 65_536 else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) < 65_536 else 0
 
 
 def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> Iterator[Finding]:

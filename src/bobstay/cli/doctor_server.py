@@ -109,15 +109,15 @@ def _database(state: str, address: str) -> Found:
 
 
 async def _versions(url: "URL") -> tuple[str, str]:
-    from bobstay.server.index.connect import connect
+    from bobstay.server.index.connect import looking
     from bobstay.server.index.migrate import versions
 
-    engines = connect(url)
+    engine = looking(url)
     try:
         async with asyncio.timeout(PATIENCE):
-            return await versions(engines)
+            return await versions(engine)
     finally:
-        await engines.dispose()
+        await engine.dispose()
 
 
 def _page() -> Found:

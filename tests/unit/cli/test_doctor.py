@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -244,6 +245,47 @@ def test_the_schema_of_the_database_is_told(here: Place) -> None:
     assert finding.state == "fail"
 
 
+def test_a_database_is_looked_at_and_left_as_it_is(here: Place) -> None:
+    import sqlite3
+
+    from bobstay.cli.doctor import Wish
+
+    folder = here.work / "100% ours?"
+    folder.mkdir()
+    for name, mode in (("plain.sqlite", "delete"), ("ahead.sqlite", "wal"), ("empty.sqlite", "")):
+        file = folder / name
+        file.touch(0o644)
+        writing = sqlite3.connect(file)
+        if mode:
+            writing.execute(f"PRAGMA journal_mode={mode}")
+            writing.execute("CREATE TABLE alembic_version (version_num VARCHAR(32))")
+            writing.execute("INSERT INTO alembic_version VALUES ('0001')")
+            writing.commit()
+        before = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")}
+        (finding,) = _checked(here, "database", Wish(database=f"sqlite:///{quote(str(file))}"))
+        assert finding.state == "ok", finding.text
+        assert ("schema 0001" if mode else "schema none yet") in finding.text
+        assert {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")} == before
+        writing.close()
+        assert not list(folder.glob("*-*"))
+
+
+def test_a_console_that_starts_is_not_kept_off_by_who_looks(here: Place) -> None:
+    import fcntl
+    import threading
+
+    from bobstay.server.lock import StateLock
+
+    state = here.home / ".bobstay" / "server"
+    StateLock.take(str(state)).release()
+    with open(state / "server.lock", "rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        soon = threading.Timer(0.02, fcntl.flock, (looking, fcntl.LOCK_UN))
+        soon.start()
+        StateLock.take(str(state)).release()
+        soon.join()
+
+
 def test_a_folder_of_the_server_that_others_see_or_nobody_can_use_is_told(here: Place) -> None:
     state = here.home / ".bobstay" / "server"
     state.mkdir(parents=True, mode=0o755)
@@ -263,6 +305,6 @@ def test_the_command_line_of_the_doctor_is_understood_or_explained(
     assert run(["--json", "--port=1", "--db", f"sqlite:///{here.home}/x.sqlite"]) in (0, 1)
     checks = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)}
     assert "x.sqlite" in checks["database"]["text"]
-    for wrong in (["--port", "x"], ["--port"], ["--db"], ["--what"], ["--port=99999"]):
+    for wrong in (["--port", "x"], ["--port"], ["--db"], ["--what"], ["--port=99999"], ["--port", "9" * 5_000]):
         assert run(wrong) == 1
         assert "Usage: bobstay doctor" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 from sqlalchemy import event, text
@@ -93,6 +94,26 @@ def connect(url: URL) -> Engines:
     except ImportError:
         raise DatabaseProblem("no_driver", "asyncpg") from None
     return Engines(url, engine, engine, engine)
+
+
+def looking(url: URL) -> AsyncEngine:
+    """An engine for somebody who only wants to know how things stand: nothing is made, changed or locked.
+
+    Raises:
+        DatabaseProblem: there can be none.
+    """
+    if not url.drivername.startswith("sqlite"):
+        return connect(url).read
+    path = url.database or ""
+    try:
+        waits = os.path.getsize(f"{path}-wal") > 0
+    except OSError:
+        waits = False
+    # What nobody has open and nothing waits to be written into is read as it lies there. Else the usual files are
+    # beside it already.
+    query = {"uri": "true", "mode": "ro"} | ({} if waits else {"immutable": "1"})
+    place = URL.create(url.drivername, database=f"file:{quote(path)}", query=query)
+    return create_async_engine(place, connect_args={"timeout": BUSY_SECONDS})
 
 
 def _make_file(path: str) -> None:

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bobstay.server.index.connect import ADVISORY, Engines
 from bobstay.server.index.problems import DatabaseProblem, translated
@@ -39,7 +40,7 @@ def upgrade(connection: Connection) -> None:
         command.upgrade(config, "heads")
 
 
-async def versions(engines: Engines) -> tuple[str, str]:
+async def versions(engine: AsyncEngine) -> tuple[str, str]:
     """The schema a database has, empty for none, and the one this version wants. Nothing is changed.
 
     Raises:
@@ -52,7 +53,7 @@ async def versions(engines: Engines) -> tuple[str, str]:
         return ", ".join(sorted(MigrationContext.configure(connection).get_current_heads()))
 
     with translated():
-        async with engines.read.connect() as connection:
+        async with engine.connect() as connection:
             found = await connection.run_sync(current)
     return found, ", ".join(ScriptDirectory.from_config(configuration()).get_heads())
 
