@@ -177,7 +177,9 @@ def _bell(console: Console) -> Bell:
     config, registry = console.config, console.registry
     public = next((url for url in config.public_urls if url.startswith("https://")), "mailto:console@bobstay.example")
     mask = Mask(console.environment.secrets)
-    bell = Bell(console.database, config.state, mask, loopback=is_loopback(config.host), subject=public)
+    # Behind a proxy people come from elsewhere, who must not reach other programs of this machine through us.
+    only_here = is_loopback(config.host) and not (config.public_urls or config.user_header or config.proxies)
+    bell = Bell(console.database, config.state, mask, loopback=only_here, subject=public)
 
     def is_open(session_id: str, interaction: str) -> bool:
         view = registry.views.get(session_id)
@@ -185,6 +187,7 @@ def _bell(console: Console) -> Bell:
 
     bell.is_open = is_open
     registry.changes.listeners.append(bell.see)
+    registry.forgotten.append(bell.forget)
     console.doors.attend(bell.owners, bell.revoked)
     return bell
 

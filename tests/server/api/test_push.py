@@ -233,6 +233,20 @@ def test_only_a_server_for_this_machine_may_reach_this_machine() -> None:
             check_endpoint(endpoint, loopback=False)
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [{"public_urls": ("https://agents.example.com",)}, {"user_header": "X-User"}, {"proxies": ("127.0.0.1",)}],
+    ids=str,
+)
+async def test_behind_a_proxy_nobody_reaches_this_machine(
+    model: ModelServer, tmp_path: Path, service: PushService, behind: dict[str, Any]
+) -> None:
+    """People come from elsewhere then, though the server itself is bound to this machine."""
+    async with Place(model, tmp_path, **behind) as place:
+        reply = await place.post(f"{PUSH}/subscriptions", service.subscription(Browser()))
+    assert (reply.status, reply.json["error"]["code"]) == (422, "invalid")
+
+
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1", "169.254.169.254", "[fd00::1]", "[::ffff:10.0.0.1]"])
 async def test_private_networks_are_never_reached(host: str) -> None:
     """However the name was spelled: what counts is the number it leads to."""

@@ -78,6 +78,11 @@ class Bell:
             self._quiet.clear()
             self._wake.set()
 
+    def forget(self, session_id: str) -> None:
+        """A session is no more."""
+        if self._seen is not None:
+            self._seen.pop(session_id, None)
+
     def owners(self) -> Iterable[str]:
         """The clients that have devices; who of them is revoked is looked after by the doors."""
         return tuple(self._owners)
