@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
+from bobstay.server.surroundings.concealed import concealed
 from bobstay.server.workers.process_init import LONGEST, MOST, Around
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import SECRET, Place
@@ -192,6 +195,42 @@ async def test_broken_settings_are_told_in_words_and_secrets_are_masked(place: P
     said = await of_place(place)
     assert any("settings.json:1:" in problem for problem in said["problems"])
     assert SECRET not in json.dumps(said)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("DEPLOY_TOKEN=hunter2 ./deploy", "DEPLOY_TOKEN=[masked DEPLOY_TOKEN] ./deploy"),
+        ("export PASSWORD='a b' && run", "export PASSWORD=[masked PASSWORD] && run"),
+        ("notify --api-key hunter2 --loud", "notify --api-key [masked api_key] --loud"),
+        ("notify --api-key=hunter2", "notify --api-key=[masked api_key]"),
+        ('curl -H "X-Api-Key: hunter2" x', 'curl -H "X-Api-Key: [masked X_Api_Key]" x'),
+        ("curl -H 'Authorization: Basic aHVudGVyMg=='", "curl -H 'Authorization: [masked Authorization]'"),
+        ("curl -u me:hunter2 x", "curl -u me:[masked password] x"),
+        ("pg postgres://me:hunter2@db/x", "pg postgres://me:[masked password]@db/x"),
+        ("""post '{"secret": "hunter2"}'""", """post '{"secret": [masked secret]}'"""),
+        ("DEPLOY_TOKEN=$MINE ./deploy", ""),
+        ('curl -H "Authorization: Bearer $TOKEN" x', ""),
+        ("lint --fix --max-warnings 3 src/a.py:12", ""),
+        ("echo done: see https://example.com:8080/x", ""),
+    ],
+)
+def test_keys_in_the_command_of_a_hook_are_not_shown(command: str, shown: str) -> None:
+    assert concealed(command) == (shown or command)
+    assert concealed(concealed(command)) == concealed(command)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="aT_=: -'\"$:/@{}\n", max_size=200))
+def test_any_command_can_be_shown(command: str) -> None:
+    assert concealed(command).count("\n") == command.count("\n")
+
+
+async def test_a_key_in_a_hook_does_not_leave_the_server(place: Place) -> None:
+    write(place.work / ".bobstay" / "settings.local.json", hooks("DEPLOY_TOKEN=hunter2hunter2 ./deploy"))
+    said = await of_place(place)
+    assert "hunter2" not in json.dumps(said)
+    assert [hook["command"] for hook in said["hooks"]] == ["DEPLOY_TOKEN=[masked DEPLOY_TOKEN] ./deploy"]
 
 
 @pytest.mark.parametrize(

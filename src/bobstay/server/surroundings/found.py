@@ -12,6 +12,7 @@ from bobstay.config.settings import Settings
 from bobstay.config.sources import BrokenSettings, read_file
 from bobstay.hooks.matcher import BadHookError, command_hooks
 from bobstay.kit.regular import read_regular
+from bobstay.server.surroundings.concealed import concealed
 from bobstay.server.surroundings.shapes import HookEntry, Level, McpServer
 
 FileLevel: TypeAlias = Literal["managed", "user", "project", "local"]
@@ -60,7 +61,7 @@ def hooks_of(files: list[SettingsFile], problems: list[str], *, trusted: bool, o
         mine = trusted or file.level not in OF_FOLDER
         try:
             for hook in command_hooks(file.settings.hooks, file.path, problems):
-                command = hook.command[:LONGEST_COMMAND]
+                command = concealed(hook.command[:LONGEST_COMMAND])
                 runs = mine or obeyed
                 found.append(HookEntry(hook.event, hook.pattern, command, file.path, file.level, mine, runs))
         except BadHookError as error:

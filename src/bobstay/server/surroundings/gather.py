@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 from contextlib import ExitStack
 from typing import Any
 
@@ -22,7 +23,7 @@ from bobstay.server.files.place import Bounds, bounds_of, look
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.surroundings.capabilities import NATIVE, capabilities
 from bobstay.server.surroundings.found import files_of, hooks_of, of_session, servers_of
-from bobstay.server.surroundings.shapes import InstructionFile, McpServer, SandboxState, Surroundings
+from bobstay.server.surroundings.shapes import InstructionFile, Level, McpServer, SandboxState, Surroundings
 from bobstay.server.surroundings.shelves import Shelf
 from bobstay.server.surroundings.told import Told, newest
 from bobstay.server.workflows import denied_tools
@@ -200,11 +201,18 @@ def _their_instructions(cwd: str, home: str, *, trusted: bool) -> tuple[Instruct
     while folder != top and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
         folders.append(folder)
-    own = [InstructionFile(f"{home}/CLAUDE.md", 0, "user", True)]
-    project = [
-        InstructionFile(f"{place}/{name}", 0, "project", trusted) for place in reversed(folders) for name in _THEIRS
-    ]
-    return tuple(replace(each, bytes=os.path.getsize(each.path)) for each in own + project if os.path.isfile(each.path))
+    found = [_instruction(f"{home}/CLAUDE.md", "user", trusted=True)]
+    for place in reversed(folders):
+        found += [_instruction(f"{place}/{name}", "project", trusted=trusted) for name in _THEIRS]
+    return tuple(filter(None, found))
+
+
+def _instruction(path: str, level: Level, *, trusted: bool) -> InstructionFile | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return InstructionFile(path, found.st_size, level, trusted) if stat.S_ISREG(found.st_mode) else None
 
 
 def _size(instruction: Instruction) -> int:
