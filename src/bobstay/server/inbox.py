@@ -13,7 +13,6 @@ from bobstay.engine.ports import Answer
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.view import input_hash
-from bobstay.sessions.log import LogError
 
 Decision: TypeAlias = Literal["allow", "deny", "answer"]
 Reach: TypeAlias = Literal["once", "session", "project", "user"]
@@ -85,7 +84,7 @@ class Inbox:
     async def _delivered(self, waiter: Waiter, delivery: Awaitable[None]) -> None:
         try:
             await delivery
-        except (ApiError, LogError):
+        except BaseException:
             waiter.answer = asyncio.get_running_loop().create_future()  # it was not heard: it can be given again
             raise
 

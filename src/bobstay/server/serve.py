@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 from msgspec.structs import replace
@@ -168,7 +169,11 @@ def _listen_to_signals() -> None:
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, _pass_over)
+
+
+def _pass_over(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: see above."""
 
 
 def _words(error: BaseException) -> str:

@@ -7,12 +7,13 @@ import pytest
 
 from bobstay.engine.ports import Answer
 from bobstay.model.around import WorkerExited, WorkerStarted
-from bobstay.model.event import InteractionClosed, Prompted, RunDone, ToolDone, ToolStarted
-from bobstay.model.message import Text
+from bobstay.model.event import InteractionClosed, InteractionOpened, Prompted, RunDone, ToolDone, ToolStarted
+from bobstay.model.message import Text, ToolCall
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.view import SessionView
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.view import SessionView, input_hash
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -77,6 +78,23 @@ async def test_the_second_answer_gets_the_outcome_of_the_first(model: ModelServe
     assert caught.value.problem.details["outcome"].by == "ada"
     await here.until_status(view.id, "completed")
     assert not (here.work / "ran").exists()
+
+
+@pytest.mark.parametrize("trouble", [ApiError("cannot_start", "no"), RuntimeError("a fault of ours")], ids=str)
+async def test_an_answer_nobody_heard_can_be_given_again(trouble: Exception) -> None:
+    inbox = Inbox()
+    opened = InteractionOpened("one", "permission", ToolCall("c", "Bash", {"command": "touch ran"}))
+    inbox.heard("session", opened)
+
+    async def lost(_: str, __: str, ___: Answer) -> None:
+        raise trouble
+
+    with pytest.raises(type(trouble)):
+        await inbox.decide("one", Answer(True), input_hash(opened.call), lost)
+    again = asyncio.create_task(inbox.decide("one", Answer(False), input_hash(opened.call)))
+    assert not (await inbox.wait("session", opened)).allow
+    inbox.heard("session", InteractionClosed("one", "denied"))
+    assert (await again).outcome == "denied"
 
 
 async def test_an_answer_to_another_input_is_refused(model: ModelServer, stage: Make) -> None:

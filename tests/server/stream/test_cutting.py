@@ -50,6 +50,12 @@ async def test_what_was_before_comes_short_too(ground: Ground) -> None:
         assert sum(len(raw) for raw in page.raw) < 200_000
 
 
+def test_long_frames_are_not_kept_for_long() -> None:
+    for number in range(20):
+        cut_frame(msgspec.json.encode("x" * 100_000 + str(number)), 1024)
+    assert cut_frame.cache_info().currsize <= 2
+
+
 def test_a_picture_is_never_cut() -> None:
     frame = msgspec.json.encode({"data": {"type": "image", "media_type": "image/png", "data": "A" * 9000}})
     assert cut_frame(frame, 1024) == frame

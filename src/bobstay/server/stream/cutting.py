@@ -1,4 +1,4 @@
-"""Long texts cut short for those who ask for it: a page shows how a output begins and ends, and loads the rest."""
+"""Long texts cut short for those who ask for it: a page shows how an output begins and ends, and loads the rest."""
 
 from functools import lru_cache
 from typing import TypeVar
@@ -12,9 +12,12 @@ LEAST = 1024
 E = TypeVar("E")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=2)
 def cut_frame(frame: bytes, limit: int) -> bytes:
-    """A frame in which no text is longer than about `limit` characters; the same for all who want it so short."""
+    """A frame in which no text is longer than about `limit` characters; the same for all who want it so short.
+
+    Clients are told one after the other, so the last ones are enough to remember: frames may have megabytes.
+    """
     try:
         return to_json(_cut(msgspec.json.decode(frame), limit))
     except (msgspec.DecodeError, RecursionError, ValueError):

@@ -7,8 +7,8 @@ clear its screen. A client that does not keep up is not waited for: it is reset 
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Literal
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -32,8 +32,6 @@ STALLED = 30.0
 """Seconds after which a client that takes nothing at all is closed."""
 
 Admit = Callable[[HTTPConnection, Scope | None], Awaitable[Principal]]
-Close = Callable[[Literal["revoked"]], object]
-Watching = Callable[[Principal, Close], AbstractContextManager[None]]
 Find = Callable[[str], TerminalWorker]
 """The terminal of an id.
 
@@ -57,16 +55,10 @@ class Ack(Struct, frozen=True, tag="ack"):
 _decoder: "msgspec.json.Decoder[Resize | Ack]" = msgspec.json.Decoder(Resize | Ack)
 
 
-def _nobody_watches(_: Principal, __: Close) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
-def terminal_route(
-    hub: Hub, find: Find, admit: Admit, watching: Watching = _nobody_watches, path: str = PATH
-) -> WebSocketRoute:
+def terminal_route(hub: Hub, find: Find, admit: Admit, path: str = PATH) -> WebSocketRoute:
     """The route of terminals. `admit` is asked for the scope `terminal`, before anything else is looked at.
 
-    `watching` closes the connection when what it came in with is revoked; `Hub.revoke` does so too.
+    `Hub.revoke` closes the connection when what it came in with is revoked.
     """
 
     async def serve(websocket: WebSocket) -> None:
@@ -78,8 +70,7 @@ def terminal_route(
             await websocket.send_denial_response(failure(error))
             return
         client = Client(principal.name, principal=principal)
-        with watching(principal, client.close):
-            await Connection(websocket, terminal, follower, client).attended(hub)
+        await Connection(websocket, terminal, follower, client).attended(hub)
 
     return WebSocketRoute(path, serve, name="terminal")
 
