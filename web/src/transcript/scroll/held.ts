@@ -38,3 +38,17 @@ export function innermost(line: HTMLElement, edge: number): HTMLElement {
   }
   return found;
 }
+
+/** The line that now holds what was read; if it is gone, the next one that is not. `now` is where it is found, or -1. */
+export function stillThere(
+  id: string,
+  now: number,
+  before: readonly ReadLine[],
+  lines: readonly ReadLine[],
+): string {
+  if (now >= 0) return lines[now]?.id ?? id;
+  const here = new Set(lines.map((line) => line.id));
+  const place = before.findIndex((line) => line.id === id);
+  const next = place < 0 ? undefined : before.slice(place).find((line) => here.has(line.id));
+  return next?.id ?? lines.at(-1)?.id ?? id;
+}

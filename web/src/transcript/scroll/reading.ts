@@ -4,18 +4,8 @@
  * so that it does not matter what above it was loaded, measured, opened or closed.
  */
 import type { Heights } from "./heights";
-import { type Held, innermost, type Place, type ReadLine, type Span } from "./held";
-
-/** Closer to the end than this is at the end: zoomed pages have fractions of pixels, and people no steady hand. */
-const AT_END = 2;
-/** Pixels that are drawn beyond what is seen, on either side. */
-const BEYOND = 900;
-/** Nearer than this to what is not drawn, more is drawn. */
-const NEAR = 400;
-/** Milliseconds after the last movement of a hand. */
-const STILL = 160;
-/** Pixels; what moves further than this is put right at once. */
-const FAR = 600;
+import { type Held, innermost, type Place, type ReadLine, type Span, stillThere } from "./held";
+import { AT_END, BEYOND, FAR, NEAR, ROUNDS, STILL } from "./limits";
 
 export class Reading {
   pinned = true;
@@ -31,6 +21,9 @@ export class Reading {
   #debt = 0;
   #moved = Number.NEGATIVE_INFINITY;
   #rest = 0;
+  #rounds = 0;
+  /** The reader went further than what was drawn: what is read is known after the next drawing. */
+  #hasty = false;
 
   #scroller: HTMLElement | null = null;
   #held: Held | null = null;
@@ -68,7 +61,7 @@ export class Reading {
 
   /** The room above the first line that is drawn. */
   get above(): number {
-    return Math.max(0, this.head + this.heights.top(this.span.start) + this.#debt);
+    return this.head + this.heights.top(this.span.start) + this.#debt;
   }
 
   mounted(id: string, element: HTMLElement): void {
@@ -95,8 +88,10 @@ export class Reading {
     const moved = lines[0]?.id !== this.#first || lines.length < this.heights.count;
     this.#first = lines[0]?.id;
     this.heights.follow(lines);
-    if (moved && this.#held) this.#held.id = this.#stillThere(this.#held.id, before);
+    if (moved && this.#held)
+      this.#held.id = stillThere(this.#held.id, this.indexOf(this.#held.id), before, lines);
     this.span = this.#wanted(moved || this.#aimed);
+    this.#debt = Math.max(this.#debt, -this.head - this.heights.top(this.span.start)); // there is no less than no room
     return this.span;
   }
 
@@ -109,7 +104,11 @@ export class Reading {
       this.#pay();
       this.#write(scroller, scroller.scrollHeight - scroller.clientHeight);
     } else if (this.#held) this.#restore(scroller, this.#held);
-    if (!this.#covers(NEAR)) this.#changed();
+    if (this.#covers(NEAR)) {
+      this.#rounds = 0;
+      if (this.#hasty && !this.pinned) this.hold();
+      this.#hasty = false;
+    } else if (this.#rounds++ < ROUNDS) this.#changed();
   }
 
   /** A line was measured. */
@@ -137,7 +136,9 @@ export class Reading {
       // At the very top, the top is meant, however high what is there turns out to be.
       if (top <= 0 && !this.pinned) this.aim(this.lines[0]?.id ?? "", this.head);
     }
-    if (!this.#covers(NEAR)) this.#changed();
+    this.#rounds = 0;
+    this.#hasty = !this.#covers(NEAR);
+    if (this.#hasty) this.#changed();
   }
 
   /** What is read now is to stay where it is; given an element, that one. */
@@ -145,9 +146,14 @@ export class Reading {
     const scroller = this.#scroller;
     if (!scroller) return;
     const edge = scroller.getBoundingClientRect().top;
-    const line = element?.closest<HTMLElement>("[data-line]") ?? this.#firstSeen(edge);
+    let line = element?.closest<HTMLElement>("[data-line]") ?? this.#firstSeen(edge);
     if (!line) return;
-    const inner = element ?? innermost(line, edge);
+    let inner = element ?? innermost(line, edge);
+    if (!element && inner.getBoundingClientRect().top < edge) {
+      // It may grow under the edge: what begins in view is held rather.
+      const next = this.#firstSeen(edge, true);
+      if (next) [line, inner] = [next, next];
+    }
     const top = inner.getBoundingClientRect().top - edge;
     const lineTop = line.getBoundingClientRect().top - edge;
     this.#held = { id: line.dataset.line ?? "", element: inner, top, line: lineTop };
@@ -197,7 +203,12 @@ export class Reading {
   }
 
   place(): Place {
-    return { pinned: this.pinned, id: this.#held?.id ?? "", top: this.#heldTop() };
+    const held = this.#held;
+    return {
+      pinned: this.pinned,
+      id: held?.id ?? "",
+      top: this.sees(held?.id ?? "")?.top ?? held?.line ?? 0,
+    };
   }
 
   indexOf(id: string): number {
@@ -205,7 +216,7 @@ export class Reading {
     return near >= 0 ? near : this.lines.findIndex((line) => line.id === id || line.rows.includes(id));
   }
 
-  /** How far below the upper edge a line is drawn; nothing if it is not. */
+  /** Where a line is drawn, below the upper edge; nothing if it is not. */
   sees(id: string): { top: number; bottom: number; room: number } | null {
     const element = this.#elements.get(id);
     const scroller = this.#scroller;
@@ -213,21 +224,6 @@ export class Reading {
     const edge = scroller.getBoundingClientRect().top;
     const { top, bottom } = element.getBoundingClientRect();
     return { top: top - edge, bottom: bottom - edge, room: scroller.clientHeight };
-  }
-
-  /** The line that now holds what was read; if it is gone, the next one that is not. */
-  #stillThere(id: string, before: readonly ReadLine[]): string {
-    const now = this.lines[this.indexOf(id)];
-    if (now) return now.id;
-    const here = new Set(this.lines.map((line) => line.id));
-    const place = before.findIndex((line) => line.id === id);
-    const next = place < 0 ? undefined : before.slice(place).find((line) => here.has(line.id));
-    return next?.id ?? this.lines.at(-1)?.id ?? id;
-  }
-
-  #heldTop(): number {
-    const line = this.#held ? this.sees(this.#held.id) : null;
-    return line?.top ?? this.#held?.line ?? 0;
   }
 
   #restore(scroller: HTMLElement, held: Held): void {
@@ -334,10 +330,13 @@ export class Reading {
     return -1;
   }
 
-  #firstSeen(edge: number): HTMLElement | undefined {
+  /** The first line that is seen, or, `whole`, that begins in the upper half of what is seen. */
+  #firstSeen(edge: number, whole = false): HTMLElement | undefined {
     for (let index = this.span.start; index < this.span.end; index += 1) {
       const element = this.#elements.get(this.lines[index]?.id ?? "");
-      if (element && element.getBoundingClientRect().bottom > edge + 1) return element;
+      const { top, bottom } = element?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
+      if (whole && top >= edge) return top < edge + this.#room.height / 2 ? element : undefined;
+      if (!whole && bottom > edge + 1) return element;
     }
     return undefined;
   }
