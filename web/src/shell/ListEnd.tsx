@@ -4,15 +4,17 @@ import { api, said } from "@/api/client";
 import { complain } from "@/state/actions";
 import { putSessions, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
+import { Projects } from "./Projects";
 
 interface Props {
   empty: boolean;
   filter: string;
+  onFilter: (text: string) => void;
   archived: boolean;
   onArchived: (archived: boolean) => void;
 }
 
-export function ListEnd({ empty, filter, archived, onArchived }: Props) {
+export function ListEnd({ empty, filter, onFilter, archived, onArchived }: Props) {
   const missing = useMissing();
   const older = useOlder(false);
   const put = useOlder(true);
@@ -22,7 +24,7 @@ export function ListEnd({ empty, filter, archived, onArchived }: Props) {
     onArchived(!archived);
   };
   return (
-    <div className="flex flex-col items-start gap-1 py-2">
+    <div className="flex flex-col items-stretch py-2 *:justify-start">
       {empty && (
         <p className="m-0 px-2 py-1 text-ink-3">
           {filter ? "No session has these words in its title or path." : "Sessions you start appear here."}
@@ -41,6 +43,7 @@ export function ListEnd({ empty, filter, archived, onArchived }: Props) {
           Load more archived
         </Button>
       )}
+      {!filter && <Projects onPick={onFilter} />}
     </div>
   );
 }

@@ -31,6 +31,7 @@ export function Sidebar() {
           <ListEnd
             empty={listed && items.length === 0}
             filter={filter}
+            onFilter={setFilter}
             archived={archived}
             onArchived={setArchived}
           />
@@ -69,8 +70,8 @@ function Top() {
           {narrow ? <Icon name="search" size={18} /> : <Keys keys={shown(keyOf("palette", own))} />}
         </button>
       </div>
-      <Link to="/new" className={`${row} mt-1`} activeProps={active}>
-        <Icon name="plus" className="text-ink-2" />
+      <Link to="/new" className={`${row} mt-1 max-md:text-accent`} activeProps={active}>
+        <Icon name="plus" className="md:text-ink-2" />
         <span className="flex-1">New</span>
         {!narrow && <Keys keys={shown(keyOf("new", own))} />}
       </Link>
@@ -92,8 +93,8 @@ function Foot() {
   const theme = useUi((state) => state.theme);
   const dark = theme !== "light";
   return (
-    <div className="hairline-t mt-1 px-2 py-1.5">
-      <div className="flex items-center gap-0.5 max-md:hidden">
+    <div className="hairline-t mt-1 px-2 py-1.5 max-md:hidden">
+      <div className="flex items-center gap-0.5">
         <Place to="/search" label="Search in all sessions" icon="search" />
         <Place to="/usage" label="Usage" icon="chart" />
         <Place to="/settings/permissions" label="Settings" icon="settings" />
@@ -111,7 +112,7 @@ function Foot() {
           <Icon name="keyboard" />
         </IconButton>
       </div>
-      <div className="px-1 md:pt-1">
+      <div className="px-1 pt-1">
         <ConnectionState />
       </div>
     </div>

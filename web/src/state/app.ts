@@ -72,8 +72,15 @@ export interface Waiting {
   interaction: InteractionView;
 }
 
-/** All that waits for a person, the oldest first. */
+let counted: { of: Record<string, SessionView>; found: Waiting[] } = { of: {}, found: [] };
+
+/** All that waits for a person, the oldest first. Asked by many at each change, and looked for once. */
 export function waiting(sessions: Record<string, SessionView>): Waiting[] {
+  if (counted.of !== sessions) counted = { of: sessions, found: lookedFor(sessions) };
+  return counted.found;
+}
+
+function lookedFor(sessions: Record<string, SessionView>): Waiting[] {
   const found: Waiting[] = [];
   for (const session of Object.values(sessions)) {
     if (session.archived) continue;

@@ -85,7 +85,7 @@ function Rest(props: { problems: Problems; changed: boolean; children: ReactNode
           look="quiet"
           aria-expanded={shown}
           onClick={() => setOpen(!shown)}
-          className="justify-start px-0"
+          className="-ml-2.5 justify-start"
         >
           <Icon name={shown ? "chevronDown" : "chevronRight"} size={14} /> More choices
         </Button>

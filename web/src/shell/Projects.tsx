@@ -1,0 +1,39 @@
+/** The directories sessions work in: a click leaves only those of one. */
+import { useMemo } from "react";
+import { useApp } from "@/state/app";
+import { useUi } from "@/state/ui";
+import { shortPath } from "@/words/format";
+import { oneLine } from "@/words/hidden";
+import { projectOf } from "./order";
+
+const MOST = 12;
+
+export function Projects({ onPick }: { onPick: (path: string) => void }) {
+  const grouping = useUi((state) => state.grouping);
+  const home = useApp((state) => state.config?.home ?? "");
+  const paths = useApp((state) => {
+    const found = new Set<string>();
+    for (const each of Object.values(state.sessions)) if (!each.archived) found.add(projectOf(each));
+    return [...found].sort().slice(0, MOST).join("\n");
+  });
+  const projects = useMemo(() => paths.split("\n").filter(Boolean), [paths]);
+  if (grouping === "project" || projects.length < 2) return null;
+  return (
+    <section aria-label="Projects" className="hairline-t mt-2 pt-2">
+      {projects.map((path) => (
+        <button
+          key={path}
+          type="button"
+          title={`Only sessions in ${oneLine(path)}`}
+          onClick={() => onPick(path)}
+          className="target flex h-7 w-full items-center rounded-box px-2 text-left text-ink-2 hover:bg-surface-2 hover:text-ink-1"
+        >
+          {/* The end of a path is what tells it from others: it is cut at its beginning. */}
+          <span dir="rtl" className="min-w-0 truncate">
+            <bdi dir="ltr">{oneLine(shortPath(path, home))}</bdi>
+          </span>
+        </button>
+      ))}
+    </section>
+  );
+}
