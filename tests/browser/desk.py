@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -58,7 +59,12 @@ class Seat:
         if code is None:
             code = "" if self._signed_in else await self.code()
         page = await self.tab()
-        await page.goto(self.desk.url + path + (f"#code={code}" if code else ""))
+        address = self.desk.url + path
+        if code:  # whoever leaves before the answer has come is not in
+            async with page.expect_response(re.compile(r"/auth/exchange$")):
+                await page.goto(f"{address}#code={code}")
+        else:
+            await page.goto(address)
         self._signed_in = self._signed_in or bool(code)
         return page
 

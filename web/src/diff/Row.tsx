@@ -97,24 +97,26 @@ function Sign({ line }: { line: DiffLine }) {
   );
 }
 
-const NUMBER = "tabular w-[calc(var(--digits)*1ch+14px)] pr-1.5 text-right text-ink-3";
+/** A number is no text: it is neither copied nor read aloud a second time by the button it stands in. */
+function Number({ value, hidden = false }: { value: number | null; hidden?: boolean }) {
+  return (
+    <span
+      data-number={value ?? ""}
+      className={`tabular w-[calc(var(--digits)*1ch+14px)] pr-1.5 text-right text-ink-3 before:content-[attr(data-number)] ${hidden ? "max-md:hidden" : ""}`}
+    />
+  );
+}
 
 function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side?: "left" | "right" }) {
   const { tell, open, setOpen } = useCommenting();
   const numbers = both ? (
     <>
       {/* On a phone there is room for one number: the new one, if the line has one. */}
-      <span data-number="" className={`${NUMBER} ${line.now === null ? "" : "max-md:hidden"}`}>
-        {line.old ?? ""}
-      </span>
-      <span data-number="" className={`${NUMBER} ${line.now === null ? "max-md:hidden" : ""}`}>
-        {line.now ?? ""}
-      </span>
+      <Number value={line.old} hidden={line.now !== null} />
+      <Number value={line.now} hidden={line.now === null} />
     </>
   ) : (
-    <span data-number="" className={NUMBER}>
-      {(side === "left" ? line.old : line.now) ?? ""}
-    </span>
+    <Number value={side === "left" ? line.old : line.now} />
   );
   const span = both ? "col-span-2" : "";
   // A line that did not change has one comment, and that is on the right.

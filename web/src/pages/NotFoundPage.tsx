@@ -4,7 +4,7 @@ import { Empty } from "@/ui/Empty";
 
 export function NotFoundPage() {
   return (
-    <Empty title="There is nothing at this address" action={<Link to="/">To the sessions</Link>}>
+    <Empty page title="There is nothing at this address" action={<Link to="/">To the sessions</Link>}>
       The link may be old, or a part of it is missing.
     </Empty>
   );

@@ -23,13 +23,17 @@ function OneSession({ id }: { id: string }) {
   const session = useSession(id);
   if (state === "gone") {
     return (
-      <Empty title="This session is not here" action={<Link to="/">To the sessions</Link>}>
+      <Empty page title="This session is not here" action={<Link to="/">To the sessions</Link>}>
         {problem}
       </Empty>
     );
   }
   if (!session)
-    return <Empty title={problem ? "The session cannot be loaded" : "Loading the session"}>{problem}</Empty>;
+    return (
+      <Empty page title={problem ? "The session cannot be loaded" : "Loading the session"}>
+        {problem}
+      </Empty>
+    );
   return (
     <div className="flex h-full min-h-0 flex-col">
       <SessionHeader session={session} />

@@ -50,12 +50,16 @@ function Top() {
   const row =
     "target flex h-7 items-center gap-2 rounded-box px-2 text-ink-1 no-underline hover:bg-surface-2";
   const active = { className: "bg-surface-3" };
+  const Name = narrow ? "h1" : "div";
   return (
     <div className="px-2 pt-2">
       <div className="flex h-7 items-center px-2 max-md:h-11">
-        <Link to="/" className="flex-1 font-semibold text-ink-1 no-underline max-md:text-prose">
-          bobstay
-        </Link>
+        {/* On a phone this list is a page of its own, and this is its title. */}
+        <Name className="m-0 flex-1 text-chrome max-md:text-prose">
+          <Link to="/" className="font-semibold text-ink-1 no-underline">
+            bobstay
+          </Link>
+        </Name>
         {!narrow && (
           <IconButton label="Hide the sessions" command="sidebar" onClick={() => runCommand("sidebar")}>
             <Icon name="sidebar" />

@@ -3,16 +3,20 @@ import type { ReactNode } from "react";
 
 export function Empty({
   title,
+  page = false,
   children,
   action,
 }: {
   title: string;
+  /** It is all there is on the page: its title is the page's. */
+  page?: boolean;
   children?: ReactNode;
   action?: ReactNode;
 }) {
+  const Title = page ? "h1" : "p";
   return (
     <div className="flex h-full flex-col items-center justify-center gap-2 p-8 text-center">
-      <p className="m-0 font-medium text-ink-1">{title}</p>
+      <Title className="m-0 text-chrome font-medium text-ink-1">{title}</Title>
       {children && <p className="m-0 max-w-96 text-ink-3">{children}</p>}
       {action && <div className="mt-2">{action}</div>}
     </div>
