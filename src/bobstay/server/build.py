@@ -120,6 +120,7 @@ class _Life:
         learn(console.registry, await console.database.views())
         if console.bell is not None:
             await console.bell.begin(console.registry.views.values())
+        await self._sweep()
         await console.doors.start()
         await console.outside.begin()
         await self.rpc.start()
@@ -140,11 +141,14 @@ class _Life:
         await console.doors.close()
         await console.database.close()
 
-    async def _recover(self) -> None:
+    async def _sweep(self) -> None:
+        """Before anybody is let in: what they start must not be taken for what was left."""
         try:
             await sweep_up(self._console)
-        except Exception:  # a boundary: whatever is wrong with what others left, sessions are taken up
+        except Exception:  # a boundary: whatever is wrong with what others left, the server starts
             log.exception("looking for what an earlier server left broke")
+
+    async def _recover(self) -> None:
         taken_up = await recover(self._console)
         await self._prune()
         if self._console.config.archive_after_days > 0:

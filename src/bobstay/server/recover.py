@@ -18,6 +18,8 @@ from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
+LEFT_BEHIND = ("process", "terminal")
+"""Kinds of workers that are processes of their own: they may outlive their server."""
 CUT_OFF = "The server ended while this ran. Send a message to go on."
 
 
@@ -64,10 +66,13 @@ def is_written(path: str) -> bool:
 
 
 async def sweep_up(console: Console) -> None:
-    """End what earlier servers started and left behind: by group, start time and mark, so that no stranger is hit."""
+    """End what earlier servers started and left behind: by group, start time and mark, so that no stranger is hit.
+
+    All that carries the mark of such a session goes: nothing must be started in it before this is done.
+    """
     left: list[Left] = []
     for view in tuple(console.registry.views.values()):
-        if any(worker.state == "running" and worker.kind in ("process", "terminal") for worker in view.workers):
+        if any(worker.state == "running" and worker.kind in LEFT_BEHIND for worker in view.workers):
             left += await asyncio.to_thread(_left, console.registry.reader(view.id), view.id)
     for swept in await sweep(left):
         if swept.outcome in ("killed", "unknown"):
@@ -77,14 +82,14 @@ async def sweep_up(console: Console) -> None:
 
 
 def _left(reader: LogReader, session_id: str) -> list[Left]:
-    return left_running(session_id, reader.read())
+    return [left for left in left_running(session_id, reader.read()) if left.started.kind in LEFT_BEHIND]
 
 
 async def _note_exit(console: Console, swept: Swept) -> None:
     """A worker that idled is gone too; of those at work `recover` tells."""
     try:
         (await console.registry.take(swept.session_id)).record(swept.exited)
-        console.registry.shut(swept.session_id)
+        console.runner.let_go(swept.session_id)
     except LogError as error:
         log.warning("session %s: %s", swept.session_id, error)
 
@@ -97,6 +102,8 @@ async def recover(console: Console) -> list[str]:
     """Take up what waited for a person; mark as interrupted what was cut off. Returns the ids of the sessions."""
     cut_off = [view for view in console.registry.views.values() if view.status in BUSY and not view.elsewhere]
     for view in cut_off:
+        if console.runner.worker(view.id) is not None or console.runner.is_moving(view.id):
+            continue  # somebody was faster: it runs again, and is not to be ended under their hands
         try:
             await _one(console, view.id)
         except (ApiError, LogError) as error:

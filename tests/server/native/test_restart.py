@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from bobstay.engine.ports import Answer
-from bobstay.model.around import SessionConfig
+from bobstay.model.around import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.errors import ApiError
+from bobstay.server.recover import recover, sweep_up
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.workers.native import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -184,6 +185,32 @@ async def test_what_was_queued_is_worked_on_after_the_restart(model: ModelServer
     second = await stage()
     await second.until_status(waiting.id, "completed")
     assert second.registry.view(held.id).status == "interrupted"
+
+
+async def test_a_turn_that_runs_already_is_not_taken_for_one_that_was_cut_off(model: ModelServer, stage: Make) -> None:
+    """FM-33: people come in while a server still looks after what an earlier one left."""
+    here, gate = await stage(), Gate()
+    view = await here.launch(model.play("slow", Step(blocks=[Say("all of it")], gate=gate)))
+    await gate.reached()
+    await recover(here.console)
+    gate.open()
+    await here.until_status(view.id, "completed")
+    assert [event.ending for event in here.events(view.id) if isinstance(event, RunDone)] == ["completed"]
+
+
+async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agent(
+    model: ModelServer, stage: Make
+) -> None:
+    here = await stage()
+    view = await here.launch(model.play("one", Step(blocks=[Say("one")])))
+    await here.until_status(view.id, "completed")
+    session = await here.registry.take(view.id)
+    session.record(WorkerStarted("old-terminal", "terminal", pid=2**22 + 1))
+    await sweep_up(here.console)
+    exits = [event for event in here.events(view.id) if isinstance(event, WorkerExited)]
+    assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
+    await here.say(view.id, model.play("two", Step(blocks=[Say("two")])))
+    await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
 
 
 async def test_what_ended_stays_as_it_ended(model: ModelServer, stage: Make) -> None:

@@ -16,6 +16,7 @@ from bobstay.model.message import ToolCall
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.outside import PAGE as OUTSIDE_PAGE
 from bobstay.server.sessions.outside import Outside
+from bobstay.server.sessions.registry import fold_file
 from bobstay.server.stream.follow import LISTED
 from bobstay.server.stream.frames import head_of
 from bobstay.server.stream.history import MOST_FOLDS, PAGE
@@ -100,6 +101,22 @@ async def test_a_session_another_process_writes_is_followed_without_a_gap(ground
             frames += await client.take()
         seqs = [seq for frame in frames if (seq := head_of(frame).seq)]
         assert seqs == list(range(1, count + 1))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_session_that_becomes_ours_is_followed_without_a_gap(ground: Ground, *, at_once: bool) -> None:
+    """FM-2: what another process wrote just before it let go was seen by nobody yet."""
+    log = ground.registry.store.create("outside", SessionStarted("/", "1"))
+    log.append(Noted("seen"))
+    ground.registry.learn(fold_file(ground.registry.store, "outside"))
+    client = Client()
+    await ground.streams.follow(client, "session:outside")
+    for number in range(5):
+        log.append(Noted(f"unseen {number}"))
+    log.close()
+    session = ground.registry.open("outside") if at_once else await ground.registry.take("outside")
+    session.append(Noted("ours"))
+    assert [seq for frame in await client.take() if (seq := head_of(frame).seq)] == list(range(1, 9))
 
 
 async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_missed(ground: Ground) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,13 +13,13 @@ from bobstay.model.around import Configured, SessionChanged, SessionConfig
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.server.ports import Index
-from bobstay.server.sessions.open import OpenSession, inputs_of
+from bobstay.server.sessions.open import OpenSession, inputs_of, told
 from bobstay.server.sessions.reader import LogReader
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.changes import Changes
 from bobstay.server.stream.hub import Hub
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log import LogError, SessionMissing
+from bobstay.sessions.log import SessionMissing
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
 
@@ -69,14 +70,13 @@ class Registry:
             session = self._open.get(session_id)
             if session is not None:
                 return session
-            await self._load(session_id, lambda: _loaded(self.store, session_id))
+            await self._load(session_id, partial(_loaded, self.store, session_id, self.view(session_id).seq))
 
     def open(self, session_id: str) -> OpenSession:
         """The same at once, for who has no loop to hold up."""
         session = self._open.get(session_id)
         if session is None:
-            self.view(session_id)
-            session = self._keep(_loaded(self.store, session_id))
+            session = self._keep(_loaded(self.store, session_id, self.view(session_id).seq))
         return session
 
     def is_opening(self, session_id: str) -> bool:
@@ -100,7 +100,7 @@ class Registry:
         self.views[child] = SessionView(child)
         try:
             await self._load(child, copied)
-        except LogError:
+        except OSError:
             del self.views[child]
             raise
         session = self._open[child]
@@ -169,8 +169,20 @@ class Registry:
     def _keep(self, loaded: "Loaded") -> OpenSession:
         session = OpenSession(loaded.log, loaded.view, self.hub, self.index, self._changed, loaded.inputs)
         self._open[session.id] = session
+        self._tell_unseen(loaded)
         self._publish(session.view)
         return session
+
+    def _tell_unseen(self, loaded: "Loaded") -> None:
+        """Those who follow get what another process wrote last, too: as the log becomes ours, nobody else looks."""
+        session_id = loaded.log.session_id
+        topic = f"session:{session_id}"
+        if not loaded.unseen or not self.hub.followed(topic):
+            return
+        view = self.view(session_id)
+        for envelope in loaded.unseen:
+            before, view = view, view.apply(envelope)
+            self.hub.publish(topic, told(before, view, envelope))
 
     def _changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self._publish(after)
@@ -195,15 +207,19 @@ class Loaded(Struct):
     log: JsonlLog
     view: SessionView
     inputs: dict[str, str]
+    unseen: tuple[Envelope, ...] = ()
+    """Entries nobody was told of."""
 
 
-def _loaded(store: Store, session_id: str) -> Loaded:
+def _loaded(store: Store, session_id: str, after: int | None = None) -> Loaded:
+    """`after`: the last entry that was told; None where nothing of it is news, as with a copy."""
     log, branch, _ = store.open(session_id)
     try:
         # One branch is all there is, unless somebody went back; what was left is folded too, as everywhere.
         entries = branch if len(branch) == log.seq else list(LogReader(log.path).read())
         view = replace(fold(session_id, entries), seq=log.seq, elsewhere=False)
-        return Loaded(log, view, inputs_of(entries))
+        unseen = () if after is None else tuple(entry for entry in rising(entries) if entry.seq > after)
+        return Loaded(log, view, inputs_of(entries), unseen)
     except BaseException:
         log.close()
         raise
