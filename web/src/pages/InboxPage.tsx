@@ -32,7 +32,7 @@ export function InboxPage() {
   useInboxKeys(entries, id, selected?.item, setPicked);
   if (!selected) {
     return (
-      <Empty title={loading ? "Looking what waits for you" : "Nobody waits for you"}>
+      <Empty page title={loading ? "Looking what waits for you" : "Nobody waits for you"}>
         When an agent asks for permission, has a question or a plan, it stands here, whatever session it is
         in. {shown(keyOf("go.inbox"))} leads here from anywhere.
       </Empty>

@@ -22,7 +22,7 @@ export function NewSessionPage() {
   const allowed = useApp((state) => may(state.me, "operate"));
   if (!allowed)
     return (
-      <Empty title="You may look, and not start sessions">
+      <Empty page title="You may look, and not start sessions">
         Who runs this server can give you the right to operate.
       </Empty>
     );

@@ -24,6 +24,7 @@ export function Overview() {
   if (nothing && !open.loading) {
     return (
       <Empty
+        page
         title="No sessions yet"
         action={
           <Link to="/new" className="text-accent underline underline-offset-2">
