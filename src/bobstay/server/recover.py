@@ -12,7 +12,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
 from bobstay.server.sessions.reader import LogReader, questions
 from bobstay.server.sessions.registry import Registry, fold_file, session_ids
-from bobstay.server.sessions.status import BUSY
+from bobstay.server.sessions.status import AGENTS, BUSY
 from bobstay.server.sessions.sweep import Left, Swept, left_running, sweep
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import LogError
@@ -77,7 +77,7 @@ async def sweep_up(console: Console) -> None:
     for swept in await sweep(left):
         if swept.outcome in ("killed", "unknown"):
             log.warning("session %s: worker %s of an earlier server: %s", *_told(swept))
-        if console.registry.view(swept.session_id).status not in BUSY:
+        if swept.started.kind == "terminal" or console.registry.view(swept.session_id).status not in BUSY:
             await _note_exit(console, swept)
 
 
@@ -86,7 +86,7 @@ def _left(reader: LogReader, session_id: str) -> list[Left]:
 
 
 async def _note_exit(console: Console, swept: Swept) -> None:
-    """A worker that idled is gone too; of those at work `recover` tells."""
+    """A terminal, or an agent that idled; of agents at work `recover` tells."""
     try:
         (await console.registry.take(swept.session_id)).record(swept.exited)
         console.runner.let_go(swept.session_id)
@@ -124,5 +124,6 @@ async def _one(console: Console, session_id: str) -> None:
     if session.view.queued and session.view.status == "starting":
         await console.runner.wake(session_id)
         return
-    settle(await console.registry.take(session_id), CUT_OFF)  # somebody may have let it go meanwhile
+    session = await console.registry.take(session_id)  # somebody may have let it go meanwhile
+    settle(session, CUT_OFF, gone=(*AGENTS, "git_diff"))
     console.runner.let_go(session_id)

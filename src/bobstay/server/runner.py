@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -17,7 +17,7 @@ from bobstay.model.message import Text, ToolReply
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
-from bobstay.server.sessions.status import BUSY
+from bobstay.server.sessions.status import AGENTS, BUSY
 from bobstay.server.workers.base import AgentWorker, Patient, WorkerError
 from bobstay.sessions.log import LogError
 
@@ -198,8 +198,11 @@ async def _not_started(session: OpenSession, id: str, epoch: int, error: str) ->
         session.record(WorkerExited(id, "process", epoch, why="not_started", error=error))
 
 
-def settle(session: OpenSession, error: str, by: str = "server_restart") -> None:
-    """Without an agent: no call stays open (FM-10), no status without a way out (FM-13)."""
+def settle(session: OpenSession, error: str, by: str = "server_restart", *, gone: Collection[str] = AGENTS) -> None:
+    """Without an agent: no call stays open (FM-10), no status without a way out (FM-13).
+
+    `gone` are the kinds of workers that are no more; a terminal goes on without an agent.
+    """
     view = session.view
     for call_id in view.open_calls:
         reply = ToolReply(call_id, (Text(NO_RESULT),), is_error=True)
@@ -209,7 +212,7 @@ def settle(session: OpenSession, error: str, by: str = "server_restart") -> None
     if session.view.standing.in_turn:
         session.record(RunDone("interrupted_tools", text=error))
     for worker in view.workers:
-        if worker.state == "running":
+        if worker.state == "running" and worker.kind in gone:
             session.record(WorkerExited(worker.id, worker.kind, worker.epoch, why="lost", error=error))
     if session.view.status in BUSY:
         session.record(RunDone("interrupted_streaming", text=error))

@@ -119,12 +119,17 @@ async def test_a_kept_approval_can_be_given_up(model: ModelServer, stage: Make) 
     await crash(first)
     second = await stage(key="")
     assert second.registry.view(view.id).status == "waiting_input"
+    (await second.registry.take(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
+    await sweep_up(second.console)
+    (await second.registry.take(view.id)).record(WorkerStarted("shell", "terminal"))
     await commands.interrupt(second.console, view.id, by="ada")
     given_up = second.registry.view(view.id)
     assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
     (closed,) = [event for event in second.events(view.id) if isinstance(event, InteractionClosed)]
     assert closed.outcome == "cancelled"
     assert not (second.work / "ran").exists()
+    states = {worker.id: worker.state for worker in given_up.workers}
+    assert (states["old-shell"], states["shell"]) == ("stopped", "running")
 
 
 async def test_several_open_approvals_survive(model: ModelServer, stage: Make) -> None:
