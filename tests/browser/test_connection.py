@@ -259,10 +259,11 @@ async def delivered(page: Page, seat: Seat, message: dict[str, Any]) -> list[lis
     """Hand a message to the service worker as the browser does; the notifications it then shows."""
     session = await seat.context.new_cdp_session(page)
     found: list[str] = []
-    session.on(
-        "ServiceWorker.workerRegistrationUpdated",
-        lambda event: found.extend(each["registrationId"] for each in event["registrations"]),
-    )
+
+    def heard(event: dict[str, Any]) -> None:
+        found.extend(each["registrationId"] for each in event["registrations"])
+
+    session.on("ServiceWorker.workerRegistrationUpdated", heard)
     await session.send("ServiceWorker.enable")
     worker = seat.context.service_workers[0]
     await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
