@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from PIL import Image  # noqa: E402 - after the path is set
 from playwright.async_api import Page, async_playwright  # noqa: E402 - after the path is set
 
 from tests.browser.chromium import start  # noqa: E402
@@ -17,6 +19,8 @@ from tests.browser.scene import Scene, busy  # noqa: E402
 from tests.modelserver.server import ModelServer  # noqa: E402
 
 OUT = ROOT / "docs" / "pictures"
+MAIN = "home,session,inbox,plan,new,compare,usage"
+"""The screens that are kept in the repository."""
 
 
 def places(scene: Scene) -> dict[str, str]:
@@ -51,7 +55,7 @@ PANELS = {
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--only", default="", help="names with commas; all without it")
+    parser.add_argument("--only", default=MAIN, help="names with commas; empty for all")
     parser.add_argument("--theme", choices=("dark", "light", "both"), default="both")
     parser.add_argument("--size", choices=("desk", "phone", "both"), default="both")
     given = parser.parse_args()
@@ -82,7 +86,7 @@ async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]
             continue
         await page.goto(seat.desk.url + path)
         await settled(page)
-        await page.screenshot(path=out / f"{name}-{suffix}.png", animations="disabled", caret="hide")
+        await picture(page, out / f"{name}-{suffix}.png")
     if suffix.endswith("desk"):
         for name, label in PANELS.items():
             if only and name not in only:
@@ -90,7 +94,13 @@ async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]
             await page.goto(f"{seat.desk.url}/session/{scene.asking}")
             await page.get_by_role("tab", name=label, exact=True).click()
             await settled(page)
-            await page.screenshot(path=out / f"panel-{name}-{suffix}.png", animations="disabled", caret="hide")
+            await picture(page, out / f"panel-{name}-{suffix}.png")
+
+
+async def picture(page: Page, path: Path) -> None:
+    """In 256 colours: a page has not many more, and a repository keeps every version."""
+    raw = await page.screenshot(animations="disabled", caret="hide")
+    Image.open(io.BytesIO(raw)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 async def settled(page: Page) -> None:

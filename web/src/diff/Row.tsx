@@ -10,7 +10,7 @@ import type { SplitRow } from "./split";
 const GROUND = { same: "", added: "bg-added", removed: "bg-removed" } as const;
 const SIGN = { same: " ", added: "+", removed: "-" } as const;
 const SIGN_INK = { same: "", added: "text-done", removed: "text-failed" } as const;
-const CODE = "min-w-0 pr-2 whitespace-pre-wrap break-all [tab-size:4]";
+const CODE = "min-w-0 pr-2 whitespace-pre-wrap wrap-anywhere [tab-size:4]";
 
 interface LineProps {
   line: DiffLine;

@@ -69,7 +69,7 @@ function Line({ line, tokens }: { line: NumberedLine; tokens: readonly Token[] |
       <span className={`tabular w-[calc(var(--digits)*1ch+16px)] pr-4 text-right select-none ${weight}`}>
         {line.number}
       </span>
-      <span className="min-h-[19px] min-w-0 whitespace-pre-wrap break-all">
+      <span className="min-h-[19px] min-w-0 whitespace-pre-wrap wrap-anywhere">
         <Words text={line.text} tokens={tokens} />
         {"\n"}
       </span>
