@@ -113,7 +113,7 @@ async def test_rules_are_explained_added_and_removed(desk: Desk) -> None:
     await page.get_by_label("Rule", exact=True).fill("Bash(")
     await page.get_by_role("button", name="Add", exact=True).click()
     desk.expect("422")
-    await expect(page.locator("[data-sonner-toast]").first).to_be_visible()
+    await expect(page.get_by_role("alert").get_by_role("button", name="Dismiss")).to_be_visible()
     await page.get_by_role("button", name="Remove Bash(npm run test:*)").click()
     await expect(allowed).to_have_count(0)
     await page.get_by_role("button", name="Undo").click()

@@ -1,6 +1,7 @@
 /** Files that are dropped or pasted become pictures of the draft; those that cannot are told why. */
-import { toast } from "sonner";
+
 import { useApp } from "@/state/app";
+import { toast } from "@/ui/toast";
 import { draftOf, put } from "./drafts";
 import { readPictures, weightOf } from "./pictures";
 

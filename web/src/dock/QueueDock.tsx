@@ -1,6 +1,5 @@
 /** What was said while the agent works and waits for its turn, in the order it is read. */
 import { useState } from "react";
-import { toast } from "sonner";
 import type { QueuedView, SessionView } from "@/api/types";
 import { addToDraft } from "@/composer/insert";
 import { isBusy } from "@/composer/standing";
@@ -9,6 +8,7 @@ import { may, useApp } from "@/state/app";
 import { transcriptOf } from "@/stream/live";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
+import { toast } from "@/ui/toast";
 import { change, steerNow, wholeOf } from "./queued";
 
 export function QueueDock({ session }: { session: SessionView }) {

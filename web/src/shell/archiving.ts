@@ -1,7 +1,8 @@
 /** Puts sessions away, several at once if wanted, and takes that back. */
-import { toast } from "sonner";
+
 import type { SessionView } from "@/api/types";
 import { archive, configure } from "@/state/actions";
+import { toast } from "@/ui/toast";
 import { plural } from "@/words/format";
 
 export async function archiveAll(sessions: SessionView[]): Promise<void> {

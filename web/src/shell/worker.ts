@@ -1,9 +1,9 @@
 /** The page's side of the service worker: puts it to work, notices a newer build, and goes where a notification leads. */
 import { useEffect } from "react";
-import { toast } from "sonner";
 import { trustedScript } from "@/api/trusted";
 import { useApp } from "@/state/app";
 import { onFrame } from "@/stream/live";
+import { toast } from "@/ui/toast";
 
 const NEWER = "A new version is ready.";
 

@@ -1,8 +1,9 @@
 /** Everything a person can do to a session, as one function each. What fails is said in words and undone on the page. */
-import { toast } from "sonner";
+
 import { ApiProblem, api, said, wordsOf } from "@/api/client";
 import type { Change, ImagePart, NewSession, SessionView, Verdict } from "@/api/types";
 import { transcriptOf } from "@/stream/live";
+import { toast } from "@/ui/toast";
 import { putSession, useApp } from "./app";
 
 const at = (id: string) => ({ params: { path: { id } } });

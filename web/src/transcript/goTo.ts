@@ -1,10 +1,10 @@
 /** Brings a row to where it is read: opens what it lies in, and loads what came before until it is there. */
 import { flushSync } from "react-dom";
-import { toast } from "sonner";
 import { wordsOf } from "@/api/client";
 import type { Row } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { useFolds } from "@/state/ui";
+import { toast } from "@/ui/toast";
 import { makeCurrent, mark } from "./current";
 import type { Reading } from "./scroll/reading";
 

@@ -1,5 +1,5 @@
 /** Clean text to the clipboard, and a word that it is there. */
-import { toast } from "sonner";
+import { toast } from "./toast";
 
 export async function copy(text: string, what = "Copied"): Promise<void> {
   try {

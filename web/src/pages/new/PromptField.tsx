@@ -1,7 +1,6 @@
 /** What is to be done: words, commands after a slash, pictures by paste or drop. */
 import { useQuery } from "@tanstack/react-query";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useId, useRef, useState } from "react";
-import { toast } from "sonner";
 import { api, said } from "@/api/client";
 import { completed, matching, type Trigger, triggerAt } from "@/composer/completion";
 import type { Picture } from "@/composer/drafts";
@@ -10,6 +9,7 @@ import { useApp } from "@/state/app";
 import { IconButton } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { Icon } from "@/ui/Icon";
+import { toast } from "@/ui/toast";
 import { bytes } from "@/words/format";
 
 interface Props {

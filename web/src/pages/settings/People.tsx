@@ -1,7 +1,6 @@
 /** People of the team: who they are, what they may do; and one's own password. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { toast } from "sonner";
 import { api, said, wordsOf } from "@/api/client";
 import type { Scope, UserView } from "@/api/types";
 import { confirm } from "@/shell/confirm";
@@ -10,6 +9,7 @@ import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Field, INPUT } from "@/ui/Field";
 import { Shown } from "@/ui/Hidden";
+import { toast } from "@/ui/toast";
 import { moment } from "@/words/format";
 import { Group, None, Part, Problem, Row, Rows } from "./Part";
 import { ScopeBoxes } from "./ScopeBoxes";

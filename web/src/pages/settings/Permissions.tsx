@@ -1,7 +1,6 @@
 /** The permission rules in force in a directory: what each means, where it stands, and ways to change them. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { toast } from "sonner";
 import { api, said, wordsOf } from "@/api/client";
 import type { RuleView } from "@/api/types";
 import { PathName } from "@/panels/PathName";
@@ -12,6 +11,7 @@ import { Field, INPUT } from "@/ui/Field";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { Select } from "@/ui/Select";
+import { toast } from "@/ui/toast";
 import { DirectoryChoice, useDirectory } from "./Directory";
 import { Group, None, Part, Problem, Row, Rows } from "./Part";
 import { ruleWords } from "./ruleWords";

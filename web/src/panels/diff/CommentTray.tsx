@@ -1,11 +1,11 @@
 /** Comments that wait to be sent, at the foot of the changes: each can be changed, dropped, or all sent together. */
 import { useState } from "react";
-import { toast } from "sonner";
 import type { SessionView } from "@/api/types";
 import { send } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
+import { toast } from "@/ui/toast";
 import { plural } from "@/words/format";
 import { byPlace, type LineComment, messageOf, useComments, useCommentsOf } from "../comments";
 import { PathName } from "../PathName";

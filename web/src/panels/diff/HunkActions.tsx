@@ -1,13 +1,13 @@
 /** What can be done with one hunk: tick it off, or take it back. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { toast } from "sonner";
 import { api, said } from "@/api/client";
 import type { DiffFile, Hunk } from "@/api/types";
 import { complain } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
+import { toast } from "@/ui/toast";
 import { digestOf, useReviewed } from "./reviewed";
 
 interface Props {

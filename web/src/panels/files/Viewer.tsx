@@ -1,7 +1,6 @@
 /** What is in a file, always as text or as a picture known by its bytes: nothing in it is ever run (FM-51). */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { toast } from "sonner";
 import { api, said, wordsOf } from "@/api/client";
 import type { FileContent, SessionView } from "@/api/types";
 import { addToDraft } from "@/composer/insert";
@@ -10,6 +9,7 @@ import { copy } from "@/ui/copy";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
+import { toast } from "@/ui/toast";
 import { bytes, moment } from "@/words/format";
 import { PathName } from "../PathName";
 import { usePanelSheet } from "../sheet";

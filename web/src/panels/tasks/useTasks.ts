@@ -1,12 +1,12 @@
 /** The tasks of a session: the agent's and those of people, kept as the server says and changed at once on the page. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { toast } from "sonner";
 import { api, said } from "@/api/client";
 import type { Task, TaskRow } from "@/api/types";
 import { complain } from "@/state/actions";
 import { useOfTranscript, useTranscript } from "@/state/hooks";
 import { onFrame } from "@/stream/live";
+import { toast } from "@/ui/toast";
 import { moved, ordered } from "./order";
 
 interface List {

@@ -1,7 +1,6 @@
 /** Before a work tree is merged back: what would change in the project, and how the commits are joined. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { toast } from "sonner";
 import { api, said } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
 import { complain } from "@/state/actions";
@@ -9,6 +8,7 @@ import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Segments } from "@/ui/Segments";
 import { Sheet } from "@/ui/Sheet";
+import { toast } from "@/ui/toast";
 import { plural } from "@/words/format";
 import { statusOf, totalOf } from "../diff/fileWords";
 import { useChanges } from "../diff/useChanges";

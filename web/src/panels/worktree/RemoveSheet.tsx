@@ -1,11 +1,11 @@
 /** Before a work tree goes: what would be lost, and what stays. */
 import { useState } from "react";
-import { toast } from "sonner";
 import { api } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
 import { complain } from "@/state/actions";
 import { Button } from "@/ui/Button";
 import { Sheet } from "@/ui/Sheet";
+import { toast } from "@/ui/toast";
 import { plural } from "@/words/format";
 import { BranchName } from "./MergeSheet";
 

@@ -1,7 +1,6 @@
 /** A session's own work tree: its branch, how it stands to the project, and the ways its work gets home. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { toast } from "sonner";
 import { api, said, wordsOf } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
 import { complain } from "@/state/actions";
@@ -10,6 +9,7 @@ import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { Tip } from "@/ui/Tip";
+import { toast } from "@/ui/toast";
 import { plural } from "@/words/format";
 import { MergeSheet } from "./MergeSheet";
 import { RemoveSheet } from "./RemoveSheet";
