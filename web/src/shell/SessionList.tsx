@@ -1,6 +1,5 @@
 /** The sessions, however many: only those in view are drawn. J and K walk, Enter opens, Shift takes along, E puts away. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type MouseEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
 import { useCommand } from "@/keys/useCommand";
 import { useApp } from "@/state/app";
@@ -12,6 +11,7 @@ import type { ListItem } from "./order";
 import { SessionLine } from "./SessionLine";
 import { chooseTo, clearChoice, extend, stepFrom, useSelection } from "./selection";
 import { useCurrentId } from "./useListed";
+import { useRowWindow } from "./window";
 
 const ROW = 30;
 const HEAD = 28;
@@ -24,19 +24,15 @@ export function SessionList({ items, footer }: { items: ListItem[]; footer?: Rea
   const withProject = useUi((state) => state.grouping === "state");
   const { cursor, chosen } = useSelection();
   const ids = useMemo(() => items.flatMap((item) => (item.kind === "session" ? [item.id] : [])), [items]);
-  const virtual = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: (place) => (items[place]?.kind === "head" ? HEAD : coarse ? FINGER : ROW),
-    getItemKey: (place) => items[place]?.key ?? place,
-    overscan: 10,
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are asked anew when the kind of pointer is another
-  useEffect(() => virtual.measure(), [coarse]);
+  const heights = useMemo(
+    () => items.map((item) => (item.kind === "head" ? HEAD : coarse ? FINGER : ROW)),
+    [items, coarse],
+  );
+  const { from, to, starts, total, reveal } = useRowWindow(scroller, heights);
   useEffect(() => {
     const place = items.findIndex((item) => item.key === cursor);
-    if (place >= 0) virtual.scrollToIndex(place, { align: "auto" });
-  }, [cursor, items, virtual]);
+    if (place >= 0) reveal(place);
+  }, [cursor, items, reveal]);
   useListCommands(ids, cursor || current);
   const pick = useCallback(
     (id: string, event: MouseEvent) => {
@@ -52,15 +48,14 @@ export function SessionList({ items, footer }: { items: ListItem[]; footer?: Rea
   );
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto px-2">
-      <ul className="relative m-0 list-none p-0" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((each) => {
-          const item = items[each.index];
-          if (!item) return null;
+      <ul className="relative m-0 list-none p-0" style={{ height: total }}>
+        {items.slice(from, to).map((item, index) => {
+          const place = from + index;
           return (
             <li
-              key={each.key}
+              key={item.key}
               className="absolute inset-x-0 top-0"
-              style={{ height: each.size, transform: `translateY(${each.start}px)` }}
+              style={{ height: heights[place], transform: `translateY(${starts[place]}px)` }}
             >
               {item.kind === "head" ? (
                 <Head item={item} />
