@@ -165,6 +165,8 @@ async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jum
     await scroll(page, -100_000)
     await expect(page.get_by_text("Question 0", exact=True)).to_be_in_viewport()
     assert (await spot(page))["drawn"] < 80
+    await scroll(page, 8_000)
+    await expect(page.get_by_text("Question 0", exact=True)).to_have_count(0)
     await page.keyboard.press("Shift+G")
     await expect(page.get_by_text("Question 139")).to_be_visible()
     await is_at_the_end(page)

@@ -1,5 +1,5 @@
 /** What is around every row, in the list and within a group: whether keys or a link point at it, and what one can do with it. */
-import { type PointerEvent, type ReactNode, type Ref, useState } from "react";
+import { type PointerEvent, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from "react";
 import type { Row } from "@/state/rows";
 import { Boundary } from "@/ui/Boundary";
 import { makeCurrent, useCurrent } from "./current";
@@ -21,9 +21,8 @@ const BAR =
 export function RowFrame({ sessionId, row, group = false, line, children }: Props) {
   const current = useCurrent((state) => state.row === row.id);
   const marked = useCurrent((state) => state.marked === row.id);
-  // Drawn when wanted only: a row that is passed by is cheap.
-  const [near, setNear] = useState(false);
-  const look = `group/row relative flow-root -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "**:text-ink-3 **:border-line" : ""}`;
+  const [near, nearby] = useNear();
+  const look = `group/row relative flow-root [contain:layout_style] -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "**:text-ink-3 **:border-line" : ""}`;
   const inside = (
     <>
       <Boundary what="This row" resetKey={row}>
@@ -38,8 +37,7 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
     "data-kind": group ? "run" : row.kind,
     "aria-current": current ? ("true" as const) : undefined,
     tabIndex: -1,
-    onPointerEnter: () => setNear(true),
-    onPointerLeave: () => setNear(false),
+    ...nearby,
     onPointerDown: (event: PointerEvent) => {
       makeCurrent(row.id); // a finger cannot hover: it chooses
       event.stopPropagation(); // the innermost row is meant
@@ -52,4 +50,27 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
       {inside}
     </article>
   );
+}
+
+/** Milliseconds a pointer has to stay: rows that pass under it are not meant. */
+const STAYS = 60;
+
+/** Whether a pointer rests on it. What is drawn for that is drawn then only, so that a row that is passed by is cheap. */
+function useNear(): [boolean, { onPointerEnter: () => void; onPointerLeave: () => void }] {
+  const [near, setNear] = useState(false);
+  const timer = useRef(0);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  const nearby = useMemo(
+    () => ({
+      onPointerEnter: () => {
+        timer.current = window.setTimeout(() => setNear(true), STAYS);
+      },
+      onPointerLeave: () => {
+        window.clearTimeout(timer.current);
+        setNear(false);
+      },
+    }),
+    [],
+  );
+  return [near, nearby];
 }

@@ -8,6 +8,7 @@ import { Button } from "@/ui/Button";
 import { count } from "@/words/format";
 
 export const LEFT_OUT = /\n… (\d+) characters left out …\n/;
+const MOST_WHOLE = 20;
 const whole = new Map<string, string>();
 
 /** `heard` is what was on the screen while it was being said: it does not get shorter at the end. */
@@ -24,6 +25,7 @@ export function useWhole(
   const load = async () => {
     try {
       whole.set(row.id, await textAt(sessionId, row.seq));
+      for (const old of whole.keys()) if (whole.size > MOST_WHOLE) whole.delete(old);
       draw((drawn) => drawn + 1);
     } catch (error) {
       complain(error);

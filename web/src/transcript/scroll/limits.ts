@@ -3,9 +3,9 @@
 /** Closer to the end than this is at the end: zoomed pages have fractions of pixels, and people no steady hand. */
 export const AT_END = 2;
 /** Pixels that are drawn beyond what is seen, on either side. */
-export const BEYOND = 900;
+export const BEYOND = 600;
 /** Nearer than this to what is not drawn, more is drawn. */
-export const NEAR = 400;
+export const NEAR = 200;
 /** Milliseconds after the last movement of a hand. */
 export const STILL = 160;
 /** Pixels; what moves further than this is put right at once. */

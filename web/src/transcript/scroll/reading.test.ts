@@ -178,7 +178,14 @@ test("at the end it stays at the end; elsewhere nothing that is read moves, but 
           if (id) paper.resize(id, each.height);
         }
         if (each.do === "rest") vi.advanceTimersByTime(1000);
-        if (each.do === "wheel") paper.wheel(each.by);
+        if (each.do === "wheel") {
+          const from = paper.lines.findIndex((line) => line.id === read);
+          paper.wheel(each.by);
+          const to = paper.lines.findIndex((line) => line.id === paper.read());
+          if (each.by > 950 && read && paper.atEnd() > 2) expect(to, "further down").toBeGreaterThan(from);
+          if (each.by < -950 && read && paper.scroller.scrollTop > 1)
+            expect(to, "further up").toBeLessThan(from);
+        }
         paper.settle();
         if (paper.reading.pinned) expect(paper.atEnd()).toBeLessThanOrEqual(2);
         const moves = each.do === "wheel" || pinned || paper.reading.pinned;
@@ -213,6 +220,20 @@ test("who goes to the very top is at the top, however high the lines there turn 
   paper.settle();
   expect(paper.topOf("l0")).toBeCloseTo(HEAD, 0);
   expect(paper.scroller.scrollTop).toBeLessThanOrEqual(1);
+});
+
+test("who goes from the top far down is there", () => {
+  const paper = new Paper();
+  for (let made = 0; made < 300; made += 1) paper.add(`l${made}`, made % 3 === 0 ? 700 : 90);
+  paper.settle();
+  paper.wheel(-1_000_000);
+  vi.advanceTimersByTime(1000);
+  paper.settle();
+  for (let turn = 1; turn < 10; turn += 1) {
+    paper.wheel(3000);
+    expect(paper.drawn.length).toBeGreaterThan(0);
+    expect(Number(paper.read().slice(1))).toBeGreaterThan(turn * 5);
+  }
 });
 
 test("a line that is aimed at is where it was wanted", () => {

@@ -147,16 +147,23 @@ export class Reading {
     if (!scroller) return;
     const edge = scroller.getBoundingClientRect().top;
     let line = element?.closest<HTMLElement>("[data-line]") ?? this.#firstSeen(edge);
-    if (!line) return;
+    if (!line) return this.#holdUnseen(scroller.scrollTop);
     let inner = element ?? innermost(line, edge);
     if (!element && inner.getBoundingClientRect().top < edge) {
-      // It may grow under the edge: what begins in view is held rather.
-      const next = this.#firstSeen(edge, true);
+      const next = this.#firstSeen(edge, true); // it may grow under the edge: what begins in view is held rather
       if (next) [line, inner] = [next, next];
     }
     const top = inner.getBoundingClientRect().top - edge;
     const lineTop = line.getBoundingClientRect().top - edge;
     this.#held = { id: line.dataset.line ?? "", element: inner, top, line: lineTop };
+    this.#aimed = false;
+  }
+
+  /** Nothing of what is looked at is drawn yet: where it should be has to do. */
+  #holdUnseen(top: number): void {
+    const index = this.heights.at(top - this.head - this.#debt);
+    const line = this.head + this.#debt + this.heights.top(index) - top;
+    this.#held = { id: this.lines[index]?.id ?? "", element: null, top: line, line };
     this.#aimed = false;
   }
 
