@@ -1,15 +1,19 @@
 /** A place where something changed: a line across, with words on it. */
 import { Link } from "@tanstack/react-router";
+import { permissionLabel } from "@/composer/modes";
+import { useApp } from "@/state/app";
 import type { MarkRow as Row } from "@/state/rows";
 import { clock } from "@/words/format";
 import { markWords } from "../words";
 
 export function MarkRow({ row }: { row: Row }) {
+  const config = useApp((state) => state.config);
+  const shown = row.of === "mode" ? { ...row, text: permissionLabel(config, row.text) } : row;
   return (
     <div className="my-1 flex min-h-8 items-center gap-3 text-small text-ink-3" title={clock(row.at)}>
       <span aria-hidden="true" className="h-px min-w-4 flex-1 bg-line" />
       <span className="min-w-0 break-words">
-        {markWords(row)}
+        {markWords(shown)}
         {row.of === "forked" && (
           <>
             {" "}
