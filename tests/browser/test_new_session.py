@@ -225,6 +225,20 @@ async def test_commands_the_engine_would_know_are_proposed(desk: Desk) -> None:
     await expect(proposals).to_have_count(0)
 
 
+async def test_files_of_the_directory_are_proposed_after_a_sign(desk: Desk) -> None:
+    (desk.work / "cart.py").write_text("")
+    (desk.work / "catalogue.md").write_text("")
+    seat = await known(await desk.seat())
+    page = await seat.open(f"/new?cwd={desk.work}")
+    await is_live(page)
+    await prompt(page).click()
+    await page.keyboard.type("Look at @car")
+    proposals = page.get_by_role("listbox", name="Files").get_by_role("option")
+    await expect(proposals).to_have_text(["cart.py"])
+    await page.keyboard.press("Tab")
+    await expect(prompt(page)).to_have_value("Look at @cart.py ")
+
+
 async def test_pasted_pictures_go_along(desk: Desk) -> None:
     page = await come(desk, f"/new?cwd={desk.work}")
     await prompt(page).fill("look at this")

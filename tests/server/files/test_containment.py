@@ -212,6 +212,17 @@ async def test_the_servers_own_files_are_not_shown(shelf: Shelf) -> None:
     assert (await shelf.get(f"/sessions/{inner.id}/file", path="file")).json["text"] == "fine"
 
 
+async def test_names_are_completed_before_there_is_a_session_only_where_one_may_be(shelf: Shelf) -> None:
+    """FM-53."""
+    project = shelf.root / "project"
+    project.mkdir(exist_ok=True)
+    (project / "cart.py").write_text("")
+    found = await shelf.get("/complete", cwd=str(project), q="cart")
+    assert found.json["paths"] == ["cart.py"]
+    for cwd in ("/etc", f"{project}/../..", "relative", "/nowhere/at/all", "/proc/self/cwd"):
+        assert (await shelf.get("/complete", cwd=cwd, q="pass")).status in (403, 404, 422)
+
+
 async def test_directories_to_begin_in_are_those_below_the_roots(shelf: Shelf) -> None:
     (shelf.root / "alpha").mkdir()
     (shelf.root / "alpine").mkdir()

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.commands import working_directory
 from bobstay.server.errors import Code
 from bobstay.server.files.changes import ignored_among
 from bobstay.server.files.complete import find
@@ -49,6 +50,10 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
 class CompleteQuery(Struct, frozen=True):
     q: str = ""
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
+
+
+class CompleteIn(CompleteQuery, frozen=True, kw_only=True):
+    cwd: str
 
 
 class Completions(Struct, frozen=True):
@@ -119,6 +124,14 @@ async def complete_file(call: Call) -> Completions:
     return Completions(tuple(map(shown, found)))
 
 
+async def complete_in_directory(call: Call) -> Completions:
+    """The same in a directory in which no session works yet."""
+    cwd = working_directory(call.console, call.query.cwd)
+    with look(cwd, bounds_of(call.console)) as place:
+        found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
+    return Completions(tuple(map(shown, found)))
+
+
 async def list_directories(call: Call) -> Directories:
     """Directories a new session may work in that begin with what was typed."""
     bounds = bounds_of(call.console)
@@ -173,5 +186,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", "/sessions/{id}/complete", complete_file, query=CompleteQuery, returns=Completions, errors=_REFUSALS
     ),
+    Endpoint("GET", "/complete", complete_in_directory, query=CompleteIn, returns=Completions, errors=_REFUSALS),
     Endpoint("GET", "/directories", list_directories, query=DirectoriesQuery, returns=Directories),
 )

@@ -1,5 +1,5 @@
-/** What is to be done: words, commands after a slash, pictures by paste or drop. */
-import { useQuery } from "@tanstack/react-query";
+/** What is to be done: words, commands after a slash, files after an @, pictures by paste or drop. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 import { api, said } from "@/api/client";
 import { completed, matching, type Trigger, triggerAt } from "@/composer/completion";
@@ -8,6 +8,7 @@ import { readPictures, weightOf } from "@/composer/pictures";
 import { useApp } from "@/state/app";
 import { IconButton } from "@/ui/Button";
 import { Field } from "@/ui/Field";
+import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
 import { bytes } from "@/words/format";
@@ -28,7 +29,7 @@ export function PromptField(props: Props) {
   const { value, onChange, pictures, onPictures, problem } = props;
   const most = useApp((state) => state.config?.limits.body_bytes ?? 24 * 1024 * 1024);
   const field = useRef<HTMLTextAreaElement>(null);
-  const completion = useCommandCompletion(props, field.current);
+  const completion = useCompletion(props, field.current);
   const add = async (files: File[]) => {
     const read = await readPictures(files, weightOf(pictures), most - ROOM_FOR_WORDS);
     for (const words of read.refused) toast.error(words);
@@ -116,12 +117,26 @@ function useCommands(cwd: string, engine: string) {
   return asked.data?.commands ?? [];
 }
 
-function useCommandCompletion(props: Props, field: HTMLTextAreaElement | null) {
+/** Files below the directory whose path holds what was typed after an @. */
+function useFiles(cwd: string, trigger: Trigger | null) {
+  const q = trigger?.kind === "file" ? trigger.query : null;
+  const asked = useQuery({
+    queryKey: ["complete", cwd, q],
+    queryFn: () => said(api.GET("/complete", { params: { query: { cwd, q: q ?? "", limit: 8 } } })),
+    enabled: q !== null && /^[/~]/.test(cwd),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return q === null ? [] : (asked.data?.paths ?? []).map((name) => ({ name, description: "" }));
+}
+
+function useCompletion(props: Props, field: HTMLTextAreaElement | null) {
   const commands = useCommands(props.cwd, props.engine);
   const [trigger, setTrigger] = useState<Trigger | null>(null);
+  const files = useFiles(props.cwd, trigger);
   const [at, setAt] = useState(0);
   const list = useId();
-  const found = trigger?.kind === "command" ? matching(commands, trigger.query, 8) : [];
+  const found = trigger?.kind === "command" ? matching(commands, trigger.query, 8) : files;
   const open = found.length > 0;
   const take = (name: string) => {
     if (!trigger) return;
@@ -158,7 +173,7 @@ function useCommandCompletion(props: Props, field: HTMLTextAreaElement | null) {
       <div
         id={list}
         role="listbox"
-        aria-label="Commands"
+        aria-label={trigger?.kind === "file" ? "Files" : "Commands"}
         className="absolute inset-x-0 top-full z-30 mt-1 max-h-64 overflow-y-auto rounded-box border border-line bg-surface-1 p-1 shadow-float"
       >
         {found.map((each, place) => (
@@ -173,7 +188,10 @@ function useCommandCompletion(props: Props, field: HTMLTextAreaElement | null) {
             onClick={() => take(each.name)}
             className={`target flex min-h-7 items-center gap-3 rounded px-2 ${place === at ? "bg-surface-3" : "hover:bg-surface-2"}`}
           >
-            <bdi className="shrink-0 font-mono text-code">/{each.name}</bdi>
+            <bdi className="shrink-0 font-mono text-code">
+              {trigger?.kind === "file" ? "" : "/"}
+              <Shown text={each.name} />
+            </bdi>
             <bdi className="min-w-0 truncate text-small text-ink-3">{each.description}</bdi>
           </div>
         ))}
