@@ -47,7 +47,7 @@ export function listen(): () => void {
     const sequence = begun && event.timeStamp - since < SEQUENCE_MS ? `${begun} ${key}` : "";
     begun = "";
     for (const step of sequence ? [sequence, key] : [key]) {
-      if (tryKey(step, typing)) {
+      if (tryKey(step, typing, event.repeat)) {
         event.preventDefault();
         return;
       }
@@ -61,13 +61,22 @@ export function listen(): () => void {
   return () => window.removeEventListener("keydown", heard);
 }
 
-function tryKey(key: string, typing: boolean): boolean {
+/** Where a key that is held down means more of the same. Anywhere else it means what it meant once: nobody holds a yes. */
+const REPEATING: ReadonlySet<CommandId> = new Set([
+  "list.down",
+  "list.up",
+  "list.select.down",
+  "list.select.up",
+]);
+
+function tryKey(key: string, typing: boolean, repeat: boolean): boolean {
   for (const { id } of COMMANDS) {
     if (!same(keyOf(id), key)) continue;
     const command = BY_ID[id];
     const modified = /(mod|ctrl|alt)\+/.test(key);
     if (typing && !(command.typing && modified)) continue;
     if (!command.typing && isCovered()) continue;
+    if (repeat && !REPEATING.has(id)) return canRun(id);
     if (runCommand(id)) return true;
   }
   return false;
