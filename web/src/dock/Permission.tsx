@@ -125,6 +125,7 @@ function Hunks({ proposal, left, onLeft }: HunksProps) {
       <p className="m-0 pb-1 font-mono text-code text-ink-2">
         <Shown text={proposal.path} />
       </p>
+      {proposal.about && <p className="m-0 pb-1 text-needs">{proposal.about}</p>}
       <DiffView
         hunks={proposal.hunks}
         path={proposal.path}

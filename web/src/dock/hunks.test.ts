@@ -45,3 +45,16 @@ describe("hunks that are taken or left", () => {
     expect(proposalOf("Write", { file_path: "/new", content: "x" }, null)).toBeNull();
   });
 });
+
+describe("an edit of every occurrence", () => {
+  const input = { file_path: "a", old_string: "x", new_string: "y", replace_all: true };
+
+  it("says so, and at how many places", () => {
+    expect(proposalOf("Edit", input, "x x\nx")?.about).toContain("every occurrence in the file: 3 places");
+    expect(proposalOf("Edit", input, null)?.about).toContain("every occurrence");
+  });
+
+  it("is not said of an edit of one place", () => {
+    expect(proposalOf("Edit", { ...input, replace_all: false }, "x x")?.about).toBe("");
+  });
+});

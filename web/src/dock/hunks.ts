@@ -1,9 +1,12 @@
 /** Parts of an edit that is asked for, each taken or left: what is allowed is built of those that are taken. */
 import { type DiffHunk, diffTexts, linesOf } from "@/diff/lines";
+import { plural } from "@/words/format";
 
 export interface Proposal {
   path: string;
   hunks: DiffHunk[];
+  /** What the hunks alone do not show; empty where they show it all. */
+  about: string;
   /** The input with only the hunks that are not left out; null where nothing would be left of it. */
   without(left: ReadonlySet<number>): Record<string, unknown> | null;
 }
@@ -17,7 +20,10 @@ export function proposalOf(
   const { file_path, old_string, new_string, content } = input;
   if (typeof file_path !== "string") return null;
   if (tool === "Edit" && typeof old_string === "string" && typeof new_string === "string")
-    return proposal(file_path, old_string, new_string, input, "new_string", lineOf(file, old_string));
+    return {
+      ...proposal(file_path, old_string, new_string, input, "new_string", lineOf(file, old_string)),
+      about: input.replace_all === true ? everyWords(file, old_string) : "",
+    };
   if (tool === "Write" && typeof content === "string" && file !== null)
     return proposal(file_path, file, content, input, "content", 0);
   return null;
@@ -34,6 +40,7 @@ function proposal(
   const own = diffTexts(before, after, 3);
   return {
     path,
+    about: "",
     hunks: offset > 0 ? own.map((hunk) => moved(hunk, offset)) : own,
     without: (left) => {
       if (left.size === 0) return input;
@@ -74,6 +81,13 @@ function moved(hunk: DiffHunk, by: number): DiffHunk {
     newStart: hunk.newStart + by,
     lines: hunk.lines.map((line) => ({ ...line, old: later(line.old), now: later(line.now) })),
   };
+}
+
+/** One place stands for all of them: whoever allows it has to know. */
+function everyWords(file: string | null, old: string): string {
+  const places = file && old ? file.split(old).length - 1 : 0;
+  const known = places > 0 ? `: ${plural(places, "place")}` : "";
+  return `This is done at every occurrence in the file${known}.`;
 }
 
 /** How many lines of the file stand before what is replaced; 0 where that is not known. */
