@@ -15,7 +15,10 @@ async function counted(id: CommandId, key: string, repeats: number): Promise<num
   let count = 0;
   const stop = listen();
   const root = createRoot(document.createElement("div"));
-  await act(async () => root.render(<Does id={id} run={() => void (count += 1)} />));
+  const run = () => {
+    count += 1;
+  };
+  await act(async () => root.render(<Does id={id} run={run} />));
   for (let time = 0; time <= repeats; time += 1)
     window.dispatchEvent(new KeyboardEvent("keydown", { key, repeat: time > 0, cancelable: true }));
   await act(async () => root.unmount());

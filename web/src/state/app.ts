@@ -59,6 +59,16 @@ export function putSessions(found: SessionView[]): void {
   });
 }
 
+/** So many are remembered: who still looks at one that is older has long read how it came out. */
+export const MOST_SETTLED = 200;
+
+export function putSettled(id: string, how: Settled): void {
+  useApp.setState((state) => {
+    const all = Object.entries({ ...state.settled, [id]: how });
+    return { settled: Object.fromEntries(all.slice(-MOST_SETTLED)) };
+  });
+}
+
 export function useSession(id: string): SessionView | undefined {
   return useApp((state) => state.sessions[id]);
 }

@@ -2,7 +2,7 @@
 
 import type { SessionView } from "@/api/types";
 import type { AppState } from "@/state/app";
-import { useApp } from "@/state/app";
+import { putSettled, useApp } from "@/state/app";
 import type { Transcript } from "@/state/transcript";
 import { type Entry, entryOfFrame, type Frame, isStored, type LiveFrame, type Synchronized } from "./frames";
 
@@ -35,11 +35,19 @@ export class Pump {
     this.#schedule();
   };
 
+  /** With the next frame of the screen; a page that is hidden, or is about to be, has none: then by the clock. */
   #schedule(): void {
     if (this.#due) return;
     this.#due = true;
-    if (document.hidden) setTimeout(() => this.#run(), HIDDEN_MS);
-    else requestAnimationFrame(() => this.#run());
+    let frame = 0;
+    const timer = setTimeout(() => {
+      cancelAnimationFrame(frame);
+      this.#run();
+    }, HIDDEN_MS);
+    frame = requestAnimationFrame(() => {
+      clearTimeout(timer);
+      this.#run();
+    });
   }
 
   #run(): void {
@@ -96,7 +104,7 @@ export class Pump {
         return;
       case "interaction.resolved": {
         const { id: settled, outcome, by } = frame.data;
-        useApp.setState((state) => ({ settled: { ...state.settled, [settled]: { outcome, by } } }));
+        putSettled(settled, { outcome, by });
         this.#to.other(frame);
         return;
       }

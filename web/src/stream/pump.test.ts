@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { MOST_SETTLED, useApp } from "@/state/app";
+import type { LiveFrame } from "./frames";
+import { Pump } from "./pump";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+function pumped() {
+  const heard: LiveFrame[] = [];
+  const pump = new Pump({
+    transcript: () => undefined,
+    astray: () => undefined,
+    synchronized: () => undefined,
+    other: (frame) => heard.push(frame),
+  });
+  return { pump, heard };
+}
+
+const pong: LiveFrame = { type: "pong", data: { id: "" } };
+
+test("what came just before the page was hidden is not held back until it is seen again", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1); // a hidden page draws nothing
+  vi.stubGlobal("cancelAnimationFrame", () => undefined);
+  const { pump, heard } = pumped();
+  pump.take([pong]);
+  vi.advanceTimersByTime(1000);
+  expect(heard).toHaveLength(1);
+  pump.take([pong]);
+  vi.advanceTimersByTime(1000);
+  expect(heard).toHaveLength(2);
+});
+
+test("what is drawn in time is brought once", () => {
+  let draw = () => undefined as unknown;
+  vi.stubGlobal("requestAnimationFrame", (act: () => void) => {
+    draw = act;
+    return 1;
+  });
+  vi.stubGlobal("cancelAnimationFrame", () => undefined);
+  const { pump, heard } = pumped();
+  pump.take([pong]);
+  draw();
+  expect(heard).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("of what was settled only the newest is remembered, however long the page is open", () => {
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  vi.stubGlobal("cancelAnimationFrame", () => undefined);
+  const { pump } = pumped();
+  const ids = Array.from({ length: MOST_SETTLED + 50 }, (_, index) => `i${index}`);
+  const resolved = (id: string): LiveFrame => ({
+    type: "interaction.resolved",
+    topic: "app",
+    data: { session_id: "s", id, outcome: "allowed", by: "me" },
+  });
+  pump.take(ids.map(resolved));
+  vi.advanceTimersByTime(60_000);
+  expect(Object.keys(useApp.getState().settled)).toEqual(ids.slice(-MOST_SETTLED));
+});
