@@ -5,6 +5,17 @@ import { shellList } from "./plugins/shell.ts";
 
 const server = process.env.BOBSTAY_URL ?? "http://127.0.0.1:3001";
 
+/** Files of the first load. What a later release does not change stays in the browser. */
+const TOGETHER = [
+  {
+    name: "base",
+    test: /node_modules\/(react|react-dom|scheduler|zustand|use-sync-external-store|openapi-fetch|idb|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
+  },
+  // Before the tools, or what both need would be with them, and every page would fetch them.
+  { name: "ground", test: /\/src\/(ui|words|keys|state|stream|api)\/(?!SheetBox)/ },
+  { name: "tools", test: /\/src\/(tools|diff|text)\/|node_modules\/(marked|anser|diff)\// },
+];
+
 export default defineConfig({
   plugins: [react(), tailwind(), shellList()],
   build: {
@@ -19,6 +30,8 @@ export default defineConfig({
       // The service worker's name never changes: browsers ask for it again by that name.
       output: {
         entryFileNames: (chunk) => (chunk.name === "sw" ? "sw.js" : "assets/[name]-[hash].js"),
+        // What is always fetched together is packed together: many small files pack worse.
+        codeSplitting: { groups: TOGETHER },
       },
     },
   },

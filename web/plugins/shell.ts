@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Plugin } from "vite";
 
 /** Parts that are fetched when first needed, and needed without a network, too. */
-const PARTS = /\/src\/pages\/(SessionPage|InboxPage|NewSessionPage|home\/Overview)\.tsx$/;
+const PARTS = /\/src\/(pages\/(SessionPage|InboxPage|NewSessionPage|home\/Overview)|ui\/SheetBox|shell\/ConfirmBox|dock\/(Plan|Question))\.tsx$/;
 const FILES = ["/", "/icon.svg", "/icon-192.png", "/manifest.webmanifest"];
 
 export function shellList(): Plugin {

@@ -2,7 +2,6 @@
 import "@/theme/page.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { Tooltip } from "radix-ui";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiProblem } from "@/api/client";
@@ -11,6 +10,7 @@ import { Entrance } from "@/pages/Entrance";
 import { enter } from "@/pages/enter";
 import { router } from "@/routes";
 import { keepTheme } from "@/theme/theme";
+import { Tips } from "@/ui/Tips";
 import { Toasts } from "@/ui/Toasts";
 
 const queries = new QueryClient({
@@ -33,12 +33,11 @@ if (place) {
   createRoot(place).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <Tooltip.Provider delayDuration={400}>
-          <Entrance>
-            <RouterProvider router={router} />
-          </Entrance>
-          <Toasts />
-        </Tooltip.Provider>
+        <Entrance>
+          <RouterProvider router={router} />
+        </Entrance>
+        <Toasts />
+        <Tips />
       </QueryClientProvider>
     </StrictMode>,
   );

@@ -1,12 +1,11 @@
 /** How the agent works from here on: workflow, model, permission. What is shown is what the server has (FM-20). */
-import { DropdownMenu } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import type { SessionView, Workflow } from "@/api/types";
 import { configure } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import { Menu, MenuChoice, MenuItem, MenuLine } from "@/ui/Menu";
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
 import { useNarrow } from "@/ui/media";
 import { Sheet } from "@/ui/Sheet";
 import { BypassDialog } from "./Bypass";
@@ -51,13 +50,13 @@ export function ModeMenus({ session }: { session: SessionView }) {
           label="How the agent works"
           trigger={<Trigger about="How the agent works">{model}</Trigger>}
         >
-          <Head>Permission</Head>
+          <MenuLabel>Permission</MenuLabel>
           {parts.permission}
           <MenuLine />
-          <Head>Model</Head>
+          <MenuLabel>Model</MenuLabel>
           {parts.model}
           <MenuLine />
-          <Head>Workflow</Head>
+          <MenuLabel>Workflow</MenuLabel>
           {parts.workflow}
         </Menu>
       ) : (
@@ -146,10 +145,6 @@ function Trigger({ about, children, ...rest }: { about: string; children: ReactN
       <Icon name="chevronDown" size={12} className="text-ink-3" />
     </Button>
   );
-}
-
-function Head({ children }: { children: string }) {
-  return <DropdownMenu.Label className="px-2 pt-1 text-small text-ink-3">{children}</DropdownMenu.Label>;
 }
 
 function Note({ children }: { children: string }) {

@@ -34,6 +34,12 @@ export function diffTexts(before: string, after: string, context: number = CONTE
   return withWords(hunksOf(old, now, changesOf(old, now), context));
 }
 
+/** Hunks of a piece of a file: it ends where it was cut, and says nothing about the end of the file. */
+export function hunksOfPiece(hunks: readonly DiffHunk[]): DiffHunk[] {
+  const whole = ({ bare: _, ...line }: DiffLine): DiffLine => line;
+  return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(whole) }));
+}
+
 /** The lines of a text, each with its newline: so a last one without differs from the same with one. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n");

@@ -1,11 +1,10 @@
 /** Allow now and from now on: says the very rule that would be stored, where, and how long it holds. */
-import { DropdownMenu } from "radix-ui";
 import type { InteractionOpened } from "@/api/types";
 import { useSurroundings } from "@/composer/surroundings";
 import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
-import { Menu, MenuItem } from "@/ui/Menu";
+import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";
 import { lastingOf } from "./lasting";
 import type { Answering } from "./useAnswer";
 
@@ -35,12 +34,12 @@ export function AlwaysMenu({ sessionId, opened, disabled, answering }: Props) {
         </Button>
       }
     >
-      <DropdownMenu.Label className="px-2 py-1 text-small text-ink-3">
+      <MenuLabel>
         Stores{" "}
         <code className="font-mono break-all text-ink-1">
           <Shown text={lasting.stored} />
         </code>
-      </DropdownMenu.Label>
+      </MenuLabel>
       {lasting.reaches.map(({ reach, label, about }) => (
         <MenuItem key={reach} onSelect={() => void answering.answer({ decision: "allow", scope: reach })}>
           {label}

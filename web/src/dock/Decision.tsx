@@ -1,14 +1,16 @@
 /** One thing a person is asked, with all that is needed to decide: a permission, a question, or a plan. */
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import type { InteractionOpened, InteractionView, SessionView } from "@/api/types";
 import { may, useApp } from "@/state/app";
 import { Boundary } from "@/ui/Boundary";
 import { Shown } from "@/ui/Hidden";
 import { askedWords } from "./asking";
 import { Permission } from "./Permission";
-import { Plan } from "./Plan";
-import { Question } from "./Question";
 import { mine, settledWords } from "./settled";
+
+/** A permission is asked for most of all; the others come when they are. */
+const Plan = lazy(async () => ({ default: (await import("./Plan")).Plan }));
+const Question = lazy(async () => ({ default: (await import("./Question")).Question }));
 
 export interface DecisionProps {
   session: SessionView;
@@ -70,7 +72,9 @@ export function Decision({ keys = true, asker, aside, ...props }: DecisionProps)
               You may read this, but not decide it.
             </p>
           )}
-          <Part key={interaction.id} {...props} keys={keys} />
+          <Suspense fallback={null}>
+            <Part key={interaction.id} {...props} keys={keys} />
+          </Suspense>
         </Boundary>
       )}
     </article>

@@ -26,12 +26,18 @@ export function Reason({ answering, onClose }: Props) {
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
           if (event.key === "Escape") onClose();
-          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) deny(false);
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            if (!answering.busy) deny(false);
+          }
         }}
       />
       <div className="flex flex-wrap gap-2">
         <Button look="danger" disabled={answering.busy} onClick={() => deny(false)}>
           Deny with these words
+          <span aria-hidden="true" className="text-small opacity-70 pointer-coarse:hidden">
+            ⏎
+          </span>
         </Button>
         <Button look="quiet" disabled={answering.busy} onClick={() => deny(true)}>
           Deny and stop the agent

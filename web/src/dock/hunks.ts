@@ -1,5 +1,5 @@
 /** Parts of an edit that is asked for, each taken or left: what is allowed is built of those that are taken. */
-import { type DiffHunk, diffTexts, linesOf } from "@/diff/lines";
+import { type DiffHunk, diffTexts, hunksOfPiece, linesOf } from "@/diff/lines";
 import { plural } from "@/words/format";
 
 export interface Proposal {

@@ -18,6 +18,8 @@ export function settledWords(
   const what = asked.kind === "question" ? "The question" : asked.kind === "plan" ? "The plan" : asked.tool;
   const outcome =
     asked.kind === "question" && settled.outcome === "allowed" ? "Answered" : OUTCOMES[settled.outcome];
+  if (settled.outcome === "cancelled" && settled.by === "interrupt")
+    return `${what}: no longer asked, as the agent was stopped.`;
   const who = settled.by === "" ? "" : settled.by === me ? " by you in another window" : ` by ${settled.by}`;
   const why = settled.message ? ` “${settled.message}”` : "";
   return `${what}: ${(outcome ?? settled.outcome).toLowerCase()}${who}.${why}`;

@@ -1,5 +1,5 @@
 /** What a session changed against where it began: files, hunks, comments on lines, and the work tree they are in. */
-import { type KeyboardEvent, useMemo, useState } from "react";
+import { type KeyboardEvent, lazy, Suspense, useMemo, useState } from "react";
 import { wordsOf } from "@/api/client";
 import type { DiffFile, SessionView } from "@/api/types";
 import { useUi } from "@/state/ui";
@@ -9,14 +9,16 @@ import { Icon } from "@/ui/Icon";
 import { Segments } from "@/ui/Segments";
 import { plural } from "@/words/format";
 import { useCommentsOf } from "./comments";
-import { CommentTray } from "./diff/CommentTray";
 import { FileRow } from "./diff/FileRow";
 import { FileTree } from "./diff/FileTree";
 import { totalOf } from "./diff/fileWords";
 import { useChanges } from "./diff/useChanges";
 import { Counts } from "./PathName";
 import { useRoom } from "./room";
-import { WorktreeBox } from "./worktree/WorktreeBox";
+
+/** Parts that not every session has. */
+const CommentTray = lazy(async () => ({ default: (await import("./diff/CommentTray")).CommentTray }));
+const WorktreeBox = lazy(async () => ({ default: (await import("./worktree/WorktreeBox")).WorktreeBox }));
 
 /** Files in the list before one has to ask for more. */
 const PAGE = 200;
@@ -27,9 +29,14 @@ export function DiffPanel({ session }: { session: SessionView }) {
   const { data, error, isFetching, refetch } = useChanges(session.id);
   const room = useRoom();
   const files = data?.files ?? [];
+  const commented = useCommentsOf(session.id).length > 0;
   return (
     <div ref={room.place} className="flex h-full min-h-0 flex-col">
-      {session.config.worktree && <WorktreeBox session={session} />}
+      {session.config.worktree && (
+        <Suspense fallback={null}>
+          <WorktreeBox session={session} />
+        </Suspense>
+      )}
       {data && files.length > 0 && (
         <Head
           files={files}
@@ -48,7 +55,11 @@ export function DiffPanel({ session }: { session: SessionView }) {
           onAgain={() => void refetch()}
         />
       )}
-      <CommentTray session={session} />
+      {commented && (
+        <Suspense fallback={null}>
+          <CommentTray session={session} />
+        </Suspense>
+      )}
     </div>
   );
 }

@@ -56,7 +56,7 @@ function Top() {
       <div className="flex h-7 items-center px-2 max-md:h-11">
         {/* On a phone this list is a page of its own, and this is its title. */}
         <Name className="m-0 flex-1 text-chrome max-md:text-prose">
-          <Link to="/" className="font-semibold text-ink-1 no-underline">
+          <Link to="/" className="target inline-flex items-center font-semibold text-ink-1 no-underline">
             bobstay
           </Link>
         </Name>

@@ -5,6 +5,10 @@ export function prefetchSoon(): () => void {
   const timer = window.setTimeout(() => {
     if (!navigator.onLine) return;
     const parts = [
+      () => import("@/ui/SheetBox"),
+      () => import("./ConfirmBox"),
+      () => import("@/dock/Plan"),
+      () => import("@/dock/Question"),
       () => import("./Finder"),
       () => import("./KeyTable"),
       () => import("@/pages/SessionPage"),

@@ -72,6 +72,22 @@ export class Fold {
     }
   }
 
+  /** What is only said, not stored, of a fold of the same log that this one takes the place of. */
+  goOnFrom(before: Fold): void {
+    for (const id of before.open) {
+      const row = before.rows.get(id);
+      if (!row) continue;
+      this.put(row);
+      this.open.add(id);
+    }
+    for (const [part, call] of before.calls) this.calls.set(part, call);
+    for (const id of this.unfinished) {
+      const [row, said] = [this.tool(id), before.tool(id)];
+      if (row && said?.printed) this.put({ ...row, tail: said.tail, printed: said.printed });
+    }
+    this.activity = before.activity;
+  }
+
   put(row: Row): void {
     const known = this.rows.has(row.id);
     this.rows.set(row.id, row);

@@ -30,7 +30,7 @@ function inline(row: ToolRow) {
   const count = lines > 1 ? ` (${lines.toLocaleString("en")} lines)` : "";
   return (
     <span className="inline-flex items-baseline gap-1">
-      <Aside failed={hasFailed(row)}>{firstLine(words)}</Aside>
+      <Aside failed={hasFailed(row) && row.status !== "interrupted"}>{firstLine(words)}</Aside>
       <span className="text-ink-3">{count}</span>
     </span>
   );

@@ -1,5 +1,5 @@
 /** Buttons. Each that a key can press shows that key when pointed at. */
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import type { ButtonHTMLAttributes, ReactElement, ReactNode } from "react";
 import type { CommandId } from "@/keys/commands";
 import { keyOf, shown, useKeymap } from "@/keys/keymap";
 import { Tip } from "./Tip";
@@ -46,7 +46,7 @@ export function IconButton({ label, children, className = "", ...rest }: Props &
   );
 }
 
-function Hinted({ command, tip, button }: { command?: CommandId; tip?: string; button: ReactNode }) {
+function Hinted({ command, tip, button }: { command?: CommandId; tip?: string; button: ReactElement }) {
   const own = useKeymap((state) => state.own);
   const key = command ? keyOf(command, own) : "";
   if (!key && !tip) return button;

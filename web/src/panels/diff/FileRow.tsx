@@ -1,4 +1,5 @@
 /** One changed file in the list: a line that opens to its hunks and stays in sight while they are read. */
+import { lazy, Suspense } from "react";
 import type { DiffFile } from "@/api/types";
 import { may, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
@@ -9,9 +10,10 @@ import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { showFile } from "../files/chosen";
 import { Counts, PathName } from "../PathName";
-import { FileHunks } from "./FileHunks";
 import { shortWord, statusOf } from "./fileWords";
 import { useReject } from "./HunkActions";
+
+const FileHunks = lazy(async () => ({ default: (await import("./FileHunks")).FileHunks }));
 
 interface Props {
   sessionId: string;
@@ -64,7 +66,9 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
             </p>
           )}
           <Boundary what="This change" resetKey={file.version}>
-            <FileHunks sessionId={sessionId} file={file} roomy={roomy} />
+            <Suspense fallback={null}>
+              <FileHunks sessionId={sessionId} file={file} roomy={roomy} />
+            </Suspense>
           </Boundary>
         </div>
       )}

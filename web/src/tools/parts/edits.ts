@@ -1,5 +1,5 @@
 /** What a call of Edit, MultiEdit or Write does to its file, as hunks: as the tool told it, or as the call asks for it. */
-import { type DiffHunk, diffTexts, parsePatch } from "@/diff/lines";
+import { type DiffHunk, diffTexts, hunksOfPiece, parsePatch } from "@/diff/lines";
 import { fieldsOf, listOf, textOf } from "./fields";
 
 export interface Changes {
@@ -18,7 +18,7 @@ export function askedEdits(input: unknown): Changes {
   const edits = listOf(input, "edits").map(fieldsOf);
   const all = edits.length > 0 ? edits : [fieldsOf(input)];
   const hunks = all.flatMap((edit, index) => {
-    const own = diffTexts(textOf(edit, "old_string"), textOf(edit, "new_string"), 3);
+    const own = hunksOfPiece(diffTexts(textOf(edit, "old_string"), textOf(edit, "new_string"), 3));
     const header = all.length > 1 ? `Edit ${index + 1} of ${all.length}${everyWords(edit)}` : "";
     return own.map((hunk) => (header ? { ...hunk, header } : hunk));
   });
