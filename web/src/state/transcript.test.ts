@@ -76,3 +76,42 @@ test("only those who look at a row that changed are told", () => {
   transcript.tell();
   expect(told).toEqual(["second"]);
 });
+
+const prompt = (seq: number, client_id: string): Entry => {
+  const blocks = [{ type: "text", text: "Hello" }];
+  const event = { type: "prompted", id: `p${seq}`, blocks, client_id } as Entry["event"];
+  return { seq, id: `e${seq}`, parent: "", at: 0, event, agent: "", parentCall: "" };
+};
+
+test("words that were heard while nobody looked are not shown a second time as being sent", () => {
+  const transcript = new Transcript("t");
+  transcript.sending = [
+    { clientId: "c1", text: "Hello", at: 0, problem: "" },
+    { clientId: "c2", text: "Hello", at: 0, problem: "" },
+  ];
+  transcript.begin([prompt(1, "c1")], "epoch");
+  expect(transcript.sending.map((each) => each.clientId)).toEqual(["c2"]);
+});
+
+test("an older page that comes after the log was begun anew is not put before it", async () => {
+  serve(3);
+  const transcript = new Transcript("t");
+  transcript.begin(ALL.slice(6, 9), "epoch");
+  const older = transcript.older();
+  transcript.begin(ALL.slice(2, 5), "another");
+  await older;
+  expect(transcript.entries.map((each) => each.seq)).toEqual(ALL.slice(2, 5).map((each) => each.seq));
+});
+
+test("what a running command has printed stays when an older page is loaded (FM-19)", async () => {
+  serve(3);
+  const done = ALL.findIndex((entry) => entry.event.type === "tool_done");
+  const transcript = new Transcript("t");
+  transcript.begin(ALL.slice(done - 3, done), "epoch");
+  const call = [...transcript.fold.unfinished][0] as string;
+  transcript.hear({ type: "tool.output", topic: "", data: { call_id: call, offset: 0, text: "one\n" } });
+  await transcript.older();
+  expect(transcript.fold.tool(call)).toMatchObject({ tail: "one\n", printed: 4 });
+  transcript.hear({ type: "tool.output", topic: "", data: { call_id: call, offset: 4, text: "two\n" } });
+  expect(transcript.fold.tool(call)?.tail).toBe("one\ntwo\n");
+});

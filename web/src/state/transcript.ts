@@ -52,12 +52,17 @@ export class Transcript {
     this.hasOlder = (entries[0]?.seq ?? 1) > 1;
     this.state = "ready";
     this.problem = "";
+    this.#heard(entries);
     this.#tellAll();
   }
 
   take(entries: Entry[]): void {
     for (const entry of entries) if (entry.seq > (this.entries.at(-1)?.seq ?? 0)) this.entries.push(entry);
     this.fold.take(entries);
+    this.#heard(entries);
+  }
+
+  #heard(entries: Entry[]): void {
     if (this.sending.length > 0)
       this.sending = this.sending.filter((each) => !entries.some((entry) => heard(entry, each)));
   }
@@ -89,18 +94,14 @@ export class Transcript {
   async #loadOlder(most: number): Promise<void> {
     const first = this.entries[0]?.seq ?? 0;
     if (!this.hasOlder || first <= 1) return;
+    const { epoch } = this;
     const page = await pageBefore(this.id, first, most);
+    if (this.entries[0]?.seq !== first || this.epoch !== epoch) return; // begun anew meanwhile
     const before = page.filter((entry) => entry.seq < first);
-    const open = [...this.fold.open].flatMap((id) => this.fold.rows.get(id) ?? []);
-    const { activity } = this.fold;
-    const fold = new Fold();
     this.entries = [...before, ...this.entries];
+    const fold = new Fold();
     fold.take(this.entries);
-    for (const row of open) {
-      fold.put(row);
-      fold.open.add(row.id);
-    }
-    fold.activity = activity;
+    fold.goOnFrom(this.fold);
     this.fold = fold;
     this.hasOlder = before.length > 0 && (before[0]?.seq ?? 1) > 1;
     this.#tellAll();
