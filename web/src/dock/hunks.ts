@@ -38,10 +38,11 @@ function proposal(
   offset: number,
 ): Proposal {
   const own = diffTexts(before, after, 3);
+  const shown = field === "new_string" ? hunksOfPiece(own) : own;
   return {
     path,
     about: "",
-    hunks: offset > 0 ? own.map((hunk) => moved(hunk, offset)) : own,
+    hunks: offset > 0 ? shown.map((hunk) => moved(hunk, offset)) : shown,
     without: (left) => {
       if (left.size === 0) return input;
       return left.size >= own.length ? null : { ...input, [field]: merged(before, own, left) };
