@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { trustedScript } from "@/api/trusted";
 import { useApp } from "@/state/app";
 import { onFrame } from "@/stream/live";
+import { MISSING_PART } from "@/ui/Boundary";
 import { toast } from "@/ui/toast";
 
 const NEWER = "A new version is ready.";
@@ -30,7 +31,7 @@ export function useNewVersion(): void {
       void registration?.update().catch(() => undefined);
     });
     const missing = (event: Event) => {
-      event.preventDefault();
+      (event as VitePreloadErrorEvent).payload.message = MISSING_PART;
       sayNewer(); // a part of this page is no longer there: a newer one is
     };
     window.addEventListener("vite:preloadError", missing);
