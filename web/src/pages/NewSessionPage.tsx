@@ -15,7 +15,7 @@ import { asked, useDraft } from "./new/draft";
 import { Handover, useHandover } from "./new/Handover";
 import { Options } from "./new/Options";
 import { PromptField } from "./new/PromptField";
-import { type Problems, seen, told } from "./new/problems";
+import { isModelNeeded, type Problems, seen, told } from "./new/problems";
 import { TrustNote, useSettled } from "./new/TrustNote";
 
 export function NewSessionPage() {
@@ -42,8 +42,12 @@ function Form() {
   const form = useRef<HTMLFormElement>(null);
   useFirstDirectory(search.cwd ?? "", form);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was wrong was wrong with another model
+  useEffect(() => setProblems(({ model: _, ...rest }) => rest), [draft.model]);
+
   const start = async () => {
     const found = seen(draft, pictures.length);
+    if (config && !draft.model.trim() && isModelNeeded(config, draft.engine)) found.model = "Choose a model.";
     setProblems(found);
     if (Object.keys(found).length > 0 || busy || !(await isMeant(draft.permission))) return;
     setBusy(true);

@@ -13,7 +13,7 @@ import { Select } from "@/ui/Select";
 import { Switch } from "@/ui/Switch";
 import { short } from "@/words/format";
 import { useDraft } from "./draft";
-import type { Problems } from "./problems";
+import { isModelNeeded, type Problems } from "./problems";
 
 export function Options({ config, problems }: { config: ServerConfig; problems: Problems }) {
   const draft = useDraft();
@@ -111,20 +111,31 @@ function aboutEngine(name: string): string {
 }
 
 function ModelField({ config, problem }: { config: ServerConfig; problem: string | undefined }) {
-  const { model, set } = useDraft();
+  const { model, engine, set } = useDraft();
   return (
-    <Field label="Model" problem={problem} about={aboutModel(config, model)}>
-      {(given) => (
-        <Combo
-          given={given}
-          label="Models"
-          value={model}
-          onChange={(next) => set({ model: next })}
-          proposals={proposals(config, model)}
-          placeholder={config.default_model || "none has a key"}
-        />
+    <div className="min-w-0">
+      <Field label="Model" problem={problem} about={aboutModel(config, model)}>
+        {(given) => (
+          <Combo
+            given={given}
+            label="Models"
+            value={model}
+            onChange={(next) => set({ model: next })}
+            proposals={proposals(config, model)}
+            placeholder={config.default_model || "none has a key"}
+          />
+        )}
+      </Field>
+      {!model && isModelNeeded(config, engine) && (
+        <button
+          type="button"
+          className="target text-small text-accent underline"
+          onClick={() => set({ model: "demo" })}
+        >
+          Use the offline demo model
+        </button>
       )}
-    </Field>
+    </div>
   );
 }
 
@@ -132,7 +143,7 @@ function aboutModel(config: ServerConfig, model: string): string {
   const known = config.models.find((each) => each.alias === model || each.name === model);
   if (known) return known.available ? `${known.label}, ${short(known.context)} tokens` : known.problem;
   if (model) return "Taken as it is written.";
-  return config.default_model ? "As the settings say." : "No key is set. The model demo needs none.";
+  return config.default_model ? "As the settings say." : "No key is set for any model.";
 }
 
 function proposals(config: ServerConfig, typed: string): Proposal[] {

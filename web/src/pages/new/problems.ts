@@ -26,6 +26,11 @@ export function seen(draft: Draft, images: number): Problems {
   return found;
 }
 
+/** Without any key there is no model that could be meant by none. */
+export function isModelNeeded(config: { default_model: string }, engine: string): boolean {
+  return engine === "native" && !config.default_model;
+}
+
 const NAMES: Record<string, Field> = {
   cwd: "cwd",
   prompt: "prompt",
