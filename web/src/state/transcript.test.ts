@@ -115,3 +115,16 @@ test("what a running command has printed stays when an older page is loaded (FM-
   transcript.hear({ type: "tool.output", topic: "", data: { call_id: call, offset: 4, text: "two\n" } });
   expect(transcript.fold.tool(call)?.tail).toBe("one\ntwo\n");
 });
+
+test("of a long session nobody looks at only the end is held, and the rest can be had again", async () => {
+  serve(100);
+  const transcript = new Transcript("t");
+  transcript.begin([...ALL], "epoch");
+  transcript.trim(5);
+  expect(transcript.entries).toHaveLength(5);
+  expect(transcript.fold.seq).toBe(ALL.at(-1)?.seq);
+  while (transcript.hasOlder) await transcript.older();
+  const whole = new Fold();
+  whole.take(ALL);
+  expect(shown(transcript.fold)).toEqual(shown(whole));
+});

@@ -7,6 +7,8 @@ import { Fold } from "./fold";
 import type { Row } from "./rows";
 
 export const PAGE = 300;
+/** Entries that are held of a session nobody looks at; what is before them is loaded when somebody goes there. */
+const MOST_HELD = 4000;
 
 type Listener = () => void;
 
@@ -81,6 +83,12 @@ export class Transcript {
     this.epoch = epoch;
     this.fold.synchronize(parts);
     this.state = "ready";
+  }
+
+  /** Nobody looks: of a session that went on for days only the end stays in memory. */
+  trim(most = MOST_HELD): void {
+    if (this.state === "ready" && this.entries.length > most)
+      this.begin(this.entries.slice(-most), this.epoch);
   }
 
   /** Load the page before the first entry held. What is on the screen stays as it is, whatever happens (FM-19). */

@@ -11,6 +11,7 @@ import { Socket, type World } from "./socket";
 const MOST_OPEN = 5;
 /** Entries after which what was kept is loaded anew rather than gone on from. */
 const FAR = 1000;
+const RETRY_MS = 3000;
 
 const transcripts = new Map<string, Transcript>();
 const watched = new Map<string, number>();
@@ -110,11 +111,13 @@ export function watch(id: string): () => void {
     else {
       watched.delete(id);
       socket.leave(topicOf(id));
+      transcript.trim();
     }
   };
 }
 
 async function begin(transcript: Transcript): Promise<void> {
+  if (!watched.has(transcript.id) || transcript.state === "loading") return; // who loads it follows it, too
   if (transcript.state === "empty") {
     transcript.state = "loading";
     const before = await kept(transcript.id);
@@ -142,10 +145,11 @@ async function reload(id: string): Promise<void> {
   if (!transcript) return;
   await forget(id);
   transcript.epoch = "";
-  if (await load(transcript)) socket.again(topicOf(id));
+  if (await load(transcript, () => void reload(id))) socket.again(topicOf(id));
 }
 
-async function load(transcript: Transcript): Promise<boolean> {
+/** `again`: what is tried after a failure that may pass. */
+async function load(transcript: Transcript, again = () => void begin(transcript)): Promise<boolean> {
   try {
     const { session, entries, parts } = await loadSnapshot(transcript.id);
     putSession(session);
@@ -156,7 +160,7 @@ async function load(transcript: Transcript): Promise<boolean> {
     transcript.state = missing ? "gone" : transcript.entries.length > 0 ? "ready" : "empty";
     transcript.problem = wordsOf(error);
     transcript.tell();
-    if (!missing) window.setTimeout(() => void begin(transcript), 3000);
+    if (!missing) window.setTimeout(again, RETRY_MS);
     return false;
   }
 }
