@@ -1,6 +1,7 @@
 /** A plan is put before a person: read it, say something to it, approve it into a mode, or have it made again. */
 import { useState } from "react";
 import type { Verdict } from "@/api/types";
+import { addToDraft } from "@/composer/insert";
 import { permissionChoices } from "@/composer/modes";
 import { useCommand } from "@/keys/useCommand";
 import { send } from "@/state/actions";
@@ -32,7 +33,7 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
     if (!can) return;
     if (!(await answering.answer({ decision: "allow", mode })) || !words.trim()) return;
     // What is said to a plan that is approved has to reach who carries it out.
-    await send(session.id, words.trim(), [], "steer");
+    if (!(await send(session.id, words.trim(), [], "steer"))) addToDraft(session.id, words.trim());
   };
   const keepPlanning = () => void answering.answer({ decision: "deny", reason: words.trim() || AGAIN });
   useCommand("approve", () => void approve(), keys && allowed);

@@ -15,18 +15,21 @@ export function CommentTray({ session }: { session: SessionView }) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
   const allowed = useApp((state) => may(state.me, "operate"));
-  const put = useComments((state) => state.put);
+  const { put, remove } = useComments.getState();
   if (comments.length === 0) return null;
   const sendAll = async () => {
     setBusy(true);
     const sent = await send(session.id, messageOf(comments), [], "queue");
     setBusy(false);
-    if (sent) put(session.id, []);
+    if (sent) for (const { id } of comments) remove(session.id, id); // what was written meanwhile stays
   };
   const dropAll = () => {
     put(session.id, []);
     toast(`Dropped ${plural(comments.length, "comment")}.`, {
-      action: { label: "Undo", onClick: () => put(session.id, comments) },
+      action: {
+        label: "Undo",
+        onClick: () => put(session.id, [...comments, ...(useComments.getState().of[session.id] ?? [])]),
+      },
     });
   };
   return (
