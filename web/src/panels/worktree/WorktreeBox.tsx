@@ -167,8 +167,17 @@ function CommitForm({
       }}
     >
       <textarea
+        // biome-ignore lint/a11y/noAutofocus: somebody has just asked to write it, and keys would do other things
+        autoFocus
         aria-label="Message of the commit"
         rows={2}
+        onFocus={(event) => event.target.select()}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Escape") onDone();
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey))
+            event.currentTarget.form?.requestSubmit();
+        }}
         value={message}
         onChange={(event) => setMessage(event.target.value)}
         className="w-full resize-y rounded-box border border-line bg-surface-0 px-2 py-1"
