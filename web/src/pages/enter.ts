@@ -9,13 +9,36 @@ let connected = false;
 /** What is shown is from an earlier visit: the server has not been heard yet. */
 let stale = false;
 
+function codeHere(): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get("code");
+}
+
+let listening = false;
+
+/** An address that differs only in its code loads no page anew: the one that is open has to notice. */
+function listenForCodes(): void {
+  if (listening) return;
+  listening = true;
+  window.addEventListener("hashchange", () => {
+    if (codeHere()) void enter();
+  });
+}
+
 export async function enter(): Promise<void> {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  useApp.setState({ entry: "checking", problem: "" });
+  listenForCodes();
+  const code = codeHere();
+  const sentOut = connected && useApp.getState().connection === "refused";
+  useApp.setState({ entry: "checking", problem: "", ...(sentOut ? { me: null } : {}) });
   try {
     if (code) {
       history.replaceState(null, "", location.pathname + location.search);
       await exchange(code);
+    }
+    if (sentOut) {
+      // Whoever it is now sees nothing of whoever it was before.
+      await said(api.GET("/auth/me"));
+      location.reload();
+      return;
     }
     await learn();
     begin();
@@ -57,7 +80,8 @@ function begin(): void {
   connected = true;
   connect();
   useApp.subscribe((state, before) => {
-    if (state.connection === "live" && before.connection !== "live" && stale) void learn().catch(leave);
+    if (state.connection === "live" && before.connection !== "live" && stale)
+      void learn().catch(leaveIfRefused);
     if (state.entry === "out" && before.entry !== "out") void forgetAll();
     if (state.sessions !== before.sessions) keepSoon();
   });
@@ -70,6 +94,11 @@ function leave(error: unknown): void {
     entry: out ? "out" : "down",
     problem: useApp.getState().problem || wordsOf(error),
   });
+}
+
+/** What was shown from before stays readable while the server stumbles; it is asked again at the next connection. */
+function leaveIfRefused(error: unknown): void {
+  if (isRefused(error)) leave(error);
 }
 
 function isRefused(error: unknown): boolean {

@@ -2,6 +2,7 @@
 import { type IDBPDatabase, openDB } from "idb";
 import type { Me, ServerConfig, SessionView } from "@/api/types";
 import type { Entry } from "@/stream/frames";
+import { useApp } from "./app";
 import { PAGE } from "./transcript";
 
 interface Kept {
@@ -61,7 +62,8 @@ export async function kept(id: string): Promise<Kept | undefined> {
 }
 
 export async function keep(id: string, epoch: string, entries: Entry[]): Promise<void> {
-  if (!epoch || entries.length === 0) return;
+  // Who was sent out leaves nothing behind, also not with the last word of a page that is closed.
+  if (!epoch || entries.length === 0 || useApp.getState().entry === "out") return;
   try {
     const store = await database();
     await store.put("transcripts", { id, epoch, entries: entries.slice(-PAGE), at: Date.now() });
@@ -88,4 +90,11 @@ export async function forgetAll(): Promise<void> {
   } catch {
     // nothing was kept
   }
+}
+
+const WORDS = /^bobstay\.(draft\.|comments$|new$)/;
+
+/** What somebody wrote and did not send goes only with a sign-out that was asked for: one that was not may be over soon. */
+export function forgetWords(): void {
+  for (const name of Object.keys(localStorage)) if (WORDS.test(name)) localStorage.removeItem(name);
 }

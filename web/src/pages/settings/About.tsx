@@ -4,6 +4,7 @@ import { runCommand } from "@/keys/useCommand";
 import { Fact } from "@/panels/Section";
 import { complain } from "@/state/actions";
 import { useApp } from "@/state/app";
+import { forgetAll, forgetWords } from "@/state/cache";
 import { Button } from "@/ui/Button";
 import { bytes, count } from "@/words/format";
 import { Group, Part } from "./Part";
@@ -13,6 +14,9 @@ export function About() {
   const leave = async () => {
     try {
       await api.POST("/auth/logout");
+      useApp.setState({ entry: "out" });
+      forgetWords();
+      await forgetAll();
       location.assign("/");
     } catch (error) {
       complain(error);

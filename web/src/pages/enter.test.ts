@@ -1,0 +1,46 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { useApp } from "@/state/app";
+import { enter } from "./enter";
+
+/** A server that lets nobody in before a code was exchanged. */
+function serve() {
+  const asked: string[] = [];
+  let admitted = false;
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const path = new URL(request.url, "http://x").pathname.replace("/api/v1", "");
+    asked.push(`${request.method} ${path}`);
+    if (path === "/auth/exchange") admitted = true;
+    const error = { code: "unauthorized", message: "Not signed in.", details: {} };
+    const [body, status] = admitted ? [{ name: "ann", scopes: [] }, 200] : [{ error }, 401];
+    return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+  });
+  class Closed {
+    readyState = 0;
+    close() {}
+  }
+  vi.stubGlobal("WebSocket", Closed);
+  return asked;
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+test("a code put into the address of a page that is open already lets one in, and leaves the address (FM-45)", async () => {
+  const asked = serve();
+  await enter();
+  expect(useApp.getState().entry).toBe("out");
+  location.hash = "#code=abc";
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+  await vi.waitFor(() => expect(useApp.getState().entry).toBe("in"));
+  expect(asked).toContain("POST /auth/exchange");
+  expect(location.hash).toBe("");
+});
+
+test("who is let in again after being sent out begins with a fresh page: nothing of the one before is left", async () => {
+  serve();
+  const reload = vi.spyOn(location, "reload").mockImplementation(() => undefined);
+  useApp.setState({ entry: "out", connection: "refused" });
+  location.hash = "#code=def";
+  await enter();
+  expect(reload).toHaveBeenCalledOnce();
+  expect(useApp.getState().entry).not.toBe("in");
+});
