@@ -9,7 +9,7 @@ export function Toasts() {
   // With the last one the pointer and the focus are gone, too, and nothing says so.
   if (told.length === 0 && held) setHeld(false);
   return (
-    // Without a name it is no landmark: there is one only where somebody should go to.
+    // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done here, it only waits; a name would make it a landmark
     <section
       className="pointer-events-none fixed right-4 bottom-4 z-[60] flex w-[min(22rem,calc(100vw-2rem))] flex-col gap-2 max-md:bottom-[calc(var(--bar,0px)+12px)]"
       onPointerEnter={() => setHeld(true)}
