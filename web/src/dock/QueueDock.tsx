@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { QueuedView, SessionView } from "@/api/types";
 import { addToDraft } from "@/composer/insert";
 import { isBusy } from "@/composer/standing";
-import { dropInput, send } from "@/state/actions";
+import { complain, dropInput, send } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { transcriptOf } from "@/stream/live";
 import { Button, IconButton } from "@/ui/Button";
@@ -31,9 +31,14 @@ interface LineProps {
 }
 
 function QueuedLine({ session, queued, place }: LineProps) {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState<string | null>(null);
   const allowed = useApp((state) => may(state.me, "operate"));
-  if (editing) return <QueuedField session={session} queued={queued} onClose={() => setEditing(false)} />;
+  if (editing !== null)
+    return <QueuedField session={session} queued={queued} all={editing} onClose={() => setEditing(null)} />;
+  const edit = async () => {
+    const whole = await wholeOf(session.id, transcriptOf(session.id).entries, queued).catch(complain);
+    if (whole) setEditing(whole.text);
+  };
   const steers = queued.how === "queue" && session.config.inputs !== "queue" && isBusy(session);
   return (
     <li className="group flex min-h-8 items-center gap-2 rounded-box hover:bg-surface-2 focus-within:bg-surface-2">
@@ -60,7 +65,7 @@ function QueuedLine({ session, queued, place }: LineProps) {
               Steer now
             </Button>
           )}
-          <IconButton label="Edit what is queued" onClick={() => setEditing(true)}>
+          <IconButton label="Edit what is queued" onClick={() => void edit()}>
             <Icon name="edit" size={14} />
           </IconButton>
           <IconButton label="Delete from the queue" onClick={() => void drop(session.id, queued)}>
@@ -76,15 +81,21 @@ const STEERED = "The agent reads it before its next step";
 const QUEUED = "The agent reads it when the turn is over";
 
 async function drop(id: string, queued: QueuedView): Promise<void> {
-  const { text, pictures } = wholeOf(transcriptOf(id).entries, queued);
+  const whole = await wholeOf(id, transcriptOf(id).entries, queued).catch(() => null);
   if (!(await dropInput(id, queued.id))) return;
+  if (!whole) return void toast("Deleted from the queue.");
   toast("Deleted from the queue.", {
-    action: { label: "Undo", onClick: () => void send(id, text, pictures, queued.how) },
+    action: { label: "Undo", onClick: () => void send(id, whole.text, whole.pictures, queued.how) },
   });
 }
 
-function QueuedField({ session, queued, onClose }: Omit<LineProps, "place"> & { onClose: () => void }) {
-  const [text, setText] = useState(() => wholeOf(transcriptOf(session.id).entries, queued).text);
+interface FieldProps extends Omit<LineProps, "place"> {
+  all: string;
+  onClose: () => void;
+}
+
+function QueuedField({ session, queued, all, onClose }: FieldProps) {
+  const [text, setText] = useState(all);
   const save = async () => {
     if (!text.trim()) return;
     if (await change(session.id, transcriptOf(session.id), queued, text)) onClose();

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { InteractionOpened, QueuedView } from "@/api/types";
-import type { Entry } from "@/stream/frames";
+import type { InteractionOpened } from "@/api/types";
 import { readInput } from "./EditFirst";
 import { lastingOf } from "./lasting";
 import { answersOf, choose, isAnswered, NOTHING, questionsOf, write } from "./questions";
-import { wholeOf } from "./queued";
 import { settledWords } from "./settled";
 
 function opened(suggestions: unknown[], input: object = {}): InteractionOpened {
@@ -86,30 +84,6 @@ describe("questions", () => {
     const chosen = { "Which?": { labels: ["B"], text: "" }, "What?": { labels: ["C"], text: " more " } };
     expect(answersOf(questionsOf(input), chosen)).toEqual({ "Which?": "B", "What?": ["C", "more"] });
     expect(answersOf(questionsOf(input), {})).toEqual({});
-  });
-});
-
-describe("what is queued", () => {
-  const queued: QueuedView = { id: "q", text: "the begin…", how: "queue", client_id: "" };
-  const entry = (text: string, image = false) =>
-    ({
-      event: {
-        type: "input_queued",
-        id: "q",
-        blocks: [
-          { type: "text", text },
-          ...(image ? [{ type: "image", media_type: "image/png", data: "AA" }] : []),
-        ],
-      },
-    }) as unknown as Entry;
-
-  it("is whole in the log, in its newest words, with its pictures", () => {
-    const found = wholeOf([entry("first"), entry("second\n\nlines", true)], queued);
-    expect(found).toEqual({ text: "second\n\nlines", pictures: [{ media_type: "image/png", data: "AA" }] });
-  });
-
-  it("is as much as the list shows where the log is not there", () => {
-    expect(wholeOf([], queued)).toEqual({ text: "the begin…", pictures: [] });
   });
 });
 

@@ -160,8 +160,8 @@ function retryText(data: { attempt: number; attempts: number; delay: number; err
   return `Attempt ${data.attempt} of ${data.attempts} failed (${data.error}). Next in ${Math.ceil(data.delay)} s.`;
 }
 
-export async function pageBefore(id: string, before: number, limit = PAGE): Promise<Entry[]> {
-  const query = { before, limit, cut: CUT };
+export async function pageBefore(id: string, before: number, limit = PAGE, cut = CUT): Promise<Entry[]> {
+  const query = { before, limit, cut };
   const page = await said(api.GET("/sessions/{id}/events", { params: { path: { id }, query } }));
   return page.events.map(entryOfEnvelope);
 }

@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { QueuedView } from "@/api/types";
+import type { Entry } from "@/stream/frames";
+import { CUT } from "@/stream/socket";
+import { wholeOf } from "./queued";
+
+const queued: QueuedView = { id: "q", text: "the begin…", how: "queue", client_id: "" };
+
+function entry(seq: number, text: string, image = false): Entry {
+  const picture = { type: "image", media_type: "image/png", data: "AA" };
+  const blocks = [{ type: "text", text }, ...(image ? [picture] : [])];
+  const event = { type: "input_queued", id: "q", blocks };
+  return { seq, id: `e${seq}`, parent: "", at: 0, event, agent: "", parentCall: "" } as unknown as Entry;
+}
+
+/** A server that has these entries, and cuts texts as it is asked to. */
+function serve(all: Entry[]): void {
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const query = new URL(request.url, "http://x").searchParams;
+    const [before, limit, cut] = ["before", "limit", "cut"].map((name) => Number(query.get(name)));
+    const page = all.filter((each) => each.seq < (before ?? 0)).slice(-(limit ?? 0));
+    const events = page.map((each) => (cut ? short(each) : each));
+    const headers = { "content-type": "application/json" };
+    return new Response(JSON.stringify({ events, seq: all.length }), { headers });
+  });
+}
+
+function short(whole: Entry): Entry {
+  const copy = structuredClone(whole) as unknown as { event: { blocks: { text?: string }[] } };
+  for (const block of copy.event.blocks)
+    if (block.text && block.text.length > CUT)
+      block.text = `${block.text.slice(0, CUT)}\n… 9 characters left out …\n`;
+  return copy as unknown as Entry;
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("what is queued", () => {
+  it("is whole in the log, in its newest words, with its pictures", async () => {
+    const found = await wholeOf("s", [entry(1, "first"), entry(2, "second\n\nlines", true)], queued);
+    expect(found).toEqual({ text: "second\n\nlines", pictures: [{ media_type: "image/png", data: "AA" }] });
+  });
+
+  it("is never sent again without its middle, though the stream cuts long texts", async () => {
+    const long = entry(5, "word ".repeat(CUT));
+    serve([long, entry(6, "newer than it looked")]);
+    expect((await wholeOf("s", [short(long)], queued)).text).toBe("word ".repeat(CUT));
+  });
+
+  it("is looked for on the server where the page does not hold it", async () => {
+    serve([entry(3, "all of it")]);
+    const other = { ...entry(4, ""), event: { type: "turn_started", turn: 1 } } as unknown as Entry;
+    expect((await wholeOf("s", [other], queued)).text).toBe("all of it");
+    expect((await wholeOf("s", [], queued)).text).toBe("all of it");
+  });
+
+  it("is left alone where its words cannot be found", async () => {
+    serve([]);
+    await expect(wholeOf("s", [], queued)).rejects.toThrow("It stays in the queue");
+  });
+});
