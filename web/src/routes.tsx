@@ -1,5 +1,6 @@
 /** The places of the page. Every one has an address, and the back button works. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { BrokenPage } from "@/pages/BrokenPage";
 import { HomePage } from "@/pages/HomePage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
 import { AppShell } from "@/shell/AppShell";
@@ -85,6 +86,7 @@ const compare = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([home, create, inbox, sessionRoute, search, usage, settings, compare]),
   defaultPreload: "intent",
+  defaultErrorComponent: BrokenPage,
   scrollRestoration: false,
 });
 
