@@ -246,6 +246,12 @@ describe("Bash", () => {
   });
 });
 
+/** A line with the numbers before it, which are no text of the page. */
+function numbered(line: Element): string {
+  const numbers = [...line.querySelectorAll("[data-number]")].map((each) => each.getAttribute("data-number"));
+  return `${numbers.join(" ")}|${line.textContent?.trimEnd()}`;
+}
+
 describe("Edit", () => {
   const patch = [
     {
@@ -259,8 +265,8 @@ describe("Edit", () => {
 
   it("shows what the tool changed, with the numbers of the file, signs and the words that differ", () => {
     body(call("Edit", { input: { file_path: "/w/a.py" }, display: { structuredPatch: patch } }));
-    const rows = [...place.querySelectorAll("figure [data-kind]")].map((each) => each.textContent?.trimEnd());
-    expect(rows).toEqual(["4141 def total(self):", "42-  return sum(x)", "42+  return total(x)"]);
+    const rows = [...place.querySelectorAll("figure [data-kind]")].map(numbered);
+    expect(rows).toEqual(["41 41| def total(self):", "42 |-  return sum(x)", " 42|+  return total(x)"]);
     expect(place.querySelector(".bg-added-strong")?.textContent).toBe("total");
     expect(place.textContent).toContain("✓ Applied");
   });
@@ -268,8 +274,8 @@ describe("Edit", () => {
   it("side by side has what went beside what came", () => {
     body(call("Edit", { input: { file_path: "/w/a.py" }, display: { structuredPatch: patch } }));
     click(button(/^Split$/));
-    const left = [...place.querySelectorAll("[data-side=left]")].map((each) => each.textContent?.trimEnd());
-    expect(left).toEqual(["41 def total(self):", "42-  return sum(x)"]);
+    const left = [...place.querySelectorAll("[data-side=left]")].map(numbered);
+    expect(left).toEqual(["41| def total(self):", "42|-  return sum(x)"]);
     click(button(/^Unified$/));
     expect(place.querySelector("[data-side]")).toBeNull();
   });
