@@ -149,7 +149,10 @@ function Figure({ name, value }: { name: string; value: string }) {
 }
 
 function ByDay({ spent, days }: { spent: Spent[]; days: number }) {
-  const [measure, setMeasure] = useState<Measure>("cost");
+  const [chosen, setMeasure] = useState<Measure>();
+  // A chart of nothing but zeros says nothing: local models cost none.
+  const costs = spent.some((each) => LAYERS.cost.some((layer) => layer.of(each) > 0));
+  const measure = chosen ?? (costs ? "cost" : "tokens");
   const every = everyDay(spent, days, Date.now());
   const label = MEASURES.find((each) => each.value === measure)?.label ?? "";
   return (
