@@ -361,3 +361,20 @@ async def test_on_a_phone_the_bar_leads_everywhere_and_panels_are_sheets(desk: D
     await page.get_by_role("dialog", name="More").get_by_role("link", name="Usage").tap()
     await expect(page).to_have_url(f"{desk.url}/usage")
     assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
+
+
+async def test_a_page_whose_files_the_server_no_longer_has_says_what_to_do(desk: Desk) -> None:
+    repository(desk)
+    page = await come(desk)
+    await is_live(page)
+    desk.seats[0].watch.expect(r"status of 404 .*UsagePage|this part could not be loaded")
+    await page.context.route(re.compile(r"/assets/UsagePage-"), lambda route: route.fulfill(status=404))
+    await page.keyboard.press("g")
+    await page.keyboard.press("u")
+    main = page.get_by_role("main")
+    await expect(main.get_by_role("heading", name="This page cannot be shown")).to_be_visible()
+    await expect(main).to_contain_text("This part could not be loaded. Nothing you wrote is lost.")
+    await expect(sessions(page)).to_be_visible()
+    await page.context.unroute_all()
+    await main.get_by_role("button", name="Reload").click()
+    await expect(page.get_by_role("heading", name="Usage")).to_be_visible()

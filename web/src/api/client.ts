@@ -62,12 +62,7 @@ export async function said<T>(asked: Promise<{ data?: T; error?: unknown }>): Pr
 
 export const api = client;
 
-/** As browsers say that a part of the page is not there: it is of a version the server no longer has, or nobody answers. */
-const NOT_LOADED = /dynamically imported module|importing a module script|preload css/i;
-const RELOAD = "This part of the page could not be loaded. What you wrote is kept: reload the page.";
-
 /** Words for a person, whatever was thrown. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof Error && NOT_LOADED.test(error.message)) return RELOAD;
   return error instanceof Error && error.message ? error.message : "Something went wrong.";
 }

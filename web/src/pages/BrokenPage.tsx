@@ -4,6 +4,7 @@ import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 
 export function BrokenPage({ error }: { error: unknown }) {
+  const words = wordsOf(error);
   return (
     <Empty
       page
@@ -14,7 +15,7 @@ export function BrokenPage({ error }: { error: unknown }) {
         </Button>
       }
     >
-      {wordsOf(error)}
+      {words.slice(0, 1).toUpperCase() + words.slice(1)}
     </Empty>
   );
 }

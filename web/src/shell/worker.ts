@@ -32,7 +32,8 @@ export function useNewVersion(): void {
     });
     const missing = (event: Event) => {
       (event as VitePreloadErrorEvent).payload.message = MISSING_PART;
-      sayNewer(); // a part of this page is no longer there: a newer one is
+      // A part of this page is not there, though the server is: then a newer one is.
+      if (useApp.getState().connection === "live") sayNewer();
     };
     window.addEventListener("vite:preloadError", missing);
     void register();
