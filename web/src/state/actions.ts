@@ -20,6 +20,9 @@ export async function launch(wanted: Partial<NewSession> & { cwd: string }): Pro
 
 export type Delivery = "steer" | "queue" | "interrupt";
 
+/** Messages of which nobody knows whether they arrived: said again they keep their name, and are heard once. */
+const unsure = new Map<string, string>();
+
 /** The words are on the page at once; they stay there with a reason if they could not be sent (S000-63). */
 export async function send(
   id: string,
@@ -27,8 +30,12 @@ export async function send(
   images: ImagePart[],
   delivery: Delivery,
 ): Promise<boolean> {
-  const clientId = crypto.randomUUID();
   const transcript = transcriptOf(id);
+  const asked = JSON.stringify([id, delivery, content, images]);
+  const before = unsure.get(asked);
+  // What has been heard of and is said all the same is meant to be said twice.
+  const clientId = before && !transcript.hasHeard(before) ? before : crypto.randomUUID();
+  unsure.delete(asked);
   transcript.sending = [...transcript.sending, { clientId, text: content, at: Date.now(), problem: "" }];
   transcript.tell();
   try {
@@ -37,6 +44,8 @@ export async function send(
     putSession(accepted.session);
     return true;
   } catch (error) {
+    if (!transcript.sending.some((each) => each.clientId === clientId)) return true; // heard of by the stream
+    if (error instanceof ApiProblem && error.code === "unreachable") unsure.set(asked, clientId);
     transcript.sending = transcript.sending.filter((each) => each.clientId !== clientId);
     transcript.tell();
     complain(error);

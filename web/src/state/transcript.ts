@@ -64,9 +64,14 @@ export class Transcript {
     this.#heard(entries);
   }
 
+  /** Looks through all entries: for the rare moment in which it is not known whether words arrived. */
+  hasHeard(clientId: string): boolean {
+    return this.entries.some((entry) => heard(entry, clientId));
+  }
+
   #heard(entries: Entry[]): void {
     if (this.sending.length > 0)
-      this.sending = this.sending.filter((each) => !entries.some((entry) => heard(entry, each)));
+      this.sending = this.sending.filter((each) => !entries.some((entry) => heard(entry, each.clientId)));
   }
 
   /** Returns false if a piece is missing and the topic must be followed again. */
@@ -151,9 +156,9 @@ export class Transcript {
   }
 }
 
-function heard(entry: Entry, sending: Sending): boolean {
+function heard(entry: Entry, clientId: string): boolean {
   const event = entry.event;
-  return (event.type === "prompted" || event.type === "input_queued") && event.client_id === sending.clientId;
+  return (event.type === "prompted" || event.type === "input_queued") && event.client_id === clientId;
 }
 
 function retryText(data: { attempt: number; attempts: number; delay: number; error: string }): string {
