@@ -10,7 +10,7 @@ const ENDINGS: Record<TurnRow["ending"], string> = {
   failed: "Failed",
   hook_stopped: "A hook stopped it",
   interrupted_streaming: "Interrupted",
-  interrupted_tools: "Interrupted while a tool ran",
+  interrupted_tools: "Interrupted before its tools were done",
   max_cost: "Stopped: the limit of money is reached",
   max_output: "Stopped: the answer is longer than the model may write",
   max_structured_retries: "Stopped: the answer did not fit the wanted form",
