@@ -23,7 +23,7 @@ export type Delivery = "steer" | "queue" | "interrupt";
 /** Messages of which nobody knows whether they arrived: said again they keep their name, and are heard once. */
 const unsure = new Map<string, string>();
 
-/** The words are on the page at once; they stay there with a reason if they could not be sent (S000-63). */
+/** The words are on the page at once; where they could not be sent, who sent them has them back (S000-63). */
 export async function send(
   id: string,
   content: string,
@@ -36,7 +36,7 @@ export async function send(
   // What has been heard of and is said all the same is meant to be said twice.
   const clientId = before && !transcript.hasHeard(before) ? before : crypto.randomUUID();
   unsure.delete(asked);
-  transcript.sending = [...transcript.sending, { clientId, text: content, at: Date.now(), problem: "" }];
+  transcript.sending = [...transcript.sending, { clientId, text: content }];
   transcript.tell();
   try {
     const body = { content, images, delivery, client_message_id: clientId };

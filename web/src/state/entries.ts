@@ -2,7 +2,7 @@
 import type { Block, Usage } from "@/api/types";
 import type { Entry } from "@/stream/frames";
 import { type Fold, noTurn } from "./fold";
-import type { InteractionState, MarkOf, Picture, Row, ToolRow, ToolStatus } from "./rows";
+import type { InteractionState, MarkOf, Picture, ToolRow, ToolStatus } from "./rows";
 import { isOver } from "./rows";
 
 type Of<T extends Entry["event"]["type"]> = Extract<Entry["event"], { type: T }>;
@@ -339,5 +339,3 @@ export function readable(blocks: readonly Block[]): { text: string; pictures: Pi
   }
   return { text: texts.join("\n"), pictures };
 }
-
-export type { Row };

@@ -53,7 +53,7 @@ test("a page that cannot be loaded leaves what is there (FM-19)", async () => {
 test("words that were sent are gone from those on their way when they are heard of", () => {
   const transcript = new Transcript("t");
   transcript.begin(ALL.slice(0, 3), "epoch");
-  transcript.sending = [{ clientId: "c1", text: "Hello", at: 0, problem: "" }];
+  transcript.sending = [{ clientId: "c1", text: "Hello" }];
   const event = {
     type: "prompted",
     id: "p",
@@ -86,8 +86,8 @@ const prompt = (seq: number, client_id: string): Entry => {
 test("words that were heard while nobody looked are not shown a second time as being sent", () => {
   const transcript = new Transcript("t");
   transcript.sending = [
-    { clientId: "c1", text: "Hello", at: 0, problem: "" },
-    { clientId: "c2", text: "Hello", at: 0, problem: "" },
+    { clientId: "c1", text: "Hello" },
+    { clientId: "c2", text: "Hello" },
   ];
   transcript.begin([prompt(1, "c1")], "epoch");
   expect(transcript.sending.map((each) => each.clientId)).toEqual(["c2"]);

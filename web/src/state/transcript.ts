@@ -16,9 +16,6 @@ type Listener = () => void;
 export interface Sending {
   clientId: string;
   text: string;
-  at: number;
-  /** Why it could not be sent, if it could not. */
-  problem: string;
 }
 
 export class Transcript {
@@ -36,7 +33,6 @@ export class Transcript {
 
   readonly #rows = new Map<string, Set<Listener>>();
   readonly #all = new Set<Listener>();
-  #listed = -1;
   #older: Promise<void> | null = null;
 
   constructor(id: string) {
@@ -145,7 +141,6 @@ export class Transcript {
       this.fold.changed = new Set();
       for (const id of changed) for (const listener of this.#rows.get(id) ?? []) listener();
     }
-    if (this.fold.listed !== this.#listed) this.#listed = this.fold.listed;
     this.version += 1;
     for (const listener of this.#all) listener();
   }
