@@ -1,5 +1,6 @@
 /** Words for the agent with a no: it reads them in place of the result. */
 import { useState } from "react";
+import { shown } from "@/keys/keymap";
 import { Button } from "@/ui/Button";
 import type { Answering } from "./useAnswer";
 
@@ -26,17 +27,14 @@ export function Reason({ answering, onClose }: Props) {
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
           if (event.key === "Escape") onClose();
-          if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            if (!answering.busy) deny(false);
-          }
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) deny(false);
         }}
       />
       <div className="flex flex-wrap gap-2">
         <Button look="danger" disabled={answering.busy} onClick={() => deny(false)}>
           Deny with these words
           <span aria-hidden="true" className="text-small opacity-70 pointer-coarse:hidden">
-            ⏎
+            {shown("mod+enter")}
           </span>
         </Button>
         <Button look="quiet" disabled={answering.busy} onClick={() => deny(true)}>
