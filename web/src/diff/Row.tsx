@@ -98,7 +98,7 @@ function Sign({ line }: { line: DiffLine }) {
 }
 
 /** A number is no text: it is neither copied nor read aloud a second time by the button it stands in. */
-function Number({ value, hidden = false }: { value: number | null; hidden?: boolean }) {
+function OneNumber({ value, hidden = false }: { value: number | null; hidden?: boolean }) {
   return (
     <span
       data-number={value ?? ""}
@@ -112,11 +112,11 @@ function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side
   const numbers = both ? (
     <>
       {/* On a phone there is room for one number: the new one, if the line has one. */}
-      <Number value={line.old} hidden={line.now !== null} />
-      <Number value={line.now} hidden={line.now === null} />
+      <OneNumber value={line.old} hidden={line.now !== null} />
+      <OneNumber value={line.now} hidden={line.now === null} />
     </>
   ) : (
-    <Number value={side === "left" ? line.old : line.now} />
+    <OneNumber value={side === "left" ? line.old : line.now} />
   );
   const span = both ? "col-span-2" : "";
   // A line that did not change has one comment, and that is on the right.
