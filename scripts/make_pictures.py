@@ -107,7 +107,7 @@ async def settled(page: Page) -> None:
     """Nothing more is asked for and fonts are there. Pictures are no test: a short wait is allowed here."""
     await page.wait_for_load_state("networkidle")
     await page.evaluate("document.fonts.ready")
-    await page.wait_for_timeout(400)
+    await page.wait_for_timeout(1_500)
 
 
 if __name__ == "__main__":
