@@ -98,6 +98,11 @@ async def test_keys_walk_the_list_open_choose_several_and_put_away_with_undo(des
     await page.get_by_role("button", name="Undo").click()
     await expect(line(page, titles[0])).to_be_visible()
     assert (await order(page))[1:] == titles
+    # A letter typed into nowhere puts nothing away.
+    await page.keyboard.press("Escape")
+    await page.get_by_role("region", name="Transcript").click(position={"x": 5, "y": 5})
+    await page.keyboard.press("e")
+    assert (await order(page))[1:] == titles
     # Letters are letters where somebody types.
     await page.get_by_role("searchbox", name="Filter sessions").fill("")
     await page.keyboard.type("jeck")

@@ -58,7 +58,7 @@ export function Decision({ keys = true, asker, aside, ...props }: DecisionProps)
       </header>
       {opened.reason && opened.kind === "permission" && (
         <p className="m-0 line-clamp-3 px-3 text-small text-ink-2" title={opened.reason}>
-          <Shown text={opened.reason} />
+          <Quoting text={opened.reason} />
         </p>
       )}
       {settled && !mine.has(interaction.id) ? (
@@ -85,4 +85,21 @@ function Part(props: PartProps) {
   if (props.opened.kind === "question") return <Question {...props} />;
   if (props.opened.kind === "plan") return <Plan {...props} />;
   return <Permission {...props} />;
+}
+
+/** Words in which what is quoted by backticks is code. */
+function Quoting({ text }: { text: string }) {
+  let place = 0;
+  return text.split("`").map((piece, index) => {
+    const key = place;
+    place += piece.length + 1;
+    const shown = <Shown key={key} text={piece} />;
+    return index % 2 === 0 ? (
+      shown
+    ) : (
+      <code key={key} className="font-mono">
+        {shown}
+      </code>
+    );
+  });
 }

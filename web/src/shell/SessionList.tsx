@@ -130,7 +130,9 @@ function useListCommands(ids: string[], at: string): void {
   useCommand("list.archive", () => {
     const { sessions } = useApp.getState();
     const { chosen, cursor } = useSelection.getState();
-    const meant = chosen.size > 0 ? [...chosen] : [cursor || at];
+    // The open session is meant only by somebody who is in the list: a letter typed into nowhere puts nothing away.
+    const here = document.activeElement?.closest("nav") ? at : "";
+    const meant = chosen.size > 0 ? [...chosen] : [cursor || here];
     const found = meant.flatMap((id) => sessions[id] ?? []);
     if (found.length === 0) return false;
     useSelection.setState({
