@@ -195,7 +195,7 @@ async def test_a_device_is_told_by_push_while_the_page_is_closed_and_led_to_the_
         assert message["url"] == f"/session/{session}?ask={ask}"
         blank = await seat.tab()
         await page.close()
-        shown = await delivered(blank, seat, message)
+        shown = await delivered(blank, seat, message, wanted=True)
         assert shown == [["fix the cart", "Bash needs your permission.", f"request-{ask}"]]
         page = await seat.open("/")
         await is_live(page)
@@ -255,8 +255,11 @@ def subscribing(endpoint: str, device: Device) -> str:
             return (made = kept); }};"""
 
 
-async def delivered(page: Page, seat: Seat, message: dict[str, Any]) -> list[list[str]]:
-    """Hand a message to the service worker as the browser does; the notifications it then shows."""
+async def delivered(page: Page, seat: Seat, message: dict[str, Any], *, wanted: bool = False) -> list[list[str]]:
+    """Hand a message to the service worker as the browser does; the notifications it then shows.
+
+    One that is `wanted` is waited for, and before it the end of tabs that were closed.
+    """
     session = await seat.context.new_cdp_session(page)
     found: list[str] = []
 
@@ -267,18 +270,28 @@ async def delivered(page: Page, seat: Seat, message: dict[str, Any]) -> list[lis
     await session.send("ServiceWorker.enable")
     worker = seat.context.service_workers[0]
     await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
+    if wanted:
+        await worker.evaluate(
+            """async () => {
+                for (let tries = 0; tries < 200; tries += 1) {
+                    const windows = await clients.matchAll({ type: "window", includeUncontrolled: true });
+                    if (!windows.some((each) => each.visibilityState === "visible")) return;
+                    await new Promise((go) => setTimeout(go, 50));
+                } }"""
+        )
     await session.send(
         "ServiceWorker.deliverPushMessage",
         {"origin": seat.desk.url, "registrationId": found[0], "data": json.dumps(message)},
     )
     shown: list[list[str]] = await worker.evaluate(
-        """async () => {
-            for (let tries = 0; tries < 30; tries += 1) {
+        """async (most) => {
+            for (let tries = 0; tries < most; tries += 1) {
                 const found = await registration.getNotifications();
                 if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
                 await new Promise((go) => setTimeout(go, 10));
             }
-            return [] }"""
+            return [] }""",
+        1_000 if wanted else 30,
     )
     await session.detach()
     return shown
