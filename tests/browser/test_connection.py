@@ -258,7 +258,7 @@ def subscribing(endpoint: str, device: Device) -> str:
 async def delivered(page: Page, seat: Seat, message: dict[str, Any], *, wanted: bool = False) -> list[list[str]]:
     """Hand a message to the service worker as the browser does; the notifications it then shows.
 
-    One that is `wanted` is waited for, and before it the end of tabs that were closed.
+    One that is `wanted` is sent again until it is shown.
     """
     session = await seat.context.new_cdp_session(page)
     found: list[str] = []
@@ -270,28 +270,23 @@ async def delivered(page: Page, seat: Seat, message: dict[str, Any], *, wanted: 
     await session.send("ServiceWorker.enable")
     worker = seat.context.service_workers[0]
     await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
-    if wanted:
-        await worker.evaluate(
-            """async () => {
-                for (let tries = 0; tries < 200; tries += 1) {
-                    const windows = await clients.matchAll({ type: "window", includeUncontrolled: true });
-                    if (!windows.some((each) => each.visibilityState === "visible")) return;
-                    await new Promise((go) => setTimeout(go, 50));
-                } }"""
+    shown: list[list[str]] = []
+    # A tab that was just closed counts as looked at for a moment longer: then nothing is shown, and rightly so.
+    for _ in range(20 if wanted else 1):
+        await session.send(
+            "ServiceWorker.deliverPushMessage",
+            {"origin": seat.desk.url, "registrationId": found[0], "data": json.dumps(message)},
         )
-    await session.send(
-        "ServiceWorker.deliverPushMessage",
-        {"origin": seat.desk.url, "registrationId": found[0], "data": json.dumps(message)},
-    )
-    shown: list[list[str]] = await worker.evaluate(
-        """async (most) => {
-            for (let tries = 0; tries < most; tries += 1) {
-                const found = await registration.getNotifications();
-                if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
-                await new Promise((go) => setTimeout(go, 10));
-            }
-            return [] }""",
-        1_000 if wanted else 30,
-    )
+        shown = await worker.evaluate(
+            """async () => {
+                for (let tries = 0; tries < 50; tries += 1) {
+                    const found = await registration.getNotifications();
+                    if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
+                    await new Promise((go) => setTimeout(go, 10));
+                }
+                return [] }"""
+        )
+        if shown:
+            break
     await session.detach()
     return shown
