@@ -71,6 +71,7 @@ def said_to_the_model(desk: Desk) -> str:
 
 
 async def test_words_are_sent_by_enter_and_broken_by_shift_enter(desk: Desk) -> None:
+    """S003-31, S004-33."""
     session = await idle(desk)
     page = await desk.open(f"/session/{session}")
     await expect(status(page)).to_have_text("Send a message to begin.")
@@ -369,3 +370,17 @@ async def test_on_a_phone_where_and_how_are_still_in_view(desk: Desk) -> None:
     assert await page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert await phone.axe(within="main") == []
     gate.open()
+
+
+async def test_a_context_that_grows_full_is_told_of_at_each_mark(desk: Desk) -> None:
+    """S000-67: in passing at 60 %, as a warning that stays at 90 %."""
+    session = await idle(desk)
+    page = await desk.open(f"/session/{session}")
+    await expect(message(page)).to_be_enabled()
+    for name, tokens in (("half", 125_000), ("full", 185_000)):
+        word = desk.play(name, Step(blocks=[Say("Hello.")], usage=Counts(cache_read=tokens)))
+        await message(page).fill(f"go {word}")
+        await message(page).press("Enter")
+        mark = "Approaching context limit (60%)" if name == "half" else "Context nearly full (90%)"
+        toasts = page.get_by_role("status" if name == "half" else "alert")
+        await expect(toasts.filter(has_text=mark).first).to_be_visible()

@@ -106,7 +106,7 @@ async def test_a_server_of_another_version_asks_for_a_reload_and_takes_nothing_a
 
 
 async def test_without_a_server_the_page_opens_with_what_was_seen_before(desk: Desk) -> None:
-    """The service worker keeps the page, the browser's own store what was read."""
+    """S004-28: the service worker keeps the page, the browser's own store what was read."""
     repository(desk)
     word = desk.play("seen", Step(blocks=[Say("Words that were read.")]))
     session = await desk.launch(f"first {word}", title="fix the cart")

@@ -7,7 +7,7 @@ from tests.browser.scene import busy
 
 
 async def test_an_idle_page_asks_for_next_to_nothing(desk: Desk) -> None:
-    """FM-27: less than a request a second, with every panel looked at once, over a played minute."""
+    """FM-27, S000-70: less than a request a second, with every panel looked at once, over a played minute."""
     scene = await busy(desk)
     seat = await desk.seat()
     page = await seat.tab()

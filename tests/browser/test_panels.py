@@ -203,7 +203,7 @@ async def test_files_are_found_by_keys_and_shown_as_what_they_are(desk: Desk) ->
 
 
 async def test_a_terminal_is_typed_into_left_and_found_again(desk: Desk) -> None:
-    """FM-52: titles and the clipboard are not for programs; the page's own keys stay silent."""
+    """FM-52, S004-31: titles and the clipboard are not for programs; the page's own keys stay silent."""
     begun = await session(desk)
     page = await come(desk, f"/session/{begun}")
     await to_panel(page, "3")

@@ -85,7 +85,7 @@ def long_story(cwd: Path, turns: int) -> Written:
 
 
 async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
-    """S000-13, S000-72, S000-75, S000-78, S000-80, S000-81, S003-32: in one line each, errors in full."""
+    """S000-13, S000-72, S003-33, S004-32, S000-75, S000-78, S000-80, S000-81, S003-32: in one line each."""
     repository(desk.work)
     written = Written(desk.work, "All kinds")
     written.prompt("Do everything").think("First this.\nThen that.").say("I **begin**.")

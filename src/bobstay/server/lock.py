@@ -3,13 +3,11 @@
 import errno
 import fcntl
 import os
-import time
 
 import msgspec
 from msgspec import Struct
 
-PATIENCE = 0.1
-"""Seconds until a lock counts as held."""
+from bobstay.kit.flock import lock
 
 
 class Holder(Struct, frozen=True):
@@ -38,7 +36,7 @@ class StateLock:
         path = os.path.join(state, "server.lock")
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            _lock(fd)
+            lock(fd)
         except OSError as error:
             holder = _holder(fd)
             os.close(fd)
@@ -62,20 +60,6 @@ class StateLock:
             os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = -1
-
-
-def _lock(fd: int) -> None:
-    """Somebody may only look who holds it (`holder_of`): that takes no longer than a moment."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(PATIENCE / 20)
-        else:
-            return
 
 
 def holder_of(state: str) -> Holder | None:

@@ -1,18 +1,15 @@
 """The right to write a session: held by one process, given back by the system when that process dies."""
 
 import errno
-import fcntl
 import os
 import time
 
 import msgspec
 from msgspec import Struct
 
+from bobstay.kit.flock import lock
 from bobstay.model.ids import timestamp
 from bobstay.sessions.log import LogError, SessionBusy
-
-PATIENCE = 0.1
-"""Seconds until a lock counts as held."""
 
 
 class Holder(Struct, frozen=True, omit_defaults=True):
@@ -38,7 +35,7 @@ class Lease:
             LogError: the file system knows no locks.
         """
         try:
-            _lock(fd)
+            lock(fd)
         except BlockingIOError:
             raise SessionBusy(_busy(session_id, holder(note)), errno.EWOULDBLOCK) from None
         except OSError as error:
@@ -67,20 +64,6 @@ class Lease:
             pass
         finally:
             os.close(fd)
-
-
-def _lock(fd: int) -> None:
-    """A console looks for a moment whether anybody holds the lock: that is no holder."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(PATIENCE / 20)
-        else:
-            return
 
 
 def holder(note: str) -> Holder | None:

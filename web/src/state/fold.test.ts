@@ -237,3 +237,14 @@ describe("words that are being said", () => {
     expect(fold.tool("out")?.tail).toBe("z");
   });
 });
+
+test("an entry changes a row or two, however many there are (FM-23)", () => {
+  const fold = new Fold();
+  for (let number = 0; number < 20_000; number += 1) {
+    fold.changed = new Set();
+    const id = `call-${number >> 1}`;
+    fold.take([number % 2 === 0 ? call(id) : result(id, "out")]);
+    expect(fold.changed.size).toBeLessThanOrEqual(2);
+  }
+  expect(fold.items).toHaveLength(10_000);
+});

@@ -28,7 +28,7 @@ function shown(fold: Fold): unknown {
   return { rows: [...fold.rows], items: fold.items, children: [...fold.children], seq: fold.seq };
 }
 
-test("pages loaded backwards give what the whole gives, also where one cuts a call from its result", async () => {
+test("pages loaded backwards give what the whole gives by the same ids (S003-35), also where one cuts a call from its result", async () => {
   const whole = new Fold();
   whole.take(ALL);
   for (const size of [1, 3, 7, 100]) {

@@ -3,6 +3,7 @@ import { ApiProblem, api, said, wordsOf } from "@/api/client";
 import { putSession, useApp } from "@/state/app";
 import { forget, keep, kept } from "@/state/cache";
 import { loadSnapshot, Transcript } from "@/state/transcript";
+import { tellCrossed } from "./crossed";
 import type { LiveFrame } from "./frames";
 import { Pump } from "./pump";
 import { Socket, type World } from "./socket";
@@ -24,6 +25,7 @@ const pump = new Pump({
     const transcript = transcripts.get(id);
     if (transcript) void keep(id, transcript.epoch, transcript.entries);
   },
+  crossed: tellCrossed,
   other: (frame) => {
     if (frame.type === "session.deleted") gone(frame.data.id);
     for (const listener of listeners) listener(frame);

@@ -12,6 +12,7 @@ afterEach(() => {
 function pumped() {
   const heard: LiveFrame[] = [];
   const pump = new Pump({
+    crossed: () => undefined,
     transcript: () => undefined,
     astray: () => undefined,
     synchronized: () => undefined,

@@ -1,6 +1,6 @@
 /** Brings frames to where they belong, at most once per frame of the screen and never for long at a time. */
 
-import type { SessionView } from "@/api/types";
+import type { SessionView, StreamFrame } from "@/api/types";
 import type { AppState } from "@/state/app";
 import { putSettled, useApp } from "@/state/app";
 import type { Transcript } from "@/state/transcript";
@@ -16,6 +16,8 @@ export interface Listening {
   astray(id: string, reset: boolean): void;
   /** Everything of a topic has come. */
   synchronized(id: string): void;
+  /** With this entry the context has grown as full as its `threshold` says. */
+  crossed(frame: StreamFrame): void;
   /** Something that is no part of a transcript. */
   other(frame: LiveFrame): void;
 }
@@ -58,8 +60,10 @@ export class Pump {
     let count = 0;
     while (this.#place < this.#queue.length) {
       const frame = this.#queue[this.#place++] as Frame;
-      if (isStored(frame)) this.#stored(frame.session_id, entryOfFrame(frame), touched);
-      else this.#live(frame, touched, sessions);
+      if (isStored(frame)) {
+        this.#stored(frame.session_id, entryOfFrame(frame), touched);
+        if (frame.threshold) this.#to.crossed(frame);
+      } else this.#live(frame, touched, sessions);
       count += 1;
       if (count % 32 === 0 && performance.now() > end) break;
     }
