@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.modelserver.dialect import Asked, Frame
+from tests.modelserver.dialect import Asked, Frame, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _NAMES = {
@@ -29,6 +29,9 @@ class AnthropicDialect:
 
     def owns(self, asked: Asked) -> bool:
         return asked.method == "POST" and asked.path == "/v1/messages"
+
+    def refusal(self, asked: Asked) -> Refusal | None:
+        return None
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [

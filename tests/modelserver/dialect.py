@@ -32,11 +32,22 @@ class Frame(Struct):
     ends_block: bool = False
 
 
+class Refusal(Struct, frozen=True):
+    """Why the real server would not answer a request."""
+
+    message: str
+    status: int = 400
+
+
 class Dialect(Protocol):
     name: str
 
     def owns(self, asked: Asked) -> bool:
         """Is this a request for a model's answer in this dialect?"""
+        ...
+
+    def refusal(self, asked: Asked) -> Refusal | None:
+        """What the real server would say to a request it does not accept; None if it would answer."""
         ...
 
     def turns(self, asked: Asked) -> list[Turn]: ...

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.modelserver.dialect import Asked, Frame
+from tests.modelserver.dialect import Asked, Frame, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _STOPS = {"max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
@@ -32,6 +32,9 @@ class GeminiDialect:
             and asked.path.startswith(("/v1beta/models/", "/v1/models/"))
             and asked.path.endswith((":streamGenerateContent", ":generateContent"))
         )
+
+    def refusal(self, asked: Asked) -> Refusal | None:
+        return None
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [

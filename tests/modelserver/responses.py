@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.modelserver.dialect import Asked, Frame
+from tests.modelserver.dialect import Asked, Frame, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _CODES = {
@@ -26,6 +26,9 @@ class ResponsesDialect:
 
     def owns(self, asked: Asked) -> bool:
         return asked.method == "POST" and asked.path == "/v1/responses"
+
+    def refusal(self, asked: Asked) -> Refusal | None:
+        return None
 
     def turns(self, asked: Asked) -> list[Turn]:
         given = (asked.body or {}).get("input", [])

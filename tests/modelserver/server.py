@@ -31,6 +31,8 @@ class ModelServer:
         self.scenarios: dict[str, Scenario] = scenarios or {}
         self.requests: list[Asked] = []
         """Every request that wanted a model's answer, in order of arrival."""
+        self.refused: list[str] = []
+        """Why requests were refused that the real server would refuse."""
         self.others: list[Asked] = []
         """All other requests."""
         self.gone: list[Asked] = []
@@ -149,7 +151,12 @@ class ModelServer:
         if dialect is None:
             self._note(self.others, asked)
             return await self._answer_other(asked, writer)
-        step = self._step(asked, dialect)
+        refusal = dialect.refusal(asked)
+        if refusal is None:
+            step = self._step(asked, dialect)
+        else:
+            self.refused.append(refusal.message)
+            step = Step(status=refusal.status, message=refusal.message)
         self._note(self.requests, asked)
         gone = asyncio.ensure_future(reader.closed.wait())
         play = asyncio.ensure_future(_Play(asked, dialect, step, writer).run())
