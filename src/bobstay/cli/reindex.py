@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from bobstay.server.index.salvage import SetAside
 
 USAGE = """\
-Usage: bobstay reindex [--db URL] [--set-aside]
+Usage: bobstay reindex [--db URL] [--set-aside] [--adopt]
 
 Drops what the console's tables hold of sessions and makes it anew from their logs. Tasks of people, tokens, settings
 and the audit trail are kept. The server must not run meanwhile.
 
   --db URL      the database, as given to `bobstay serve`; SQLite in bobstay's folder if not named
   --set-aside   move a damaged SQLite file aside first; what no log holds is saved from it as far as it can be read
+  --adopt       use a database that holds the sessions of another home: they are replaced by those of this one
 """
 
 
 def run(arguments: list[str]) -> int:
     """Return 0 if all is in the tables, 1 if something went wrong, 2 for a wrong command line."""
     words = list(arguments)
-    url, aside = "", False
+    url, aside, adopt = "", False, False
     while words:
         word = words.pop(0)
         if word in ("--help", "-h"):
@@ -34,6 +35,8 @@ def run(arguments: list[str]) -> int:
             return 0
         if word == "--set-aside":
             aside = True
+        elif word == "--adopt":
+            adopt = True
         elif word == "--db" and words:
             url = words.pop(0)
         elif word.startswith("--db="):
@@ -44,7 +47,7 @@ def run(arguments: list[str]) -> int:
     from bobstay.server.errors import ApiError
 
     try:
-        return asyncio.run(_reindex(Paths.read(os.environ), url, aside=aside))
+        return asyncio.run(_reindex(Paths.read(os.environ), url, aside=aside, adopt=adopt))
     except ApiError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -53,7 +56,7 @@ def run(arguments: list[str]) -> int:
         return 130
 
 
-async def _reindex(paths: Paths, url: str, *, aside: bool) -> int:
+async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
     from bobstay.server.index.connect import resolve
     from bobstay.server.index.database import Database
     from bobstay.server.index.salvage import salvage, set_aside
@@ -69,7 +72,7 @@ async def _reindex(paths: Paths, url: str, *, aside: bool) -> int:
         moved = set_aside(file.database, state)
     store = Store(paths.sessions)
     began = time.monotonic()
-    database = await Database.open(url, state, store)
+    database = await Database.open(url, state, store, adopt=adopt)
     try:
         saved = await salvage(database, moved) if moved else None
         counts = await database.rebuild(store)

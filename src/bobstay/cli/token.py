@@ -121,10 +121,10 @@ def _seconds(text: str) -> float | None:
 
 async def _with_tables(wish: _Wish, action: Callable[["AsyncEngine"], Awaitable[int]]) -> int:
     from bobstay.server.doors.private import NotPrivate, private_file, private_folder
-    from bobstay.server.doors.tables import prepare
     from bobstay.server.errors import ApiError
     from bobstay.server.index.connect import connect, resolve
     from bobstay.server.index.migrate import migrate
+    from bobstay.server.index.own_tables import prepare
     from bobstay.server.index.problems import translated
 
     try:
@@ -201,7 +201,7 @@ async def _code(engine: "AsyncEngine", name: str, scopes: frozenset[Any], expire
 async def _note(engine: "AsyncEngine", what: str, detail: dict[str, Any]) -> None:
     import msgspec
 
-    from bobstay.server.index.tables import audit
+    from bobstay.server.index.own_tables import audit
 
     row = {"at": time.time(), "who": BY, "what": what, "detail": msgspec.json.encode(detail).decode()}
     async with engine.begin() as connection:

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from bobstay.server.errors import ApiError
 from bobstay.server.index import notebook
 from bobstay.server.index.database import Database
-from bobstay.server.index.tables import session_env
+from bobstay.server.index.own_tables import session_env
 
 MOST = 100
 LONGEST = 32 * 1024

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from bobstay.server.doors.tables import CLIENTS, CODES, USERS
+from bobstay.server.index.own_tables import CLIENTS, CODES, USERS
 from tests.server.doors.house import House, Reply
 
 PASSWORD = "correct horse battery"

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from bobstay.cli.token import run
 from bobstay.server.index.connect import FILE, connect, resolve
 from bobstay.server.index.migrate import migrate
-from bobstay.server.index.tables import audit
+from bobstay.server.index.own_tables import audit
 from tests.server.doors.house import DEADLINE, House
 
 PROGRAM = "import sys; from bobstay.cli.token import run; sys.exit(run(sys.argv[1:]))"

@@ -28,9 +28,9 @@ class Desk:
         self._logs: dict[str, JsonlLog] = {}
 
     @classmethod
-    async def open(cls, url: str, folder: Path) -> "Desk":
+    async def open(cls, url: str, folder: Path, *, adopt: bool = False) -> "Desk":
         store = Store(str(folder / "sessions"))
-        return cls(await Database.open(url, str(folder / "state"), store), store, folder)
+        return cls(await Database.open(url, str(folder / "state"), store, adopt=adopt), store, folder)
 
     def begin(self, session_id: str = "one", cwd: str = "/work") -> None:
         """A new session."""

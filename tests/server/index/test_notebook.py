@@ -8,7 +8,7 @@ from sqlalchemy import update
 from bobstay.server.errors import ApiError
 from bobstay.server.index import notebook, todo
 from bobstay.server.index.audit_trail import trail
-from bobstay.server.index.tables import idempotency
+from bobstay.server.index.own_tables import idempotency
 from tests.server.index.desk import Desk
 
 

@@ -85,3 +85,30 @@ def test_wrong_words_are_answered_with_what_to_do(
     assert run(list(arguments)) == code
     written = capsys.readouterr()
     assert said in written.out + written.err
+
+
+def command(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin"}
+    words = [sys.executable, "-m", "bobstay", *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=50, env=environ, check=False)
+
+
+def test_a_database_set_aside_gives_up_no_user_and_no_token(tmp_path: Path) -> None:
+    """The command knows all tables that no log holds, whoever uses them."""
+    write_sessions(tmp_path)
+    made = command(tmp_path, "token", "create", "--scope", "read", "--name", "ci")
+    assert made.returncode == 0, made.stderr
+    before = {name: rows(tmp_path, name) for name in ("auth_clients", "auth_users", "audit")}
+    assert before["auth_clients"]
+    done = reindex(tmp_path, "--set-aside")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {name: rows(tmp_path, name) for name in before} == before
+    assert "of auth_clients" in done.stdout
+
+
+def rows(folder: Path, table: str) -> list[Any]:
+    tables = sqlite3.connect(folder / "server" / "index.sqlite")
+    try:
+        return tables.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
+    finally:
+        tables.close()

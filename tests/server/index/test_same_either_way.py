@@ -91,7 +91,7 @@ histories = st.lists(st.tuples(st.sampled_from(["one", "two"]), events, st.boole
 async def check(url: str, history: list[tuple[str, Durable, bool]]) -> None:
     """On a database that others used before: a rebuild without logs must leave nothing of theirs."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = await Desk.open(url, Path(folder))
+        desk = await Desk.open(url, Path(folder), adopt=True)
         try:
             await desk.database.rebuild(desk.store)
             for session, event, pause in history:

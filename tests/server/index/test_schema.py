@@ -11,10 +11,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
-from bobstay.server.doors import tables as doors
+from bobstay.server.index import own_tables as doors
 from bobstay.server.index.database import Database
 from bobstay.server.index.problems import DatabaseProblem
-from bobstay.server.index.tables import METADATA
+from bobstay.server.index.tables import METADATA, PROJECTIONS, tasks
 from tests.server.index.desk import Desk
 
 
@@ -49,7 +49,7 @@ async def test_opening_again_changes_nothing(url: str, desks: Callable[..., Awai
     second = await desks(url)
     async with second.database.reading() as connection:
         rows = (await connection.execute(text("SELECT version_num FROM alembic_version"))).all()
-    assert [tuple(row) for row in rows] == [("0002",)]
+    assert [tuple(row) for row in rows] == [("0003",)]
 
 
 async def test_a_database_of_the_first_version_is_brought_up_to_date(
@@ -168,3 +168,10 @@ async def test_a_postgresql_database_that_is_missing_says_so(cluster: Any, tmp_p
     with pytest.raises(DatabaseProblem) as caught:
         await Database.open(cluster.address("nowhere"), str(tmp_path / "state"))
     assert caught.value.kind == "no_access"
+
+
+def test_every_table_is_known_as_a_projection_or_as_our_own() -> None:
+    """A table in neither list would be lost when a damaged database is set aside."""
+    assert {table.name for table in METADATA.tables.values()} == {
+        table.name for table in (*PROJECTIONS, *doors.OWN, tasks)
+    }

@@ -17,11 +17,11 @@ from bobstay.server.doors.cookies import secrets_in
 from bobstay.server.doors.entry import Entry, Parts
 from bobstay.server.doors.principal import ANONYMOUS, OWNER, SCOPES, Principal, Scope, scopes_text
 from bobstay.server.doors.rules import Rules
-from bobstay.server.doors.tables import prepare
 from bobstay.server.doors.tickets import Tickets
 from bobstay.server.doors.users import PREFIX, Users
 from bobstay.server.doors.visit import OURS, Threshold, Visit
 from bobstay.server.errors import ApiError
+from bobstay.server.index.own_tables import prepare
 from bobstay.server.index.problems import translated
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bobstay.server.doors.keys import digest, is_name, new_name, new_secret, same
 from bobstay.server.doors.principal import Principal, Scope, scopes_of, scopes_text
-from bobstay.server.doors.tables import CLIENTS
+from bobstay.server.index.own_tables import CLIENTS
 
 Kind: TypeAlias = Literal["token", "browser"]
 FRESH = 0.5

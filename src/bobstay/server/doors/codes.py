@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bobstay.server.doors.keys import digest, new_code
 from bobstay.server.doors.principal import Scope, scopes_of, scopes_text
-from bobstay.server.doors.tables import CODES
+from bobstay.server.index.own_tables import CODES
 
 DAY = 86_400.0
 COOKIE_LIFETIME = 30 * DAY

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bobstay.server.doors.principal import Principal, Scope, scopes_of, scopes_text
-from bobstay.server.doors.tables import USERS
+from bobstay.server.index.own_tables import USERS
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -10,8 +10,8 @@ from sqlalchemy import insert
 
 from bobstay.server.index.connect import Engines
 from bobstay.server.index.cutting import as_json, clean
+from bobstay.server.index.own_tables import audit
 from bobstay.server.index.problems import DatabaseProblem, translated
-from bobstay.server.index.tables import audit
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from bobstay.server.index.database import Database
-from bobstay.server.index.tables import audit
+from bobstay.server.index.own_tables import audit
 
 MOST_ENTRIES = 500
 

@@ -1,26 +1,22 @@
 """From the address of a database to engines that speak to it: SQLite in a file, or PostgreSQL."""
 
 import errno
-import fcntl
 import os
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
-from sqlalchemy import event, text
+from sqlalchemy import event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from bobstay.server.index.problems import DatabaseProblem, translated
+from bobstay.server.index.problems import DatabaseProblem
 
 FILE = "index.sqlite"
-LOCK = "index.lock"
 BUSY_SECONDS = 2.0
 """How long SQLite itself waits for another process before it says it is locked."""
 READERS = 4
-ADVISORY = 0x626F6273
-"""Names our lock among those of other programs in a PostgreSQL database."""
 
 
 class Engines(Struct):
@@ -150,65 +146,3 @@ def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) 
     event.listen(engine.sync_engine, "connect", connected)
     event.listen(engine.sync_engine, "begin", begun)
     return engine
-
-
-class Claim:
-    """The right to keep an index: one process at a time, given back by the system when that process dies."""
-
-    def __init__(self, fd: int, connection: AsyncConnection | None) -> None:
-        self._fd = fd
-        self._connection = connection
-
-    @classmethod
-    async def take(cls, engines: Engines, state_dir: str) -> "Claim":
-        """Raises:
-        DatabaseProblem: another process has it (`in_use`), or the database cannot be reached.
-        """
-        fd = lock_file(os.path.join(state_dir, LOCK))
-        if engines.dialect != "postgresql":
-            return cls(fd, None)
-        try:
-            with translated():
-                connection = await engines.write.connect()
-                await connection.execution_options(isolation_level="AUTOCOMMIT")
-                got = await connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": ADVISORY})
-        except BaseException:
-            os.close(fd)
-            raise
-        if not got:
-            await connection.close()
-            os.close(fd)
-            raise DatabaseProblem("in_use", "the same PostgreSQL database")
-        return cls(fd, connection)
-
-    async def release(self) -> None:
-        if self._connection is not None:
-            with translated():
-                await self._connection.invalidate()
-                await self._connection.close()
-            self._connection = None
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
-def lock_file(path: str) -> int:
-    """Take the lock beside the database; whoever closes the file gives it back.
-
-    Raises:
-        DatabaseProblem: another process has it.
-    """
-    try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise DatabaseProblem("no_access", f"{path}: {error.strerror}") from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.read(fd, 20).decode("ascii", "replace").strip()
-        os.close(fd)
-        raise DatabaseProblem("in_use", f"process {holder}" if holder.isdigit() else "") from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-    return fd

@@ -14,14 +14,16 @@ from bobstay.model.event import Envelope
 from bobstay.server.index import apply
 from bobstay.server.index.archive import Archive
 from bobstay.server.index.audit_book import AuditBook
-from bobstay.server.index.connect import Claim, Engines, connect, resolve
+from bobstay.server.index.claim import Claim, check_home
+from bobstay.server.index.connect import Engines, connect, resolve
 from bobstay.server.index.logfile import place_after
 from bobstay.server.index.migrate import migrate
+from bobstay.server.index.own_tables import settings
 from bobstay.server.index.problems import DatabaseProblem, translated
 from bobstay.server.index.project import VERSION
 from bobstay.server.index.rereading import Source, reach
 from bobstay.server.index.session_row import read_view
-from bobstay.server.index.tables import sessions, settings
+from bobstay.server.index.tables import sessions
 from bobstay.server.index.writer import Writer
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import SUFFIX
@@ -63,7 +65,7 @@ class Database:
     def __init__(self, engines: Engines, claim: Claim, state_dir: str, store: Store | None) -> None:
         self.engines = engines
         self.archive = Archive(os.path.join(state_dir, "archive"))
-        self.writer = Writer(engines, None if store is None else self._source)
+        self.writer = Writer(engines, claim, None if store is None else self._source)
         self.audit = AuditBook(engines)
         self._claim = claim
         self._store = store
@@ -71,10 +73,11 @@ class Database:
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, state_dir: str, store: Store | None = None) -> "Database":
+    async def open(cls, url: str, state_dir: str, store: Store | None = None, *, adopt: bool = False) -> "Database":
         """Open the database at `url` (SQLite in `state_dir` if empty) and bring its schema up to date.
 
         `store` is where sessions' logs are; without it, what could not be written cannot be read again.
+        `adopt`: use a database that was filled from the sessions of another home.
 
         Raises:
             DatabaseProblem: it cannot be used. The text says why and what to do.
@@ -84,6 +87,7 @@ class Database:
         try:
             claim = await Claim.take(engines, state_dir)
             await migrate(engines)
+            await check_home(engines, state_dir, adopt=adopt)
             database = cls(engines, claim, state_dir, store)
             await database._load()
         except BaseException:

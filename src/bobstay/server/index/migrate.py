@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bobstay.server.index.connect import ADVISORY, Engines
+from bobstay.server.index.claim import ADVISORY
+from bobstay.server.index.connect import Engines
 from bobstay.server.index.problems import DatabaseProblem, translated
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -13,7 +13,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.index.apply import upsert
 from bobstay.server.index.cutting import as_json, clean, identity
 from bobstay.server.index.database import Database
-from bobstay.server.index.tables import idempotency, push_subscriptions, recent_dirs, session_env, settings
+from bobstay.server.index.own_tables import idempotency, push_subscriptions, recent_dirs, session_env, settings
 
 DAY = 86_400.0
 MOST_DIRECTORIES = 50

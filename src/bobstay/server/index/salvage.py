@@ -7,10 +7,11 @@ import time
 from msgspec import Struct
 from sqlalchemy import insert
 
-from bobstay.server.index.connect import LOCK, lock_file
+from bobstay.server.index.claim import HOME_SETTING, LOCK, lock_file
 from bobstay.server.index.database import Database
+from bobstay.server.index.own_tables import OWN
 from bobstay.server.index.problems import DatabaseProblem, translated
-from bobstay.server.index.tables import METADATA, PROJECTIONS
+from bobstay.server.index.tables import tasks
 
 
 class SetAside(Struct, frozen=True):
@@ -56,14 +57,12 @@ async def salvage(database: Database, broken: str) -> SetAside:
     """Copy from the file `broken` what is nobody's projection into `database`, row by row, until it cannot be read."""
     saved: dict[str, int] = {}
     lost: list[str] = []
-    for table in METADATA.sorted_tables:
-        if table in PROJECTIONS:
-            continue
+    for table in (*OWN, tasks):
         rows, whole = _rows(broken, table.name, [column.name for column in table.c])
         if table.name == "tasks":
             rows = [row for row in rows if row["source"] == "user"]
         if table.name == "settings":
-            rows = [row for row in rows if row["name"] != "index.version"]
+            rows = [row for row in rows if row["name"] not in ("index.version", HOME_SETTING)]
         if not whole:
             lost.append(table.name)
         for row in rows:

@@ -1,7 +1,7 @@
-"""All tables of the server, as SQLAlchemy Core sees them. Other packages add theirs to `METADATA`.
+"""Tables made from the logs, as SQLAlchemy Core sees them; `own_tables.py` has those that hold what is nowhere else.
 
-`PROJECTIONS` are made from the logs and can be made anew at any time; all others hold what is nowhere else. Of `tasks`
-only the rows of people are of the second kind. JSON is kept as text: neither database need look into it, and a text may
+`PROJECTIONS` can be made anew at any time. Of `tasks` the rows of people are in no log.
+JSON is kept as text: neither database need look into it, and a text may
 hold what a JSON type of theirs refuses.
 """
 
@@ -29,25 +29,25 @@ METADATA = MetaData(
     }
 )
 
-_Number = BigInteger().with_variant(Integer, "sqlite")
+row_number = BigInteger().with_variant(Integer, "sqlite")
 """SQLite gives numbers by itself to a key of exactly its own type only."""
 _zero = text("0")
 _nothing = text("''")
 
 
-def _key(name: str) -> "Column[str]":
+def key_column(name: str) -> "Column[str]":
     return Column(name, String(200), primary_key=True)
 
 
-def _words(name: str) -> "Column[str]":
+def text_column(name: str) -> "Column[str]":
     return Column(name, Text, nullable=False, server_default=_nothing)
 
 
-def _count(name: str) -> "Column[int]":
+def count_column(name: str) -> "Column[int]":
     return Column(name, BigInteger, nullable=False, server_default=_zero)
 
 
-def _amount(name: str) -> "Column[float]":
+def amount_column(name: str) -> "Column[float]":
     return Column(name, Double, nullable=False, server_default=_zero)
 
 
@@ -60,27 +60,27 @@ def _flag(name: str) -> "Column[bool]":
 sessions = Table(
     "sessions",
     METADATA,
-    _key("id"),
-    _words("title"),
-    _words("cwd"),
-    _words("project"),
-    _words("status"),
-    _words("activity"),
-    _words("engine"),
-    _words("workflow"),
-    _words("model"),
-    _words("parent"),
-    _amount("created_at"),
-    _amount("updated_at"),
-    _amount("ended_at"),
+    key_column("id"),
+    text_column("title"),
+    text_column("cwd"),
+    text_column("project"),
+    text_column("status"),
+    text_column("activity"),
+    text_column("engine"),
+    text_column("workflow"),
+    text_column("model"),
+    text_column("parent"),
+    amount_column("created_at"),
+    amount_column("updated_at"),
+    amount_column("ended_at"),
     _flag("archived"),
     _flag("pinned"),
-    _count("waiting"),
-    _count("turns"),
-    _amount("cost"),
-    _count("context"),
-    _count("context_limit"),
-    _count("seq"),
+    count_column("waiting"),
+    count_column("turns"),
+    amount_column("cost"),
+    count_column("context"),
+    count_column("context_limit"),
+    count_column("seq"),
     Column("entry", Text, nullable=False, server_default=_nothing, doc="Id of the last entry taken in."),
     Column("turn_seq", BigInteger, doc="Where the last turn began."),
     Column("over_seq", BigInteger, doc="Where the last turn ended."),
@@ -95,15 +95,15 @@ Index("ix_sessions_project", sessions.c.project, sessions.c.updated_at)
 messages = Table(
     "messages",
     METADATA,
-    _key("session_id"),
-    _key("id"),
+    key_column("session_id"),
+    key_column("id"),
     Column("seq", BigInteger, nullable=False, doc="Where its first entry is: its place in the transcript."),
     Column("changed", BigInteger, nullable=False, doc="Where its last entry is."),
     Column("kind", String(20), nullable=False),
-    _amount("at"),
-    _words("origin"),
-    _words("agent"),
-    _words("parent_call"),
+    amount_column("at"),
+    text_column("origin"),
+    text_column("agent"),
+    text_column("parent_call"),
     Column("model", Text),
     Column("stop", Text),
     Column("usage", Text),
@@ -115,12 +115,12 @@ Index("ix_messages_seq", messages.c.session_id, messages.c.seq)
 parts = Table(
     "parts",
     METADATA,
-    _key("session_id"),
-    _key("message_id"),
+    key_column("session_id"),
+    key_column("message_id"),
     Column("place", BigInteger, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, nullable=False),
     Column("kind", String(20), nullable=False),
-    _words("text"),
+    text_column("text"),
     Column("length", BigInteger, nullable=False, server_default=_zero, doc="Of the whole text; `text` may be cut."),
     Column("call_id", Text),
     Column("media_type", Text),
@@ -130,8 +130,8 @@ parts = Table(
 tool_calls = Table(
     "tool_calls",
     METADATA,
-    _key("session_id"),
-    _key("call_id"),
+    key_column("session_id"),
+    key_column("call_id"),
     Column("message_id", Text),
     Column("name", Text),
     Column("input", Text),
@@ -164,20 +164,20 @@ tasks = Table(
     Column("id", String(300), primary_key=True),
     Column("session_id", String(200), nullable=False),
     Column("source", String(8), nullable=False, doc="`sdk`: the agent's, made from the log; `user`: a person's."),
-    _words("title"),
-    _words("status"),
-    _words("description"),
-    _count("sort_order"),
-    _amount("updated_at"),
-    _words("by"),
+    text_column("title"),
+    text_column("status"),
+    text_column("description"),
+    count_column("sort_order"),
+    amount_column("updated_at"),
+    text_column("by"),
 )
 Index("ix_tasks_session", tasks.c.session_id, tasks.c.source)
 
 interactions = Table(
     "interactions",
     METADATA,
-    _key("session_id"),
-    _key("id"),
+    key_column("session_id"),
+    key_column("id"),
     Column("kind", String(20)),
     Column("call_id", Text),
     Column("tool", Text),
@@ -200,53 +200,53 @@ Index("ix_interactions_opened", interactions.c.opened_at)
 usage = Table(
     "usage",
     METADATA,
-    _key("session_id"),
-    _key("id"),
+    key_column("session_id"),
+    key_column("id"),
     Column("seq", BigInteger, nullable=False),
-    _amount("at"),
+    amount_column("at"),
     Column("day", String(10), nullable=False, doc="In UTC."),
-    _words("model"),
-    _words("agent"),
-    _count("input"),
-    _count("output"),
-    _count("cache_read"),
-    _count("cache_write"),
-    _amount("cost"),
-    _count("api_ms"),
+    text_column("model"),
+    text_column("agent"),
+    count_column("input"),
+    count_column("output"),
+    count_column("cache_read"),
+    count_column("cache_write"),
+    amount_column("cost"),
+    count_column("api_ms"),
 )
 Index("ix_usage_day", usage.c.day)
 
 artifacts = Table(
     "artifacts",
     METADATA,
-    _key("session_id"),
-    _key("id"),
+    key_column("session_id"),
+    key_column("id"),
     Column("seq", BigInteger, nullable=False),
-    _amount("at"),
-    _words("kind"),
-    _words("title"),
-    _words("text"),
-    _words("call_id"),
+    amount_column("at"),
+    text_column("kind"),
+    text_column("title"),
+    text_column("text"),
+    text_column("call_id"),
 )
 
 surroundings = Table(
     "surroundings",
     METADATA,
-    _key("session_id"),
+    key_column("session_id"),
     Column("seq", BigInteger, nullable=False),
-    _amount("at"),
+    amount_column("at"),
     Column("data", Text, nullable=False, doc="What an external engine said last was around it."),
 )
 
 documents = Table(
     "documents",
     METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
+    Column("id", row_number, primary_key=True, autoincrement=True),
     Column("session_id", String(200), nullable=False),
     Column("kind", String(20), nullable=False, doc="What is searched: `title`, `text`, `thinking`, `call`, `result`."),
     Column("ref", String(300), nullable=False, doc="Which one of that kind."),
     Column("seq", BigInteger, nullable=False),
-    _amount("at"),
+    amount_column("at"),
     Column("words", Text, nullable=False, doc="Plain words, see `words.py`; what was said is in the table it is of."),
     UniqueConstraint("session_id", "kind", "ref"),
 )
@@ -264,68 +264,3 @@ PROJECTIONS: tuple[Table, ...] = (
     documents,
 )
 """Emptied by a rebuild, together with the agents' rows of `tasks`."""
-
-# ---------------------------------------------------------------- nobody's projection
-
-recent_dirs = Table(
-    "recent_dirs",
-    METADATA,
-    Column("path", String(2000), primary_key=True),
-    _amount("used_at"),
-    _count("uses"),
-)
-
-idempotency = Table(
-    "idempotency",
-    METADATA,
-    _key("who"),
-    _key("key"),
-    Column("fingerprint", String(64), nullable=False, doc="Of the request: one key is good for one request."),
-    _amount("at"),
-    Column("status", Integer, doc="Empty while the first request still runs."),
-    Column("body", Text),
-)
-Index("ix_idempotency_at", idempotency.c.at)
-
-audit = Table(
-    "audit",
-    METADATA,
-    Column("id", _Number, primary_key=True, autoincrement=True),
-    _amount("at"),
-    _words("who"),
-    _words("what"),
-    _words("session_id"),
-    Column("detail", Text, nullable=False, server_default=text("'{}'")),
-)
-Index("ix_audit_session", audit.c.session_id, audit.c.id)
-
-session_env = Table(
-    "session_env",
-    METADATA,
-    _key("session_id"),
-    _key("name"),
-    _words("value"),
-)
-
-push_subscriptions = Table(
-    "push_subscriptions",
-    METADATA,
-    _key("id"),
-    _words("who"),
-    Column("endpoint", String(2000), nullable=False),
-    _words("keys"),
-    _amount("created_at"),
-    Column("client", Text, nullable=False, server_default=_nothing, doc="Of the doors: it goes when that is revoked."),
-    _words("label"),
-    Column("completed", Boolean, nullable=False, server_default=false(), doc="Wants to hear of work that is done."),
-    UniqueConstraint("endpoint"),
-)
-
-settings = Table(
-    "settings",
-    METADATA,
-    _key("name"),
-    _words("value"),
-    _amount("updated_at"),
-    _words("by"),
-)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from bobstay.model.event import Envelope
 from bobstay.server.index.apply import apply, forget, projected
 from bobstay.server.index.changes import Changes, Entry
+from bobstay.server.index.claim import Claim
 from bobstay.server.index.connect import Engines
 from bobstay.server.index.logfile import Piece
 from bobstay.server.index.problems import DatabaseProblem, problem_of, translated
@@ -35,7 +36,7 @@ ENDURED = 5.0
 
 
 class Writer:
-    def __init__(self, engines: Engines, source: Callable[[str], Source | None] | None = None) -> None:
+    def __init__(self, engines: Engines, claim: Claim, source: Callable[[str], Source | None] | None = None) -> None:
         self.source = source
         """Finds the log of a session; without it, nothing can be read again."""
         self.indexed: dict[str, int] = {}
@@ -47,6 +48,7 @@ class Writer:
         self.skipped = 0
         """Entries the database refused."""
         self._engines = engines
+        self._claim = claim
         self._latest: dict[str, int] = {}
         self._queue: deque[Entry] = deque()
         self._weight = 0
@@ -159,8 +161,6 @@ class Writer:
                 await asyncio.wait([self._task], timeout=1.0)
             self._task = None
         self._end_readings()
-
-    # ------------------------------------------------------------ the task
 
     async def _run(self) -> None:
         while True:
@@ -277,6 +277,7 @@ class Writer:
             self._reached([(entry.session_id, entry.envelope.seq)])
 
     async def _transact(self, work: Callable[[Connection], None]) -> None:
+        await self._claim.confirm()
         with translated():
             async with self._engines.write.begin() as connection:
                 await connection.run_sync(work)
@@ -292,8 +293,6 @@ class Writer:
         for session_id, _, done in self._waiters:
             if not session_id and not done.done():
                 done.set_result(None)
-
-    # ------------------------------------------------------------ reading again
 
     async def _read_again(self, session_id: str) -> None:
         """Take in the next piece of a log."""

@@ -15,7 +15,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.index import notebook
 from bobstay.server.index.database import Database
 from bobstay.server.index.notebook import Subscription
-from bobstay.server.index.tables import push_subscriptions
+from bobstay.server.index.own_tables import push_subscriptions
 from bobstay.server.push.news import News, Seen, news, seen
 from bobstay.server.sessions.view import SessionView
 
