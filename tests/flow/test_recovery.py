@@ -1,11 +1,9 @@
 """Faults of the model's service are overcome where they can be, and told plainly where not (H3-3..5, F7, F9, F10)."""
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
 
-from bobstay.engine.agent import Patience
 from bobstay.engine.recover import RetryPolicy
 from bobstay.model.event import BlockDone, ModelChanged, Noted, Prompted, Pruned, ToolDone, ToolStarted
 from bobstay.model.live import Retrying
@@ -40,17 +38,6 @@ async def test_a_passing_fault_is_retried_and_told(
     done = await here.run(server.play("fault", fault))
     assert (done.ending, done.text) == ("completed", "Recovered.")
     assert [event.status for event in here.of(Retrying)] == [status]
-
-
-@pytest.mark.parametrize("stall", ["silent", "pings", "half_event"])
-async def test_a_silent_model_is_asked_again(server: ModelServer, world: Make, stall: str) -> None:
-    """F9: pings and bytes are not events."""
-    here = world(patience=Patience(first=0.3, between=0.3))
-    fault = Step(blocks=[Say("never")], stall=stall, times=1, then=FINE)  # type: ignore[arg-type]
-    async with asyncio.timeout(20):
-        done = await here.run(server.play("stall", fault))
-    assert done.text == "Recovered."
-    assert here.of(Retrying)[0].error == "server_error"
 
 
 async def test_a_fault_that_lasts_ends_the_turn_with_its_text(server: ModelServer, world: Make) -> None:

@@ -22,7 +22,11 @@ from bobstay.permissions.access import Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
+from bobstay.providers.base import Provider
+from bobstay.providers.chat import Chat
+from bobstay.providers.gemini import Gemini
 from bobstay.providers.http import HttpClient
+from bobstay.providers.responses import Responses
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
 from bobstay.tools.base import Tool
@@ -71,14 +75,27 @@ class Listeners:
 
 
 class Routes:
-    """Every model is the scripted one; the name is passed on."""
+    """Every model is the scripted one; the name is passed on. `vendor` says whose API it speaks."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, vendor: str = "anthropic", *, local: bool = False) -> None:
         self.http = HttpClient()
-        self._provider = Anthropic(self.http, base_url=url, api_key="dummy")
+        self.local = local
+        self._provider = speaking(vendor, self.http, url)
 
     def route(self, name: str) -> Route:
-        return Route(name, name, self._provider, 200_000, 64_000, price)
+        return Route(name, name, self._provider, 200_000, 64_000, price, local=self.local)
+
+
+def speaking(vendor: str, http: HttpClient, url: str) -> Provider:
+    match vendor:
+        case "anthropic":
+            return Anthropic(http, base_url=url, api_key="dummy")
+        case "responses":
+            return Responses(http, base_url=f"{url}/v1", api_key="dummy")
+        case "gemini":
+            return Gemini(http, base_url=url, api_key="dummy")
+        case _:
+            return Chat(http, base_url=f"{url}/v1", api_key="dummy", name=vendor)
 
 
 def price(usage: Usage) -> float:
@@ -101,6 +118,9 @@ class Wishes(Struct, kw_only=True):
     schema: dict[str, Any] | None = None
     retry: RetryPolicy = RetryPolicy(attempts=3, first=0.01)
     session: str = SESSION
+    vendor: str = "anthropic"
+    """Whose API the model speaks."""
+    local: bool = False
 
 
 class World:
@@ -119,7 +139,7 @@ class World:
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = Shells()
         self.surroundings = self._surroundings(wanted)
-        self.routes = Routes(server.url)
+        self.routes = Routes(server.url, wanted.vendor, local=wanted.local)
         self.warnings: list[str] = []
         self.events: list[Event] = []
         self.log, state = self._log(wanted)

@@ -100,7 +100,8 @@ class ChatDialect:
         return _data({"id": "chatcmpl-failed", "object": "chat.completion.chunk", "error": error, "choices": [choice]})
 
     def ping(self) -> bytes:
-        return b": PROCESSING\n\n"
+        # As OpenRouter keeps a connection alive (openrouter.ai/docs/api-reference/streaming, 2026-11).
+        return b": OPENROUTER PROCESSING\n\n"
 
     def head(self) -> dict[str, str]:
         return {"x-request-id": f"req_{next(_numbers):08}"}

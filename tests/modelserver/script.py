@@ -117,6 +117,10 @@ class Step(Struct, kw_only=True):
     stall: Literal["", "silent", "pings", "half_event"] = ""
     """Accept the request and then send nothing, or pings for ever, or (after `stall_after` blocks) half an event."""
     stall_after: int = 0
+    pings: int = 0
+    """At `stall_after` blocks: so many signs of life, 20 ms apart, before the answer goes on."""
+    ping: bytes = b""
+    """The sign of life; empty: the one of the dialect."""
     gate: Gate | None = None
     gate_after: int = 0
     """Wait at the gate after so many blocks; 0: before the first byte."""

@@ -223,6 +223,7 @@ class _Play:
     def __init__(self, asked: Asked, dialect: Dialect, step: Step, writer: asyncio.StreamWriter) -> None:
         self.asked, self.dialect, self.step, self.writer = asked, dialect, step, writer
         self.blocks = 0
+        self.pings = step.pings
 
     async def run(self) -> bool:
         step = self.step
@@ -270,13 +271,19 @@ class _Play:
             return False
         if step.end_after == self.blocks:
             return await self._finish()
+        while self.pings and step.stall_after == self.blocks:
+            self.pings -= 1
+            await self._ping()
         if step.stall and step.stall_after == self.blocks:
             while step.stall == "pings":
-                await self._write(self.dialect.ping())
-                await asyncio.sleep(0.02)
+                await self._ping()
             await self._write(frame.data[: len(frame.data) // 2])
             await asyncio.Event().wait()
         return None
+
+    async def _ping(self) -> None:
+        await self._write(self.step.ping or self.dialect.ping())
+        await asyncio.sleep(0.02)
 
     async def _finish(self) -> bool:
         if not self.step.close_delimited:

@@ -234,8 +234,6 @@ def _state(start: Start, surroundings: Surroundings, mode: str) -> State:
 def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agent:
     options, settings = start.options, start.loaded.settings
     retries = start.environment.max_retries
-    timeouts, usual = settings.timeouts, Patience()
-    first = start.environment.api_timeout_ms / 1000 if start.environment.api_timeout_ms else usual.first
     return Agent(
         model=start.model,
         models=start.routes,
@@ -251,10 +249,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
             seconds=options.max_seconds,
         ),
         retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
-        patience=Patience(
-            (timeouts.first_event if timeouts else None) or first,
-            (timeouts.between_events if timeouts else None) or usual.between,
-        ),
+        patience=_patience(start),
         thinking=_thinking(start),
         thinking_display=options.thinking_display or "",
         effort=options.effort or _effort(settings.effort),
@@ -263,6 +258,14 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
         structured=options.json_schema is not None,
         spent_before=state.cost,
     )
+
+
+def _patience(start: Start) -> Patience:
+    """A limit for the first event that somebody set is meant for local models too."""
+    timeouts, usual = start.loaded.settings.timeouts, Patience()
+    first = (timeouts.first_event if timeouts else None) or (start.environment.api_timeout_ms or 0) / 1000
+    between = (timeouts.between_events if timeouts else None) or usual.between
+    return Patience(first or usual.first, between, first or usual.first_local)
 
 
 def _effort(said: str | None) -> Any:

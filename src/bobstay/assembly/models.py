@@ -6,7 +6,7 @@ from bobstay.engine.ports import Route
 from bobstay.model.message import Usage
 from bobstay.providers.base import Provider
 from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
-from bobstay.providers.choose import Keys, MissingKey, build, parse_model
+from bobstay.providers.choose import LOCAL, Keys, MissingKey, build, parse_model
 from bobstay.providers.http import HttpClient
 
 BY_KEY = (
@@ -56,6 +56,7 @@ class ModelRoutes:
                 info.context,
                 info.output,
                 _price_of(info),
+                local=provider in LOCAL,
             )
         return self._routes[name]
 

@@ -16,10 +16,16 @@ from bobstay.providers.base import Effort, Request
 
 
 class Patience(Struct, frozen=True):
-    """How long a model may be silent, in seconds. Silence is broken by events, not by bytes or pings."""
+    """How long a model may give no sign of life, in seconds. Any byte of its server is one: pings and comments too.
 
-    first: float = 90.0
-    between: float = 60.0
+    Services send pings for minutes while a model thinks or writes a long tool input, so only real silence counts.
+    """
+
+    first: float = 300.0
+    """Before its first event."""
+    between: float = 300.0
+    first_local: float = 600.0
+    """Before the first event of a model on the user's own machine, which may have to be loaded first."""
 
 
 class Agent(Struct):

@@ -63,6 +63,8 @@ class Route(Struct, frozen=True):
     window: int
     max_output: int
     price: Callable[[Usage], float]
+    local: bool = False
+    """It runs on the user's own machine."""
 
 
 class Models(Protocol):

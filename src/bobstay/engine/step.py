@@ -32,7 +32,7 @@ class Step:
         """Some block was complete, so that the answer, or what there is of it, stands."""
         self._agent = agent
         self._route = route
-        self._request = request
+        self._request = replace(request, on_activity=self._sign_of_life)
         self._control = control
         self._used = used
         """Ids of all calls of the session: a model that uses one twice gets another for it."""
@@ -41,14 +41,16 @@ class Step:
         self._began: MessageBegan | None = None
         self._open: tuple[int, list[str]] | None = None
         self._called = False
-        self._last = 0.0
+        self._last = asyncio.get_running_loop().time()
+        """When the model's server gave its last sign of life."""
         self._stalled = False
-        self._watch: asyncio.TimerHandle | None = None
+        self._pumping: asyncio.Future[None] | None = None
+        self._watchdog: asyncio.TimerHandle | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        pump = asyncio.ensure_future(self._pump())
+        self._pumping = pump = asyncio.ensure_future(self._pump())
         pump.add_done_callback(lambda _: self._box.wake())
-        self._keep_watch(pump)
+        self._watch()
         self._control.on_abort(self._box.wake)
         try:
             while True:
@@ -68,26 +70,26 @@ class Step:
                 pump.result()
         finally:
             self._control.on_abort(None)
-            if self._watch is not None:
-                self._watch.cancel()
+            if self._watchdog is not None:
+                self._watchdog.cancel()
             await _over([pump, *self._tasks])
 
     # ------------------------------------------------------------ the model
 
     async def _pump(self) -> None:
         began = time.monotonic()
-        loop = asyncio.get_running_loop()
-        self._last = loop.time()
         try:
             async for chunk in self._route.provider.stream(self._request):
-                self._last = loop.time()
+                self._sign_of_life()
                 self._box.put(self._seen(chunk, began))
         except ProviderError as error:
             self.error = error
         except asyncio.CancelledError:
             if not self._stalled:
                 raise
-            self.error = ProviderError("The model went silent in the middle of its answer.", kind="stalled")
+            self.error = ProviderError(
+                f"The model's server gave no sign of life for {self._silence:g} seconds.", kind="stalled"
+            )
         if self.error is not None and self.kept:
             self._close_early("tool_use" if self._called else "end_turn", began)
 
@@ -101,6 +103,7 @@ class Step:
             self._open = (chunk.index, []) if chunk.kind == "text" else None
         elif type(chunk) is MessageBegan:
             self._began = chunk
+            self._watch()
         elif type(chunk) is BlockDone:
             self._open = None
             self.kept = True
@@ -138,21 +141,30 @@ class Step:
             )
         )
 
-    def _keep_watch(self, pump: "asyncio.Future[None]") -> None:
-        """End a stream that gives no events. One timer that looks now and then, not one for each event."""
-        loop = asyncio.get_running_loop()
-        if self._last == 0.0:
-            self._last = loop.time()
+    @property
+    def _silence(self) -> float:
+        """Seconds without a sign of life after which the model is given up."""
         patience = self._agent.patience
-        limit = patience.between if self._began is not None else patience.first
-        left = self._last + limit - loop.time()
-        if pump.done():
+        if self._began is not None:
+            return patience.between
+        return patience.first_local if self._route.local else patience.first
+
+    def _sign_of_life(self) -> None:
+        self._last = asyncio.get_running_loop().time()
+
+    def _watch(self) -> None:
+        """End a stream without a sign of life. One timer that looks when the limit is due, not one for each byte."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        if self._pumping is None or self._pumping.done():
             return
+        loop = asyncio.get_running_loop()
+        left = self._last + self._silence - loop.time()
         if left <= 0:
             self._stalled = True
-            pump.cancel()
+            self._pumping.cancel()
             return
-        self._watch = loop.call_later(left, self._keep_watch, pump)
+        self._watchdog = loop.call_later(left, self._watch)
 
     # ------------------------------------------------------------ the tools
 

@@ -89,13 +89,13 @@ class Anthropic:
 
     async def _ask(self, request: Request) -> Reply:
         headers = self._headers_for(request)
-        reply = await self._http.post(self._url, headers, self.body(request))
+        reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
         try:
             await accept(reply, self.name)
         except ProviderError as error:
             if not self._drop_thinking(request, error):
                 raise
-            reply = await self._http.post(self._url, headers, self.body(request))
+            reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
             await accept(reply, self.name)
         return reply
 

@@ -1,6 +1,6 @@
 """The one thing a model vendor's adapter must do: turn a request into a stream of events."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -41,6 +41,8 @@ class Request(Struct, frozen=True):
     session_id: str = ""
     hosted_search: bool = False
     """Offer the vendor's own web search to the model."""
+    on_activity: Callable[[], None] | None = None
+    """Called for every piece of the answer that arrives, pings and comments included: a watchdog wants to know."""
 
 
 ErrorKind: TypeAlias = Literal[

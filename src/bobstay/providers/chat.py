@@ -67,7 +67,7 @@ class Chat:
     async def _ask(self, request: Request) -> Reply:
         """Ask; where the server complains of a setting it does not know, ask again without, and remember."""
         while True:
-            reply = await self._http.post(self._url, self._headers, self.body(request))
+            reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
             if reply.status not in (400, 422):
                 return reply
             refusal = await reply.read(_ERROR_LIMIT)

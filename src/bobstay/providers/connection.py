@@ -21,7 +21,9 @@ _GRACE = 5.0
 class Reply:
     """An answer: its head is complete, its body comes as it is read."""
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "Connection", on_activity: Callable[[], None] | None = None) -> None:
+        self.on_activity = on_activity
+        """Called whenever bytes arrive."""
         self.status = 0
         self.headers: dict[str, str] = {}
         """Names in lower case."""
@@ -164,8 +166,8 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing() and self._reply is None
 
-    def send(self, message: bytes) -> Reply:
-        reply = Reply(self)
+    def send(self, message: bytes, on_activity: Callable[[], None] | None = None) -> Reply:
+        reply = Reply(self, on_activity)
         if self._transport is None or self._transport.is_closing():
             reply.fail(ProviderError("The connection was closed.", kind="connection"))
             return reply
@@ -211,6 +213,8 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         reply.untouched = False
+        if reply.on_activity is not None:
+            reply.on_activity()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:

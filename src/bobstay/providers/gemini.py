@@ -53,13 +53,13 @@ class Gemini:
     async def _ask(self, request: Request) -> Reply:
         model = request.model.removeprefix("models/")
         url = f"{self._base}/models/{model}:streamGenerateContent?alt=sse"
-        reply = await self._http.post(url, self._headers, self.body(request))
+        reply = await self._http.post(url, self._headers, self.body(request), request.on_activity)
         if reply.status != 400 or not self._json_schema or not request.tools:
             return reply
         refusal = await reply.read(_ERROR_LIMIT)
         if b"parametersJsonSchema" in refusal or b"parameters_json_schema" in refusal:
             self._json_schema = False
-            return await self._http.post(url, self._headers, self.body(request))
+            return await self._http.post(url, self._headers, self.body(request), request.on_activity)
         from bobstay.providers.errors import classify
 
         raise classify(reply.status, refusal, reply.headers, self.name)

@@ -5,6 +5,7 @@ import contextlib
 import ssl
 import time
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -57,9 +58,14 @@ class HttpClient:
         self._freed = asyncio.Event()
         self._tls: ssl.SSLContext | None = None
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Reply:
-        """Send `body`; return when the head of the answer is there. Any status is an answer, not an error."""
-        return await self._ask("POST", url, headers, body)
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, on_activity: Callable[[], None] | None = None
+    ) -> Reply:
+        """Send `body`; return when the head of the answer is there. Any status is an answer, not an error.
+
+        `on_activity` is called whenever bytes of the answer arrive.
+        """
+        return await self._ask("POST", url, headers, body, on_activity)
 
     async def get(self, url: str, headers: dict[str, str] | None = None) -> Reply:
         return await self._ask("GET", url, headers or {}, b"")
@@ -81,12 +87,19 @@ class HttpClient:
                 break
             await asyncio.sleep(0)
 
-    async def _ask(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes,
+        on_activity: Callable[[], None] | None = None,
+    ) -> Reply:
         endpoint, target = self._locate(url)
         message = _head(method, target, endpoint, headers, body) + body
         kept = self._take(endpoint) or await self._about_to_be_free(endpoint)
         if kept is not None:
-            reply = kept.send(message)
+            reply = kept.send(message, on_activity)
             try:
                 return await reply.started()
             except ProviderError:
@@ -94,7 +107,7 @@ class HttpClient:
                 if not reply.untouched:
                     raise
         connection = await self._connect(endpoint)
-        return await connection.send(message).started()
+        return await connection.send(message, on_activity).started()
 
     def _locate(self, url: str) -> tuple[Endpoint, str]:
         try:

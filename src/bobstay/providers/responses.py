@@ -59,13 +59,13 @@ class Responses:
 
     async def _ask(self, request: Request) -> Reply:
         """Ask; where it is the reasoning that is refused, ask again without, and remember."""
-        reply = await self._http.post(self._url, self._headers, self.body(request))
+        reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
         if reply.status != 400 or not self._reasons(request.model):
             return reply
         refusal = await reply.read(_ERROR_LIMIT)
         if b"encrypted" in refusal or b"reasoning" in refusal:
             self._without_reasoning.add(request.model)
-            return await self._http.post(self._url, self._headers, self.body(request))
+            return await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
         from bobstay.providers.errors import classify
 
         raise classify(reply.status, refusal, reply.headers, self.name)

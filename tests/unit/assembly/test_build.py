@@ -10,6 +10,7 @@ from bobstay.assembly.build import StartError, open_session
 from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
+from bobstay.engine.agent import Patience
 from bobstay.model.event import InputQueued
 from bobstay.model.message import Text
 
@@ -205,4 +206,23 @@ async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
         chosen.append(session._driver.agent.thinking)
     assert chosen[:2] == [2000, "off"]
     assert chosen[2] in ("off", "adaptive")
+    await session.close()
+
+
+async def test_the_limits_of_silence_are_those_of_the_engine_until_somebody_sets_them(place: Place) -> None:
+    """H3-5"""
+    session = await place.open()
+    assert session.driver.agent.patience == Patience(first=300.0, between=300.0, first_local=600.0)
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"timeouts": {"firstEvent": 7, "betweenEvents": 8}})
+    session = await place.open()
+    assert session.driver.agent.patience == Patience(first=7.0, between=8.0, first_local=7.0)
+    await session.close()
+
+
+async def test_a_model_on_ones_own_machine_is_known_as_local(place: Place) -> None:
+    place.variables["ANTHROPIC_API_KEY"] = "dummy"
+    session = await place.open()
+    routes = session.driver.agent.models
+    assert [routes.route(name).local for name in ("ollama/qwen3", "claude-sonnet-4-5")] == [True, False]
     await session.close()
