@@ -5,8 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from bobstay.engine.limits import Limits
+from bobstay.engine.ports import Answer
 from bobstay.model.event import Ending, Prompted, ToolDone
-from tests.flow.world import World
+from bobstay.tools.builtin.bash import Bash, BashArgs
+from tests.flow.world import Person, World
 from tests.modelserver.script import Call, Counts, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -39,13 +41,52 @@ async def test_a_limit_ends_the_run(server: ModelServer, world: Make, limits: Li
     assert all(not event.reply.is_error for event in here.of(ToolDone))
 
 
-async def test_a_model_that_repeats_itself_is_reminded_and_then_stopped(server: ModelServer, world: Make) -> None:
+async def test_a_model_that_repeats_itself_is_reminded_twice_and_then_stopped(server: ModelServer, world: Make) -> None:
     """F24"""
     here = world()
-    same = [Step(blocks=[Call("Bash", {"command": "echo same"}, f"s{n}")]) for n in range(8)]
+    same = [Step(blocks=[Call("Bash", {"command": "echo same"}, f"s{n}")]) for n in range(12)]
     done = await here.run(server.play("same", *same))
-    assert (done.ending, len(server.requests)) == ("repeating", 5)
-    assert [event.why for event in here.of(Prompted)].count("repeat") == 1
+    assert (done.ending, len(server.requests)) == ("repeating", 10)
+    assert [event.why for event in here.of(Prompted)].count("repeat") == 2
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [[f"test -e missing{n}"] for n in range(12)],
+        [[f"test -e missing{n}" for n in range(12)]],
+        [["sleep 0"] for _ in range(12)],
+        [["sleep 0"] if n % 2 else ["test -e missing"] for n in range(24)],
+    ],
+    ids=["one a step", "all in one answer", "waiting", "waiting between looks"],
+)
+async def test_quiet_failures_and_waiting_never_stop_a_run(
+    server: ModelServer, world: Make, commands: list[list[str]]
+) -> None:
+    """H3-6: different inputs, several calls of one answer, and `sleep`."""
+    here = world(allow=("Bash",))
+    steps = [Step(blocks=[Call("Bash", {"command": each}) for each in step]) for step in commands]
+    done = await here.run(server.play("quiet", *steps, Step(blocks=[Say("done")])))
+    assert (done.ending, done.text) == ("completed", "done")
+    assert "repeat" not in [event.why for event in here.of(Prompted)]
+
+
+async def test_polling_a_silent_background_command_never_stops_a_run(server: ModelServer, world: Make) -> None:
+    """H3-6"""
+    here = world(allow=("Bash",))
+    started = await Bash().run(BashArgs("sleep 300", run_in_background=True), here.surroundings.context("x", "", print))
+    job = started.display["backgroundTaskId"]
+    polls = [Step(blocks=[Call("BashOutput", {"bash_id": job})]) for _ in range(12)]
+    done = await here.run(server.play("polls", *polls, Step(blocks=[Say("still running")])))
+    assert (done.ending, done.text) == ("completed", "still running")
+
+
+async def test_a_person_who_refuses_again_and_again_does_not_end_the_run(server: ModelServer, world: Make) -> None:
+    """H3-6"""
+    here = world(person=Person(lambda _: Answer(False, "not now")))
+    asked = [Step(blocks=[Call("Bash", {"command": f"touch x{n}"})]) for n in range(11)]
+    done = await here.run(server.play("refused", *asked, Step(blocks=[Say("I give in")])))
+    assert (done.ending, done.text) == ("completed", "I give in")
 
 
 async def test_structured_output_ends_the_run_at_once(server: ModelServer, world: Make) -> None:

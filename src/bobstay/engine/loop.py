@@ -17,7 +17,7 @@ from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
 from bobstay.engine.limits import reached
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error
-from bobstay.engine.repeat import REMINDER, Repeats
+from bobstay.engine.repeat import REMINDER, Finished, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
 from bobstay.model.event import Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
@@ -181,8 +181,7 @@ async def _after_tools(
         if settlement.ending == "auto_denied":
             yield _done(state, walk, "auto_denied", settlement.reason, stop="tool_use")
             return
-        if settlement.done is not None:
-            walk.repeats.add(settlement.call, settlement.done)
+    walk.repeats.add(_finished(step))
     failures = _structured_failures(agent, step)
     walk.structured_failures += failures
     if failures and walk.structured_failures > agent.limits.structured_retries:
@@ -203,6 +202,14 @@ async def _after_tools(
     for queued in control.take():
         walk.repeats.forget()
         yield Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
+
+
+def _finished(step: Step) -> list[Finished]:
+    return [
+        Finished(each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args))
+        for each in step.settlements
+        if each.done is not None
+    ]
 
 
 def _structured_failures(agent: Agent, step: Step) -> int:

@@ -1,12 +1,15 @@
-"""Notice a model that goes round in circles: remind it at three, stop it at five."""
+"""Notices a model that repeats itself: reminds it at three and six steps, stops the run at ten."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from bobstay.model.event import ToolDone
 from bobstay.model.message import ToolCall
 
-REMIND_AT = 3
-STOP_AT = 5
+REMIND_AT = (3, 6)
+STOP_AT = 10
 _MEMORY = 2 * STOP_AT
 
 REMINDER = (
@@ -15,43 +18,92 @@ REMINDER = (
 )
 
 
+class Finished(Struct, frozen=True):
+    """A call that was answered, as the count sees it."""
+
+    call: ToolCall
+    done: ToolDone
+    polls: bool = False
+    """It waits for something or looks whether it has happened: to do that again is no sign of being stuck."""
+
+
 class Repeats:
-    """Counts over the finished calls of one run, each as a fingerprint of the call and its result."""
+    """Counts over the steps of one run. Several calls of one answer are one step.
+
+    A step is kept as the fingerprints of its calls, each made of the tool, its input and its result.
+    """
 
     def __init__(self) -> None:
-        self._done: list[int] = []
-        self._errors: list[int] = []
+        self._steps: list[frozenset[int]] = []
+        self._reminded = 0
 
-    def add(self, call: ToolCall, done: ToolDone) -> None:
-        fingerprint = hash((call.name, repr(sorted(call.input.items())), done.reply.text))
-        self._done = [*self._done[1 - _MEMORY :], fingerprint]
-        error = hash((call.name, done.reply.text)) if done.reply.is_error else 0
-        self._errors = [*self._errors[1 - _MEMORY :], error]
+    def add(self, calls: Iterable[Finished]) -> None:
+        marks = frozenset(_fingerprint(each.call, each.done) for each in calls if _counts(each))
+        if marks:
+            self._steps = [*self._steps[1 - _MEMORY :], marks]
+        else:
+            self.forget()  # the model waited, or a person refused: what follows is a new attempt
 
     def forget(self) -> None:
-        """A person spoke: what follows is not the same walk any more."""
-        self._done.clear()
-        self._errors.clear()
+        """Somebody told the model something new: the same call may now be right."""
+        self._steps.clear()
+        self._reminded = 0
 
     def verdict(self) -> tuple[Literal["", "remind", "stop"], str, int]:
         """What to do now, what was repeated, and how often."""
-        chains = [
-            ("call", _run(self._done, 1)),
-            ("pair of calls", _run(self._done, 2)),
-            ("failing call", _run(self._errors, 1) if self._errors and self._errors[-1] else 0),
-        ]
-        what, count = max(chains, key=lambda chain: chain[1])
+        what, count = max((("call", _single(self._steps)), ("pair of calls", _pairs(self._steps))), key=_count)
         if count >= STOP_AT:
             return "stop", what, count
-        return ("remind" if count == REMIND_AT else ""), what, count
+        if count < REMIND_AT[0]:
+            self._reminded = 0
+        if count in REMIND_AT and count > self._reminded:
+            self._reminded = count
+            return "remind", what, count
+        return "", what, count
 
 
-def _run(marks: list[int], period: int) -> int:
-    """How many times the last `period` marks stand one after the other at the end."""
-    last = marks[-period:]
-    if len(last) < period or (period > 1 and len(set(last)) == 1):
+def _count(chain: tuple[str, int]) -> int:
+    return chain[1]
+
+
+def _counts(finished: Finished) -> bool:
+    decided = finished.done.decided
+    by_a_person = finished.done.denied and decided is not None and decided.source.startswith("user")
+    return not finished.polls and not by_a_person
+
+
+def _fingerprint(call: ToolCall, done: ToolDone) -> int:
+    return hash((call.name, _plain(call.input), call.malformed, done.reply.text))
+
+
+def _plain(value: Any) -> str:
+    """A text that is the same for the same value, whatever the order of its keys."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key!r}:{_plain(value[key])}" for key in sorted(value, key=str)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_plain, value)) + "]"
+    return repr(value)
+
+
+def _single(steps: list[frozenset[int]]) -> int:
+    """In how many steps in a row, up to the last one, the same call occurs."""
+    return max((_trailing(steps, mark, 1) for mark in steps[-1]), default=0) if steps else 0
+
+
+def _pairs(steps: list[frozenset[int]]) -> int:
+    """How often two calls alternated, step by step, up to the last one."""
+    if len(steps) < 2:
         return 0
+    last, before = steps[-1] - steps[-2], steps[-2] - steps[-1]
+    one = max((_trailing(steps, mark, 2) for mark in last), default=0)
+    other = max((_trailing(steps[:-1], mark, 2) for mark in before), default=0)
+    return min(one, other)
+
+
+def _trailing(steps: list[frozenset[int]], mark: int, period: int) -> int:
     count = 0
-    while marks[len(marks) - period * (count + 1) : len(marks) - period * count] == last:
+    for step in steps[::-period]:
+        if mark not in step:
+            break
         count += 1
     return count

@@ -124,6 +124,10 @@ class Tool(ABC, Generic[A]):
     def destructive(self, args: A) -> bool:
         return False
 
+    def polls(self, args: A) -> bool:
+        """Whether this call only waits, or looks at something that changes by itself: repeating it is no error."""
+        return False
+
     def access(self, args: A, context: Context) -> tuple[Access, ...]:
         """State all that this call would touch. It decides nothing and does nothing.
 

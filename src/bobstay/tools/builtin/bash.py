@@ -69,6 +69,9 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         first = words[1] if words[:1] == ["sudo"] and len(words) > 1 else "".join(words[:1])
         return os.path.basename(first) in _DESTRUCTIVE
 
+    def polls(self, args: BashArgs) -> bool:
+        return args.command.split(None, 1)[:1] == ["sleep"]
+
     def access(self, args: BashArgs, context: Context) -> tuple[Access, ...]:
         stated = Access("exec", args.command)
         shells = context.parts.get("shells")

@@ -37,6 +37,9 @@ wait: when there is nothing new, do something else before you look again."""
     def read_only(self, args: BashOutputArgs, context: Context) -> bool:
         return True
 
+    def polls(self, args: BashOutputArgs) -> bool:
+        return True
+
     def access(self, args: BashOutputArgs, context: Context) -> tuple[Access, ...]:
         return (Access("none"),)
 
