@@ -1,6 +1,6 @@
 """Where a session stands. Frozen: a new fact makes a new state, live and on resume alike."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bobstay.kit.chain import Chain
@@ -68,7 +68,7 @@ class State(Struct, frozen=True):
     calls are answered while the answer is still coming, so neither is complete before the next answer begins.
     """
 
-    closed: Chain[Message] = Chain()
+    closed: Chain[Message] = field(default_factory=Chain)
     answer_id: str = ""
     answer: tuple[Block, ...] = ()
     said: tuple[Block, ...] = ()

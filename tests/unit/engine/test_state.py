@@ -112,3 +112,12 @@ def test_an_older_chain_is_not_changed_by_what_is_added_to_a_newer_one() -> None
     assert left.append(4).to_list() == [1, 2, 4]
     assert len(left) == 2
     assert right[-1] == 3
+
+
+def test_sessions_of_one_process_share_no_messages() -> None:
+    first = State()
+    for number in range(3):
+        first = first.apply(Prompted(str(number), (Text("words"),))).apply(BlockDone(str(number), 0, Text("answer")))
+    assert len(first.closed) > 0
+    assert State().closed is not State().closed
+    assert not State().closed._items
