@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
-from bobstay.model.event import Event, MessageDone, ToolDone
+from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
+from bobstay.model.event import Event, MessageDone, ToolDone, ToolStarted
 from bobstay.model.live import ToolProgress
+from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
 from bobstay.tools.function import tool
-from tests.flow.world import World
+from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -141,3 +143,41 @@ async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -
     await here.run(server.play("many", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
     assert len(here.of(ToolDone)) == 25
     assert most == 10
+
+
+async def test_a_call_that_a_hook_rewrote_waits_for_what_its_new_input_gets_in_the_way_of(
+    server: ModelServer, world: Make
+) -> None:
+    looking = asyncio.Event()
+
+    class Look(Tool[Args]):
+        name = "look"
+        description = "Takes a while, beside all that only look."
+        args = Args
+
+        def read_only(self, args: Args, context: Context) -> bool:
+            return True
+
+        def claims(self, args: Args, context: Context) -> tuple[Claim, ...]:
+            return (Claim("*", shared=True),)
+
+        async def run(self, args: Args, context: Context) -> Outcome:
+            looking.set()
+            for _ in range(200):
+                await asyncio.sleep(0)
+            return Outcome("looked")
+
+    class Rewriting(Listeners):
+        async def run(self, call: HookCall) -> HookOutcome:
+            if call.subject != "Bash":
+                return NO_OPINION
+            await looking.wait()
+            return HookOutcome(updated_input={"command": "touch made"})
+
+    here = world(tools=(Look(),), allow=("Bash", "look"), hooks=Rewriting(PreToolUse=lambda _: NO_OPINION))
+    calls = Step(blocks=[Call("Bash", {"command": "pwd"}, "a"), Call("look", {}, "b")])
+    async with asyncio.timeout(20):
+        await here.run(server.play("rewritten", calls, Step(blocks=[Say("end")])))
+    steps = [(type(event).__name__, event.name) for event in here.of(ToolStarted, ToolDone)]
+    assert steps.index(("ToolStarted", "Bash")) > steps.index(("ToolDone", "look"))
+    assert (here.work / "made").exists()

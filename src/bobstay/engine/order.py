@@ -1,7 +1,8 @@
 """Which calls may run side by side: those that claim different things, or share the same one.
 
 A call waits only for calls made before it, so no circle of waiting can arise, and calls on one resource
-run in the order the model made them.
+run in the order the model made them. The exception is a call whose input was rewritten so that it now claims
+something else: it also waits for later calls that run already, and those wait for nobody.
 """
 
 import asyncio
@@ -14,7 +15,9 @@ class Ticket:
 
     def __init__(self, order: "Order", claims: tuple[Claim, ...]) -> None:
         self.claims = claims
+        """What the call needs; set it anew when its input is rewritten before it runs."""
         self.left = asyncio.Event()
+        self.running = False
         self._order = order
 
     async def turn(self) -> None:
@@ -27,12 +30,28 @@ class Ticket:
 
     _holds = False
 
+    async def start(self) -> None:
+        """Begin to run, once nobody is in the way: claims may have changed since `turn`, this call's or another's."""
+        while (other := self._in_the_way()) is not None:
+            self._release()  # the other one may need the place
+            await other.left.wait()
+            await self._order.places.acquire()
+            self._holds = True
+        self.running = True
+
     def leave(self) -> None:
+        self._release()
+        self.left.set()
+        self._order.forget(self)
+
+    def _in_the_way(self) -> "Ticket | None":
+        others = (*self._order.before(self), *(each for each in self._order.after(self) if each.running))
+        return next((other for other in others if _conflict(self.claims, other.claims)), None)
+
+    def _release(self) -> None:
         if self._holds:
             self._order.places.release()
             self._holds = False
-        self.left.set()
-        self._order.forget(self)
 
 
 class Order:
@@ -47,6 +66,9 @@ class Order:
 
     def before(self, ticket: Ticket) -> list[Ticket]:
         return self._tickets[: self._tickets.index(ticket)]
+
+    def after(self, ticket: Ticket) -> list[Ticket]:
+        return self._tickets[self._tickets.index(ticket) + 1 :]
 
     def forget(self, ticket: Ticket) -> None:
         if ticket in self._tickets:

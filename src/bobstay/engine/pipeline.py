@@ -170,12 +170,14 @@ class Settlement:
             self.prepared = self.toolbox.prepare_again(self.prepared, input)
         except Refused as refusal:
             raise ToolError(f"The input was rewritten, and what came does not fit. {refusal}") from refusal
+        self.ticket.claims = self.prepared.tool.claims(self.prepared.args, self.prepared.context)
 
     # ------------------------------------------------------------ fifth and sixth phase
 
     async def _run(self) -> AsyncIterator[Event]:
         prepared = self.prepared
         assert prepared is not None
+        await self.ticket.start()
         yield ToolStarted(self.call.id, prepared.tool.name, prepared.input, prepared.read_only)
         self._started = time.monotonic()
         task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._fresh()))
