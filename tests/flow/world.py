@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent, Patience
 from bobstay.engine.driver import Driver
@@ -22,7 +23,7 @@ from bobstay.permissions.access import Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
-from bobstay.providers.base import Provider
+from bobstay.providers.base import Effort, Provider
 from bobstay.providers.chat import Chat
 from bobstay.providers.gemini import Gemini
 from bobstay.providers.http import HttpClient
@@ -77,10 +78,12 @@ class Listeners:
 class Routes:
     """Every model is the scripted one; the name is passed on. `vendor` says whose API it speaks."""
 
-    def __init__(self, url: str, vendor: str = "anthropic", *, local: bool = False) -> None:
+    def __init__(
+        self, url: str, vendor: str = "anthropic", *, local: bool = False, adapter: "Adapter | None" = None
+    ) -> None:
         self.http = HttpClient()
         self.local = local
-        self._provider = speaking(vendor, self.http, url)
+        self._provider = adapter(self.http, url) if adapter else speaking(vendor, self.http, url)
 
     def route(self, name: str) -> Route:
         return Route(name, name, self._provider, 200_000, 64_000, price, local=self.local)
@@ -96,6 +99,10 @@ def speaking(vendor: str, http: HttpClient, url: str) -> Provider:
             return Gemini(http, base_url=url, api_key="dummy")
         case _:
             return Chat(http, base_url=f"{url}/v1", api_key="dummy", name=vendor)
+
+
+Adapter: TypeAlias = Callable[[HttpClient, str], Provider]
+"""Makes the adapter for the scripted model at a URL."""
 
 
 def price(usage: Usage) -> float:
@@ -121,6 +128,10 @@ class Wishes(Struct, kw_only=True):
     vendor: str = "anthropic"
     """Whose API the model speaks."""
     local: bool = False
+    adapter: Adapter | None = None
+    """Made for the server's URL; in place of `vendor` where that is not exact enough."""
+    model: str = "claude-test"
+    effort: Effort | None = None
 
 
 class World:
@@ -139,7 +150,7 @@ class World:
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = Shells()
         self.surroundings = self._surroundings(wanted)
-        self.routes = Routes(server.url, wanted.vendor, local=wanted.local)
+        self.routes = Routes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
         self.warnings: list[str] = []
         self.events: list[Event] = []
         self.log, state = self._log(wanted)
@@ -173,7 +184,8 @@ class World:
         for envelope in branch:
             state = state.apply(envelope.event)
             self.surroundings.apply(envelope.event)
-        return log, state
+        # As with --model: the model of this start counts, not that of an earlier one.
+        return log, replace(state, model="") if wanted.adapter else state
 
     def _agent(self, wanted: "Wishes") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
@@ -188,7 +200,8 @@ class World:
             facts=lambda: {**facts, "permission_mode": self.policy.mode},
         )
         return Agent(
-            model="claude-test",
+            model=wanted.model,
+            effort=wanted.effort,
             models=self.routes,
             system=("You are a test.",),
             toolbox=toolbox,

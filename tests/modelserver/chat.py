@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tests.modelserver.chat_rules import refusal_of, vendor_of
 from tests.modelserver.dialect import Asked, Frame, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
@@ -22,19 +23,27 @@ _numbers = itertools.count(1)
 
 
 class ChatDialect:
+    """Plays every vendor of this format: the first part of the path says whom, as in `/deepseek/chat/completions`."""
+
     name = "openai-chat"
 
+    def __init__(self) -> None:
+        self._signatures: dict[str, str] = {}
+        """What OpenRouter's Gemini signed, by the id of the call."""
+
     def owns(self, asked: Asked) -> bool:
-        return asked.method == "POST" and asked.path == "/v1/chat/completions"
+        return asked.method == "POST" and asked.path.endswith("/chat/completions")
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        return None
+        body = asked.body or {}
+        return refusal_of(vendor_of(asked.path, str(body.get("model", ""))), body, self._signatures)
 
     def turns(self, asked: Asked) -> list[Turn]:
         turns: list[Turn] = []
         for message in (asked.body or {}).get("messages", []):
             if message["role"] == "assistant":
-                turns.append(Turn("assistant"))
+                if message.get("content") != "OK.":  # what only stands between a result and the user's words
+                    turns.append(Turn("assistant"))
             elif message["role"] in ("user", "tool"):
                 turns.append(Turn("user", _text(message.get("content"))))
         return turns
@@ -44,6 +53,8 @@ class ChatDialect:
 
     def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
         body = asked.body or {}
+        vendor = vendor_of(asked.path, str(body.get("model", "")))
+        writer = _Writer(vendor, str(body.get("model", "")), self._signatures)
         base = {
             "id": f"chatcmpl-{next(_numbers):08}",
             "object": "chat.completion.chunk",
@@ -58,13 +69,15 @@ class ChatDialect:
         yield frame({"role": "assistant", "content": ""})
         calls = 0
         for part in step.blocks:
-            deltas = list(_deltas(part, calls, step.chunk))
+            deltas = list(writer.deltas(part, calls, step.chunk))
             calls += isinstance(part, Call)
             for place, delta in enumerate(deltas):
                 yield frame(delta, ends_block=place == len(deltas) - 1)
         yield frame({}, _finish(step))
-        if (body.get("stream_options") or {}).get("include_usage"):
-            yield Frame(_data({**base, "choices": [], "usage": _usage(step)}))
+        # Mistral and OpenRouter tell it unasked.
+        if (body.get("stream_options") or {}).get("include_usage") or vendor in ("mistral", "openrouter"):
+            cost = {"cost": step.cost} if vendor == "openrouter" else {}
+            yield Frame(_data({**base, "choices": [], "usage": {**_usage(step), **cost}}))
         yield Frame(b"data: [DONE]\n\n")
 
     def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
@@ -130,20 +143,58 @@ def _call(part: Call) -> dict[str, Any]:
     }
 
 
-def _deltas(part: Part, index: int, chunk: int) -> Iterator[dict[str, Any]]:
-    match part:
-        case Say(text):
-            for piece in pieces(text, chunk):
-                yield {"content": piece}
-        case Think(text, _, _):
-            for piece in pieces(text, chunk):
-                yield {"reasoning_content": piece}
-        case Call():
-            call = _call(part)
-            arguments = call["function"].pop("arguments")
-            yield {"tool_calls": [{**call, "index": index, "function": {**call["function"], "arguments": ""}}]}
-            for piece in pieces(arguments, chunk):
-                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+class _Writer:
+    """The deltas of one answer, in the form of one vendor."""
+
+    def __init__(self, vendor: str, model: str, signatures: dict[str, str]) -> None:
+        self._vendor = vendor
+        self._model = model
+        self._signatures = signatures
+
+    def deltas(self, part: Part, index: int, chunk: int) -> Iterator[dict[str, Any]]:
+        match part:
+            case Say(text):
+                for piece in pieces(text, chunk):
+                    yield {"content": piece}
+            case Think(text, signature, _):
+                yield from self._thinking(text, signature, chunk)
+            case Call():
+                yield from self._calling(part, index, chunk)
+
+    def _thinking(self, text: str, signature: str, chunk: int) -> Iterator[dict[str, Any]]:
+        for piece in pieces(text, chunk):
+            match self._vendor:
+                case "openai":
+                    continue  # it reasons, and shows nothing of it here
+                case "mistral":
+                    yield {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
+                case "openrouter":
+                    detail = {"type": "reasoning.text", "text": piece, "format": _format(self._model), "index": 0}
+                    yield {"reasoning": piece, "reasoning_details": [detail]}
+                case "ollama" | "vllm" | "groq":
+                    yield {"reasoning": piece}
+                case _:
+                    yield {"reasoning_content": piece}
+        if self._vendor == "openrouter" and self._model.startswith("anthropic/"):
+            signed = {"type": "reasoning.text", "signature": signature, "format": _format(self._model), "index": 0}
+            yield {"content": "", "reasoning_details": [signed]}
+
+    def _calling(self, part: Call, index: int, chunk: int) -> Iterator[dict[str, Any]]:
+        call = _call(part)
+        if self._vendor == "mistral" and not part.id:
+            call["id"] = f"m{next(_numbers):08}"
+        arguments = call["function"].pop("arguments")
+        yield {"tool_calls": [{**call, "index": index, "function": {**call["function"], "arguments": ""}}]}
+        for piece in pieces(arguments, chunk):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+        if self._vendor == "openrouter" and self._model.startswith("google/gemini"):
+            data = self._signatures[call["id"]] = f"signature-of-{call['id']}"
+            encrypted = {"type": "reasoning.encrypted", "data": data, "id": call["id"], "index": 0}
+            yield {"reasoning_details": [{**encrypted, "format": "google-gemini-v1"}]}
+
+
+def _format(model: str) -> str:
+    return "anthropic-claude-v1" if model.startswith("anthropic/") else "unknown"
 
 
 def _usage(step: Step) -> dict[str, Any]:

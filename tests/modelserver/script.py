@@ -85,6 +85,8 @@ class Step(Struct, kw_only=True):
     stop: str = ""
     """One of the words of `bobstay.model.message.Stop`; empty: `tool_use` if there is a call, else `end_turn`."""
     usage: Counts = Counts()
+    cost: float = 0
+    """US dollars, as OpenRouter tells them with the usage."""
 
     delay: float = 0
     """Seconds before the first byte."""

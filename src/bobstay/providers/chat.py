@@ -10,6 +10,9 @@ from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent
 from bobstay.providers.http import HttpClient, Reply
 
+LOCAL_SERVERS = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
+"""Servers of the user's own, whose parsers of tool calls miss some: a call that came as text is recovered there."""
+
 _LONGEST_ID = 40
 _OPTIONAL = ("stream_options", "prompt_cache_key", "reasoning_effort", "max_completion_tokens", "max_tokens")
 """What we can do without, or say otherwise, when a server does not know it."""
@@ -43,7 +46,7 @@ class Chat:
         reply = await self._ask(request)
         try:
             await accept(reply, self.name)
-            reader = Reader(request, self.name, reply.headers)
+            reader = Reader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
             try:
                 async for _, data in reply.events():
                     for chunk in reader.feed(data):

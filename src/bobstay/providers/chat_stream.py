@@ -1,15 +1,18 @@
 """Reads the stream of a Chat Completions server, whichever of its small inaccuracies it has."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from bobstay.model.message import Stop, ToolCall, Usage
+from bobstay.model.message import Stop, ToolCall, ToolReply, Usage
 from bobstay.providers.answer import Answer, parse_input
 from bobstay.providers.base import Chunk, ProviderError, Request
 from bobstay.providers.exchange import broken_off, decoded
+
+if TYPE_CHECKING:
+    from bobstay.providers.leaked import LeakedCall
 
 _HELD_HEAD = 200
 """Characters by which text that is held back is judged."""
@@ -74,7 +77,10 @@ _STOPS: dict[str, Stop] = {
 class Reader:
     """Takes the chunks of one completion in order."""
 
-    def __init__(self, request: Request, name: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, request: Request, name: str, headers: dict[str, str] | None = None, *, recovers_calls: bool = False
+    ) -> None:
+        """`recovers_calls`: a whole answer that is a call written as text is taken for the call it was meant to be."""
         self.answer = Answer(request.model, name)
         self.finished = False
         """The model has said why it stopped; only numbers can follow."""
@@ -85,7 +91,8 @@ class Reader:
         self._index: int | None = None
         self._vendor_id = ""
         self._taken: set[str] | None = None
-        self._holds = bool(request.tools)
+        self._recovers = recovers_calls and bool(request.tools)
+        self._holds = self._recovers
         self._held: list[str] = []
         self._head = ""
 
@@ -199,23 +206,30 @@ class Reader:
         return call_id
 
     def _finish(self) -> Iterator[Chunk]:
-        """Complete the last block. What was meant as calls, but came as text, becomes calls (F35)."""
+        """Complete the last block. An answer that was meant as calls, but came as text, becomes calls (F35)."""
         self.finished = True
-        answer = self.answer
-        text = "".join(self._held) if self._holds else answer.text if answer.kind == "text" else ""
-        if self._request.tools and text and not answer.calls:
-            from bobstay.providers.leaked import recover
-
-            found = recover(text, self._request.tools)
-            if found is not None:
-                if self._holds:
-                    yield from answer.add("text", found.prose)
-                yield from answer.close(found.prose)
-                for call in found.calls:
-                    yield from answer.whole_call("", call.name, msgspec.json.encode(call.input).decode())
-                return
+        calls = self._leaked() if self._holds else ()
+        if calls:
+            self._held = []
+            for call in calls:
+                yield from self.answer.whole_call("", call.name, msgspec.json.encode(call.input).decode())
+            return
         yield from self._release()
-        yield from answer.close()
+        yield from self.answer.close()
+
+    def _leaked(self) -> "tuple[LeakedCall, ...]":
+        """The calls that the whole answer consists of, unless it only repeats what a tool has shown the model."""
+        text = "".join(self._held)
+        if not text.strip() or self.answer.calls:
+            return ()
+        from bobstay.providers.leaked import is_quoted, recover
+
+        calls = recover(text, self._request.tools)
+        if not calls:
+            return ()
+        blocks = (block for message in self._request.messages for block in message.blocks)
+        results = [block.text for block in blocks if isinstance(block, ToolReply)]
+        return () if is_quoted(text, calls, results) else calls
 
 
 def _is_whole(text: str) -> bool:

@@ -15,12 +15,6 @@ class LeakedCall(Struct, frozen=True):
     input: dict[str, Any]
 
 
-class Recovered(Struct, frozen=True):
-    prose: str
-    """What the model said around its calls."""
-    calls: tuple[LeakedCall, ...]
-
-
 Offered: TypeAlias = dict[str, ToolSpec]
 Calls: TypeAlias = tuple[LeakedCall, ...] | None
 CallsIn: TypeAlias = Callable[[re.Match[str]], Calls]
@@ -29,29 +23,40 @@ _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([\w.:-]{1,200})>\n?(.*?)\n?</parameter>", re.DOTALL)
 _NAMED_ARGUMENTS = re.compile(r"\s*([\w.:-]{1,200})\[ARGS\](\{.*)", re.DOTALL)
-_FENCED_AT_END = re.compile(r"```(?:json|tool_call|tool_code)?[ \t]*\n((?:(?!```).)*)```\s*\Z", re.DOTALL)
 _MARK = "[TOOL_CALLS]"
 
 _OPENINGS = ("<tool_call>", "<function=", _MARK)
 _FIRST_KEYS = ('"name"', '"function"', '"type"', '"id"', '"arguments"', '"parameters"')
 _KNOWN_KEYS = frozenset({"name", "arguments", "parameters", "type", "id", "function"})
-_FENCES = ("```json\n", "```tool_call\n", "```tool_code\n", "```\n")
 _LONGEST_OPENING = 64
 
 
-def recover(text: str, tools: Sequence[ToolSpec]) -> Recovered | None:
-    """Return the calls that `text` consists of and the prose around them, or None if it is just text.
+def recover(text: str, tools: Sequence[ToolSpec]) -> tuple[LeakedCall, ...] | None:
+    """Return the calls that `text` consists of, or None if it is just text.
 
-    A call counts only if it names one of `tools`. Marked calls may stand among prose; fenced JSON may follow prose,
-    for a model that goes on talking after it is explaining, not calling; bare JSON must be all there is. Where one
-    of several calls makes no sense, nothing is recovered: running half of what was meant is worse than none.
+    A call counts only if it names one of `tools` and if all of `text` are calls: a model that says anything beside
+    them, or shows them in a code fence, is explaining and not calling. Where one of several calls makes no sense,
+    nothing is recovered: running half of what was meant is worse than none.
     """
     offered = {tool.name: tool for tool in tools}
-    for find in (_in_tags, _after_mark, _in_functions, _in_fence, _bare):
+    for find in (_in_tags, _after_mark, _in_functions, _bare):
         found = find(text, offered)
-        if found is not None:
+        if found:
             return found
     return None
+
+
+def is_quoted(text: str, calls: Sequence[LeakedCall], results: Sequence[str]) -> bool:
+    """Tell whether `text`, or the input of one of its `calls`, stands in a tool's result.
+
+    Then the model may only repeat what it has read, and what it has read may be hostile. White space does not count.
+    """
+    wanted = {_compact(text), *(_compact(msgspec.json.encode(call.input).decode()) for call in calls if call.input)}
+    return any(words in compact for compact in map(_compact, results) for words in wanted)
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split())
 
 
 def may_become_call(text: str) -> bool:
@@ -59,13 +64,6 @@ def may_become_call(text: str) -> bool:
     head = text.lstrip()[:_LONGEST_OPENING]
     if _agree(head, _OPENINGS):
         return True
-    if head.startswith("`"):
-        if any(fence.startswith(head) for fence in _FENCES):
-            return True
-        fence = next((fence for fence in _FENCES if head.startswith(fence)), None)
-        if fence is None:
-            return False
-        head = head[len(fence) :].lstrip()
     if not head or head[0] not in "{[":
         return not head
     inner = head[1:].lstrip() if head[0] == "[" else head
@@ -78,17 +76,14 @@ def _agree(head: str, openings: tuple[str, ...]) -> bool:
     return any(opening.startswith(head) or head.startswith(opening) for opening in openings)
 
 
-def _in_tags(text: str, offered: Offered) -> Recovered | None:
+def _in_tags(text: str, offered: Offered) -> Calls:
     def calls_in(match: re.Match[str]) -> Calls:
-        functions = _in_functions(match[1], offered)
-        if functions is not None and not functions.prose:
-            return functions.calls
-        return _calls_of_json(match[1], offered)
+        return _in_functions(match[1], offered) or _calls_of_json(match[1], offered)
 
-    return _cut_out(text, _TAGGED, calls_in)
+    return _nothing_but(text, _TAGGED, calls_in)
 
 
-def _in_functions(text: str, offered: Offered) -> Recovered | None:
+def _in_functions(text: str, offered: Offered) -> Calls:
     def calls_in(match: re.Match[str]) -> Calls:
         tool = offered.get(match[1])
         if tool is None:
@@ -96,29 +91,24 @@ def _in_functions(text: str, offered: Offered) -> Recovered | None:
         arguments = _object(match[2]) if match[2].lstrip().startswith("{") else _parameters(match[2], tool)
         return None if arguments is None else (LeakedCall(match[1], arguments),)
 
-    return _cut_out(text, _FUNCTION, calls_in)
+    return _nothing_but(text, _FUNCTION, calls_in)
 
 
-def _cut_out(text: str, pattern: re.Pattern[str], calls_in: CallsIn) -> Recovered | None:
+def _nothing_but(text: str, pattern: re.Pattern[str], calls_in: CallsIn) -> Calls:
     calls: list[LeakedCall] = []
-    prose: list[str] = []
     end = 0
     for match in pattern.finditer(text):
         found = calls_in(match)
-        if not found:
+        if not found or text[end : match.start()].strip():
             return None
         calls += found
-        prose.append(text[end : match.start()].strip())
         end = match.end()
-    if not calls:
-        return None
-    prose.append(text[end:].strip())
-    return Recovered("\n\n".join(part for part in prose if part), tuple(calls))
+    return tuple(calls) if calls and not text[end:].strip() else None
 
 
-def _after_mark(text: str, offered: Offered) -> Recovered | None:
+def _after_mark(text: str, offered: Offered) -> Calls:
     prose, mark, rest = text.partition(_MARK)
-    if not mark:
+    if not mark or prose.strip():
         return None
     calls: list[LeakedCall] = []
     for piece in rest.removesuffix("</s>").split(_MARK):
@@ -131,22 +121,11 @@ def _after_mark(text: str, offered: Offered) -> Recovered | None:
         if not found:
             return None
         calls += found
-    return Recovered(prose.strip(), tuple(calls))
+    return tuple(calls)
 
 
-def _in_fence(text: str, offered: Offered) -> Recovered | None:
-    match = _FENCED_AT_END.search(text)
-    calls = _calls_of_json(match[1], offered) if match is not None else None
-    if match is None or not calls:
-        return None
-    return Recovered(text[: match.start()].strip(), calls)
-
-
-def _bare(text: str, offered: Offered) -> Recovered | None:
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    calls = _calls_of_json(text, offered)
-    return Recovered("", calls) if calls else None
+def _bare(text: str, offered: Offered) -> Calls:
+    return _calls_of_json(text, offered) if text.lstrip().startswith(("{", "[")) else None
 
 
 def _calls_of_json(text: str, offered: Offered) -> Calls:

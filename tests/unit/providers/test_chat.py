@@ -110,7 +110,7 @@ def test_a_longer_history_begins_with_the_same_bytes() -> None:
 
 
 def read(*deltas: dict[str, Any], finish: str | None = "stop", end: bool = True, **changes: Any) -> list[Chunk]:
-    reader = Reader(request(**changes), "local")
+    reader = Reader(request(**changes), "local", recovers_calls=True)
     events: list[dict[str, Any]] = [{"choices": [{"delta": delta}]} for delta in deltas]
     if finish:
         events.append({"choices": [{"delta": {}, "finish_reason": finish}]})
@@ -244,11 +244,9 @@ def test_a_call_leaked_as_text_becomes_a_call_and_is_never_shown() -> None:
     assert stop_of(chunks) == "tool_use"
 
 
-def test_prose_before_a_leaked_call_is_kept_as_text() -> None:
-    chunks = read({"content": "I will look.\n"}, {"content": f"```json\n{LEAKED}\n```"})
-    text, found = blocks(chunks)
-    assert text == Text("I will look.")
-    assert found.input == {"a": 1}
+def test_a_call_in_a_fence_behind_prose_stays_text() -> None:
+    text = f"I will look.\n```json\n{LEAKED}\n```"
+    assert blocks(read({"content": text})) == [Text(text)]
 
 
 def test_text_held_back_in_vain_is_shown_whole() -> None:

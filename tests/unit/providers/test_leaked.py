@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.providers.base import ToolSpec
-from bobstay.providers.leaked import LeakedCall, may_become_call, recover
+from bobstay.providers.leaked import LeakedCall, is_quoted, may_become_call, recover
 
 READ = ToolSpec(
     "Read",
@@ -24,8 +24,6 @@ EXPECTED = LeakedCall("Read", {"file_path": "a.py"})
         CALL,
         f"  {CALL}\n",
         f"[{CALL}]",
-        f"```json\n{CALL}\n```",
-        f"```\n{CALL}\n```\n",
         f"<tool_call>\n{CALL}\n</tool_call>",
         f"<tool_call>{CALL}",
         f"[TOOL_CALLS][{CALL}]",
@@ -42,32 +40,45 @@ EXPECTED = LeakedCall("Read", {"file_path": "a.py"})
 )
 def test_a_text_that_is_only_a_call_is_recovered_and_held_back_while_it_streams(text: str) -> None:
     """F35: raw JSON where a call was meant."""
-    found = recover(text, TOOLS)
-    assert found is not None
-    assert (found.prose, found.calls) == ("", (EXPECTED,))
+    assert recover(text, TOOLS) == (EXPECTED,)
     assert all(may_become_call(text[:length]) for length in range(len(text) + 1))
 
 
 @pytest.mark.parametrize(
-    ("text", "prose"),
+    "text",
     [
-        (f"I will look.\n\n<tool_call>{CALL}</tool_call>", "I will look."),
-        (f"First.\n<tool_call>{CALL}</tool_call>\nThen.", "First.\n\nThen."),
-        (f"Let me see:\n```json\n{CALL}\n```", "Let me see:"),
-        (f"Right. [TOOL_CALLS][{CALL}]", "Right."),
+        f"I will look.\n\n<tool_call>{CALL}</tool_call>",
+        f"First.\n<tool_call>{CALL}</tool_call>\nThen.",
+        f"<tool_call>{CALL}</tool_call> That is the form.",
+        f"Let me see:\n```json\n{CALL}\n```",
+        f"```json\n{CALL}\n```",
+        f"```\n<tool_call>{CALL}</tool_call>\n```",
+        f"Right. [TOOL_CALLS][{CALL}]",
+        f"Use <function=Read>{{}}</function>",
     ],
 )
-def test_prose_around_a_call_is_kept(text: str, prose: str) -> None:
-    found = recover(text, TOOLS)
-    assert found is not None
-    assert (found.prose, found.calls) == (prose, (EXPECTED,))
+def test_a_call_among_other_words_or_in_a_fence_is_a_quotation(text: str) -> None:
+    assert recover(text, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("result", "quoted"),
+    [
+        (CALL, True),
+        (f"words <tool_call>{CALL}</tool_call> words", True),
+        (CALL.replace(" ", "\n  "), True),
+        ('{"file_path":"a.py"}', True),
+        ("a.py", False),
+        ("", False),
+    ],
+)
+def test_a_call_is_quoted_if_it_or_its_input_stands_in_a_result(result: str, quoted: bool) -> None:
+    assert is_quoted(CALL, (EXPECTED,), ["something else", result]) is quoted
 
 
 @pytest.mark.parametrize("text", [f"{CALL}\n{CALL}", f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>"])
 def test_several_calls_are_recovered_in_order(text: str) -> None:
-    found = recover(text, TOOLS)
-    assert found is not None
-    assert found.calls == (EXPECTED, EXPECTED)
+    assert recover(text, TOOLS) == (EXPECTED, EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +113,10 @@ def test_parameters_in_tags_follow_the_schema() -> None:
     text = "<function=Read><parameter=file_path>12</parameter><parameter=limit>12</parameter></function>"
     found = recover(text, TOOLS)
     assert found is not None
-    assert found.calls[0].input == {"file_path": "12", "limit": 12}
+    assert found[0].input == {"file_path": "12", "limit": 12}
 
 
-@pytest.mark.parametrize("text", ["Hello", "{'a'", '{"colour": 1', "```python\n", "<b>", "[1", "[x](y)", "# Title"])
+@pytest.mark.parametrize("text", ["Hello", "{'a'", '{"colour": 1', "```python\n", "```json\n", "```\n{", "<b>", "[1", "[x](y)", "# Title"])
 def test_ordinary_openings_are_not_held_back(text: str) -> None:
     assert not may_become_call(text)
 
@@ -141,8 +152,8 @@ def test_recovery_never_raises_and_finds_only_offered_tools(text: str) -> None:
     found = recover(text, TOOLS)
     may_become_call(text)
     if found is not None:
-        assert found.calls
-        assert {call.name for call in found.calls} <= {"Read", "Bash"}
+        assert found
+        assert {call.name for call in found} <= {"Read", "Bash"}
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="<{[")))
@@ -155,6 +166,4 @@ def test_text_without_any_call_is_untouched(text: str) -> None:
 )
 def test_every_input_written_as_json_comes_back_whole(arguments: dict[str, object]) -> None:
     text = msgspec.json.encode({"name": "Bash", "arguments": arguments}).decode()
-    found = recover(text, TOOLS)
-    assert found is not None
-    assert found.calls == (LeakedCall("Bash", arguments),)
+    assert recover(text, TOOLS) == (LeakedCall("Bash", arguments),)
