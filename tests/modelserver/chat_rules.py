@@ -233,7 +233,7 @@ def _openrouter_gemini(body: Body, signatures: dict[str, str]) -> Refusal | None
 
 def _mistral_settings(body: Body) -> Refusal | None:
     """mistralai/platform-docs-public#7, editor-code-assistant/eca#231 (2025-12), charmbracelet/crush#1590 (2025-12)."""
-    extra = [["body", key] for key in body if key not in MISTRAL_SETTINGS]
+    extra: list[list[Any]] = [["body", key] for key in body if key not in MISTRAL_SETTINGS]
     for place, message in enumerate(body["messages"]):
         role = message["role"]
         extra += [["body", "messages", place, role, key] for key in message if key not in MISTRAL_FIELDS[role]]

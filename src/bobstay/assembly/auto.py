@@ -76,6 +76,8 @@ class Exchange(Struct):
 
     blocks: list[Block]
     usage: Usage = Usage()
+    cost: float = 0.0
+    """What the vendor itself says it cost."""
     complete: bool = False
 
 
@@ -123,7 +125,7 @@ class SmallModel:
             reason=self._mask.text(advice.reason),
             model=route.name,
             usage=spent.usage,
-            cost=route.price(spent.usage),
+            cost=spent.cost or route.price(spent.usage),
             api_ms=int((time.monotonic() - began) * 1000),
         )
 
@@ -146,6 +148,7 @@ class SmallModel:
                 await asyncio.sleep(PAUSE * 2 ** (attempt - 1))
             finally:
                 spent.usage += found.usage
+                spent.cost += found.cost
         raise AssertionError("the last attempt returns or raises")
 
     def _told(self, question: Question) -> str:
@@ -214,6 +217,7 @@ async def _listen(route: Route, request: Request, found: Exchange) -> None:
             found.blocks.append(chunk.block)
         elif isinstance(chunk, MessageDone):
             found.usage = chunk.usage
+            found.cost = chunk.cost
             found.complete = chunk.stop in ("end_turn", "tool_use", "stop_sequence")
 
 

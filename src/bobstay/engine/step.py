@@ -111,7 +111,10 @@ class Step:
         elif type(chunk) is MessageDone:
             self.stop = chunk.stop
             return replace(
-                chunk, cost=self._route.price(chunk.usage), api_ms=_milliseconds(began), model=self._route.name
+                chunk,
+                cost=chunk.cost or self._route.price(chunk.usage),
+                api_ms=_milliseconds(began),
+                model=self._route.name,
             )
         return chunk
 

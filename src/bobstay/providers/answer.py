@@ -39,6 +39,8 @@ class Answer:
         self.origin = origin
         self.message_id = ""
         self.usage = Usage()
+        self.cost = 0.0
+        """In US dollars, where the vendor says it."""
         self.calls = 0
         """Calls completed or open so far."""
         self.blocks = 0
@@ -123,5 +125,5 @@ class Answer:
             stop = "tool_use"
         elif stop == "tool_use" and not self.calls:
             stop = "end_turn"
-        chunks.append(MessageDone(self.message_id, self.model, stop, self.usage, request_id=request_id))
+        chunks.append(MessageDone(self.message_id, self.model, stop, self.usage, self.cost, request_id=request_id))
         return chunks

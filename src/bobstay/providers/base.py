@@ -5,11 +5,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.event import BlockDone, MessageDone
+from bobstay.model.event import BlockDone, MessageDone, Noted
 from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
 
-Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone
+Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted
 
 
 class ToolSpec(Struct, frozen=True):
@@ -92,7 +92,9 @@ class Provider(Protocol):
         """Yield `MessageBegan`, then blocks as they come, then exactly one `MessageDone`.
 
         Each block: `BlockBegan`, its deltas, `BlockDone` at the moment the vendor says the block is complete.
-        `MessageDone.cost` is left 0: the loop prices it. One attempt; retries are the loop's business.
+        `MessageDone.cost` is what the vendor itself says the answer cost, else 0: the loop prices it then.
+        A `Noted` may stand anywhere: what the person should know of how the model was asked. One attempt; retries
+        are the loop's business.
 
         Raises:
             ProviderError: the only exception that crosses this line.

@@ -3,9 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply
-from bobstay.providers.base import Chunk, ProviderError, Request
+from msgspec.structs import replace
+
+from bobstay.model.event import Noted
+from bobstay.providers.base import Chunk, Effort, ProviderError, Request
+from bobstay.providers.chat_messages import Rules, messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
+from bobstay.providers.effort import Efforts, is_refused_level
 from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent
 from bobstay.providers.http import HttpClient, Reply
@@ -13,10 +17,32 @@ from bobstay.providers.http import HttpClient, Reply
 LOCAL_SERVERS = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
 """Servers of the user's own, whose parsers of tool calls miss some: a call that came as text is recovered there."""
 
-_LONGEST_ID = 40
-_OPTIONAL = ("stream_options", "prompt_cache_key", "reasoning_effort", "max_completion_tokens", "max_tokens")
+_HOSTS = (
+    ("openai.com", "openai"),
+    ("azure.com", "openai"),
+    ("mistral.ai", "mistral"),
+    ("deepseek.com", "deepseek"),
+    ("moonshot.ai", "moonshot"),
+    ("moonshot.cn", "moonshot"),
+    ("kimi.com", "moonshot"),
+    ("z.ai", "zai"),
+    ("bigmodel.cn", "zai"),
+    ("openrouter.ai", "openrouter"),
+)
+_NAMES = {"openai-chat": "local", "kimi": "moonshot", "glm": "zai", "zhipu": "zai"}
+
+_OPTIONAL = (
+    "stream_options",
+    "prompt_cache_key",
+    "reasoning_effort",
+    "max_completion_tokens",
+    "max_tokens",
+    "cache_control",
+    "thinking",
+)
 """What we can do without, or say otherwise, when a server does not know it."""
 _NOT_KNOWN = ("unsupported", "unrecognized", "unknown", "not supported", "not permitted", "unexpected", "extra ")
+_DEMANDED = ("missing", "must be passed", "must be provided", "is required")
 _ERROR_LIMIT = 256 * 1024
 
 
@@ -38,13 +64,14 @@ class Chat:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._headers |= {key.lower(): value for key, value in (headers or {}).items()}
         self._dialect = dialect_of(name, base_url)
-        self._messages = EncodedMessages(lambda message: b",".join(map(to_json, messages_of(message, self._dialect))))
-        self._left_out: frozenset[str] = frozenset()
-        """Settings the server has said it does not know."""
+        self._efforts = Efforts()
+        self._known: dict[str, _Known] = {}
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._ask(request)
+        reply, notes = await self._ask(request)
         try:
+            for note in notes:
+                yield Noted(note, "warning")
             await accept(reply, self.name)
             reader = Reader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
             try:
@@ -67,34 +94,100 @@ class Chat:
     async def close(self) -> None:
         await self._http.close()
 
-    async def _ask(self, request: Request) -> Reply:
-        """Ask; where the server complains of a setting it does not know, ask again without, and remember."""
+    async def _ask(self, request: Request) -> tuple[Reply, list[str]]:
+        """Ask; where the server refuses something we can do without or otherwise, ask again so, and remember."""
+        notes: list[str] = []
         while True:
             reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
             if reply.status not in (400, 422):
-                return reply
+                return reply, notes
             refusal = await reply.read(_ERROR_LIMIT)
-            unknown = _unknown_setting(refusal, settings_of(request, self._dialect, self._left_out))
-            if unknown is None or unknown in self._left_out:
+            learnt = self._learn(request, refusal.decode("utf-8", "replace").lower())
+            if learnt is None:
                 from bobstay.providers.errors import classify
 
                 raise classify(reply.status, refusal, reply.headers, self.name)
-            self._left_out |= {unknown}
+            if learnt:
+                notes.append(learnt)
 
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
-        settings = to_json(settings_of(request, self._dialect, self._left_out))
-        messages = [*map(to_json, system_of(request)), *self._messages.all(request.messages)]
+        known = self._model(request.model)
+        settings = to_json(self._settings(request, known))
+        messages = [*map(to_json, system_of(request)), *known.messages.all(request.messages)]
         return b'%b,"messages":[%b]}' % (settings[:-1], b",".join(filter(None, messages)))
+
+    def _model(self, model: str) -> "_Known":
+        if model not in self._known:
+            self._known[model] = _Known(rules_of(self.name, self._dialect, model))
+        return self._known[model]
+
+    def _settings(self, request: Request, known: "_Known") -> dict[str, Any]:
+        effort = self._efforts.allowed(request.model, request.effort)
+        return settings_of(replace(request, effort=effort), self._dialect, known.left_out)
+
+    def _learn(self, request: Request, refusal: str) -> str | None:
+        """Change what is sent so that `refusal` does not come again.
+
+        Returns what to tell the person, which may be nothing, or None if there is nothing to change.
+        """
+        known = self._model(request.model)
+        effort: Effort | None = self._efforts.allowed(request.model, request.effort)
+        if effort is not None and is_refused_level(refusal):
+            return self._efforts.refuse(request.model, effort)
+        if known.learn_of_reasoning(refusal):
+            return ""
+        unknown = _unknown_setting(refusal, self._settings(request, known))
+        if unknown is None or unknown in known.left_out:
+            return None
+        known.left_out |= {unknown}
+        return ""
+
+
+class _Known:
+    """What is known of one model of the server: its rules, its refusals, and the bytes of its messages."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.left_out: frozenset[str] = frozenset()
+        """Settings the server has said it does not know."""
+        self._set(rules)
+
+    def _set(self, rules: Rules) -> None:
+        self.rules = rules
+        self.messages = EncodedMessages(lambda message: b",".join(map(to_json, messages_of(message, rules))))
+
+    def learn_of_reasoning(self, refusal: str) -> bool:
+        """Take from a refusal how reasoning is to be sent back; whether that changed anything."""
+        returned = self.rules.returned
+        changed = returned
+        if "thought signature" in refusal or "thought_signature" in refusal:
+            changed = replace(returned, unsigned=returned.gemini)
+        elif "reasoning_content" in refusal and any(word in refusal for word in _DEMANDED):
+            changed = replace(returned, filler=" ", refused=False)
+        elif _refuses_reasoning(refusal):
+            changed = replace(returned, refused=True)
+        if changed == returned:
+            return False
+        self._set(replace(self.rules, returned=changed))
+        return True
+
+
+def _refuses_reasoning(refusal: str) -> bool:
+    if "remove the reasoning_content" in refusal:
+        return True
+    named = "reasoning_content" in refusal or "reasoning_details" in refusal
+    return (named or ("assistant" in refusal and "reasoning" in refusal)) and any(
+        word in refusal for word in _NOT_KNOWN
+    )
 
 
 def dialect_of(name: str, base_url: str) -> str:
     """Whose habits to follow: a server is known by its address, and else by the name it was given."""
-    if ".openai.com" in base_url or ".azure.com" in base_url:
-        return "openai"
-    if ".mistral.ai" in base_url:
-        return "mistral"
-    return "local" if name == "openai-chat" else name
+    host = base_url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+    for known, dialect in _HOSTS:
+        if host == known or host.endswith("." + known):
+            return dialect
+    return _NAMES.get(name, name)
 
 
 def settings_of(request: Request, dialect: str, left_out: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -102,12 +195,10 @@ def settings_of(request: Request, dialect: str, left_out: frozenset[str] = froze
     limit = "max_completion_tokens" if dialect == "openai" else "max_tokens"
     if limit in left_out:
         limit = "max_tokens" if dialect == "openai" else "max_completion_tokens"
-    settings: dict[str, Any] = {
-        "model": request.model,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        limit: request.max_tokens,
-    }
+    settings: dict[str, Any] = {"model": request.model, "stream": True, limit: request.max_tokens}
+    if dialect != "mistral":
+        # Mistral refuses it, and tells the usage without being asked.
+        settings["stream_options"] = {"include_usage": True}
     if request.tools:
         settings["tools"] = [
             {
@@ -123,14 +214,21 @@ def settings_of(request: Request, dialect: str, left_out: frozenset[str] = froze
             settings["reasoning_effort"] = request.effort
     if request.session_id and dialect == "openai":
         settings["prompt_cache_key"] = request.session_id
+    if dialect == "openrouter" and request.model.lower().startswith("anthropic/"):
+        # Claude caches nothing unless it is asked to; at the top it holds for the longest prefix there is.
+        settings["cache_control"] = {"type": "ephemeral"}
+    if dialect == "zai" and request.model.lower().startswith("glm-"):
+        # Without it the model is not shown the reasoning of earlier turns that it is sent.
+        settings["thinking"] = {"type": "enabled", "clear_thinking": False}
     return {key: value for key, value in settings.items() if key not in left_out}
 
 
-def _unknown_setting(refusal: bytes, sent: dict[str, Any]) -> str | None:
+def _unknown_setting(refusal: str, sent: dict[str, Any]) -> str | None:
     """Which of our optional settings an error complains of, if that is what it does."""
-    text = refusal.decode("utf-8", "replace").lower()
-    named = [key for key in _OPTIONAL if key in sent and key in text]
-    if named == ["stream_options"] or any(word in text for word in _NOT_KNOWN):
+    if "does not support thinking" in refusal and "reasoning_effort" in sent:
+        return "reasoning_effort"  # as Ollama says it
+    named = [key for key in _OPTIONAL if key in sent and key in refusal]
+    if named == ["stream_options"] or any(word in refusal for word in _NOT_KNOWN):
         return next(iter(named), None)
     return None
 
@@ -138,78 +236,3 @@ def _unknown_setting(refusal: bytes, sent: dict[str, Any]) -> str | None:
 def system_of(request: Request) -> list[dict[str, Any]]:
     text = "\n\n".join(section for section in request.system if section)
     return [{"role": "system", "content": text}] if text else []
-
-
-def messages_of(message: Message, dialect: str = "") -> list[dict[str, Any]]:
-    """A message as this format has it: results are messages of their own, before what the person says."""
-    if message.role == "assistant":
-        return _assistant(message, dialect)
-    messages: list[dict[str, Any]] = []
-    pictures: list[Image] = []
-    said: list[Text | Image] = []
-    for block in message.blocks:
-        if isinstance(block, ToolReply):
-            found = [part for part in block.content if isinstance(part, Image)]
-            messages.append({"role": "tool", "tool_call_id": _id(block.call_id, dialect), "content": _result(block)})
-            pictures += found
-        elif isinstance(block, Text | Image):
-            said.append(block)
-    if pictures:
-        # A result can be text only, so what it shows is shown by the next message.
-        said = [Text("These images belong to the tool results above."), *pictures, *said]
-    if said:
-        messages.append({"role": "user", "content": _content(said)})
-    return messages
-
-
-def _assistant(message: Message, dialect: str) -> list[dict[str, Any]]:
-    text = "\n\n".join(block.text for block in message.blocks if isinstance(block, Text))
-    calls = [
-        {
-            "id": _id(block.id, dialect),
-            "type": "function",
-            "function": {
-                "name": block.name,
-                # Some servers parse this to fill their template, so what was malformed is not repeated.
-                "arguments": to_json(block.input).decode(),
-            },
-        }
-        for block in message.blocks
-        if isinstance(block, ToolCall)
-    ]
-    if not text and not calls:
-        return []
-    sent: dict[str, Any] = {"role": "assistant", "content": text}
-    if calls:
-        sent["tool_calls"] = calls
-    return [sent]
-
-
-def _result(reply: ToolReply) -> str:
-    text = reply.text or ("(see the image below)" if reply.content else "")
-    return f"Error: {text}" if reply.is_error else text
-
-
-def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
-    """Plain text where it can be: small servers know nothing else."""
-    texts = [block.text for block in said if isinstance(block, Text)]
-    if len(texts) == len(said):
-        return "\n\n".join(texts)
-    return [
-        {"type": "text", "text": block.text}
-        if isinstance(block, Text)
-        else {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
-        for block in said
-    ]
-
-
-def _id(call_id: str, dialect: str) -> str:
-    """The id of a call as the server takes it; ids of other vendors may be too long, and Mistral wants nine letters."""
-    if dialect != "mistral" and len(call_id) <= _LONGEST_ID:
-        return call_id
-    if dialect == "mistral" and len(call_id) == 9 and call_id.isalnum():
-        return call_id
-    from hashlib import sha256
-
-    digest = sha256(call_id.encode()).hexdigest()
-    return digest[:9] if dialect == "mistral" else digest[:32]

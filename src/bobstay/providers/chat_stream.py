@@ -9,6 +9,7 @@ from msgspec import Struct
 from bobstay.model.message import Stop, ToolCall, ToolReply, Usage
 from bobstay.providers.answer import Answer, parse_input
 from bobstay.providers.base import Chunk, ProviderError, Request
+from bobstay.providers.chat_reasoning import THINKING_CHUNKS, Collector, family_of
 from bobstay.providers.exchange import broken_off, decoded
 
 if TYPE_CHECKING:
@@ -29,11 +30,20 @@ class _CallPiece(Struct):
     function: _Function | None = None
 
 
+class _Part(Struct):
+    """A piece of content where it is a list, as Mistral sends its reasoning."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: "str | list[_Part] | None" = None
+
+
 class _Delta(Struct):
-    content: str | None = None
+    content: str | list[_Part] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: Any = None
     tool_calls: list[_CallPiece] | None = None
 
 
@@ -53,6 +63,11 @@ class _Usage(Struct):
     prompt_tokens_details: _PromptDetails | None = None
     prompt_cache_hit_tokens: int | None = None
     """Where DeepSeek says it."""
+    cost: Any = None
+    """US dollars, as OpenRouter tells them."""
+    is_byok: Any = None
+    """The vendor bills the person's own key, and `cost` is OpenRouter's fee alone."""
+    cost_details: Any = None
 
 
 class _Chunk(Struct):
@@ -95,6 +110,7 @@ class Reader:
         self._holds = self._recovers
         self._held: list[str] = []
         self._head = ""
+        self._reasoning = Collector(family_of(request.model))
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         """Translate one chunk.
@@ -116,6 +132,7 @@ class Reader:
             yield self.answer.begin("", chunk.model or "")
         if chunk.usage is not None:
             self.answer.usage = _usage(chunk.usage)
+            self.answer.cost = _cost(chunk.usage)
         for choice in (chunk.choices or ())[:1]:
             if choice.delta is not None and not self.finished:
                 yield from self._delta(choice.delta)
@@ -139,19 +156,42 @@ class Reader:
         yield from self.answer.end(self._stop, self._headers.get("x-request-id", ""))
 
     def _delta(self, delta: _Delta) -> Iterator[Chunk]:
-        if thought := delta.reasoning_content or delta.reasoning:
-            yield from self.answer.add("thinking", thought)
-        if delta.content:
+        if thought := delta.reasoning_content:
+            yield from self._thought("reasoning_content", thought)
+        elif thought := delta.reasoning:
+            yield from self._thought("reasoning", thought)
+        self._reasoning.add_details(delta.reasoning_details)
+        if isinstance(delta.content, str):
             yield from self._text(delta.content)
+        else:
+            for part in delta.content or ():
+                yield from self._thought(THINKING_CHUNKS, _words(part.thinking))
+                yield from self._text(part.text or "")
         if delta.refusal:
             self._stop = "refusal"
+            self._sign()
             yield from self.answer.add("text", delta.refusal)
         for piece in delta.tool_calls or ():
             yield from self._call(piece)
 
+    def _thought(self, field: str, piece: str) -> Iterator[Chunk]:
+        if piece:
+            if self.answer.kind != "thinking":
+                self._sign()
+            self._reasoning.add_field(field)
+            yield from self.answer.add("thinking", piece)
+
+    def _sign(self) -> None:
+        """Give the open block what must go back with it; called before another opens or the message ends."""
+        if self.answer.kind in ("thinking", "tool_call"):
+            self.answer.signature = self._reasoning.take(is_call=self.answer.kind == "tool_call")
+
     def _text(self, piece: str) -> Iterator[Chunk]:
         """Text that may be a call in disguise is held back until that is known: nobody wants to read it."""
+        if not piece:
+            return
         if not self._holds:
+            self._sign()
             yield from self.answer.add("text", piece)
             return
         from bobstay.providers.leaked import may_become_call
@@ -167,6 +207,7 @@ class Reader:
         self._holds = False
         self._held = []
         if held.strip():
+            self._sign()
             yield from self.answer.add("text", held)
 
     def _call(self, piece: _CallPiece) -> Iterator[Chunk]:
@@ -180,6 +221,7 @@ class Reader:
                     raise ProviderError("The model server sent a piece of a call that had ended.", kind="protocol")
                 return
             yield from self._release()
+            self._sign()
             yield from self.answer.open("tool_call", self._own_id(piece.id or ""), function.name or "")
             self._index = piece.index
             self._vendor_id = piece.id or ""
@@ -208,6 +250,7 @@ class Reader:
     def _finish(self) -> Iterator[Chunk]:
         """Complete the last block. An answer that was meant as calls, but came as text, becomes calls (F35)."""
         self.finished = True
+        self._sign()
         calls = self._leaked() if self._holds else ()
         if calls:
             self._held = []
@@ -234,6 +277,24 @@ class Reader:
 
 def _is_whole(text: str) -> bool:
     return bool(text.strip()) and not parse_input(text)[1]
+
+
+def _words(thinking: "str | list[_Part] | None") -> str:
+    if isinstance(thinking, str):
+        return thinking
+    return "".join(part.text or "" for part in thinking or ())
+
+
+def _cost(usage: _Usage) -> float:
+    cost = _number(usage.cost)
+    if usage.is_byok is True and isinstance(usage.cost_details, dict):
+        cost += _number(usage.cost_details.get("upstream_inference_cost"))
+    return cost
+
+
+def _number(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < float("inf") else 0.0
 
 
 def _usage(usage: _Usage) -> Usage:

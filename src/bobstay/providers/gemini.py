@@ -144,7 +144,7 @@ def content_of(message: Message, names: dict[str, str], *, signs: bool) -> dict[
                 parts += _thought(block)
             case ToolCall():
                 part = _call(block)
-                if signs and not called and not block.signature:
+                if signs and not called and "thoughtSignature" not in part:
                     part["thoughtSignature"] = _UNSIGNED
                 called = True
                 parts.append(part)
@@ -174,7 +174,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
     if not call.id.startswith(MADE):
         function["id"] = call.id
     part: dict[str, Any] = {"functionCall": function}
-    if call.signature:
+    # What begins like an object was kept for a broker of Gemini (see chat_reasoning.py) and is no signature.
+    if call.signature and not call.signature.startswith("{"):
         part["thoughtSignature"] = call.signature
     return part
 

@@ -13,7 +13,8 @@ from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live import BlockBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.chat import Chat, dialect_of, messages_of, settings_of
+from bobstay.providers.chat import Chat, dialect_of, settings_of
+from bobstay.providers.chat_messages import messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.http import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
@@ -25,6 +26,9 @@ HISTORY = (
     Message("user", (ToolReply("call_1", (Text("content"), PICTURE)), Text("quick"))),
 )
 READ = ToolSpec("Read", "Read a file", {"type": "object"})
+
+
+RULES = rules_of("openai-chat", "local", "m")
 
 
 def request(**changes: Any) -> Request:
@@ -44,15 +48,33 @@ def test_the_limit_of_output_has_the_name_the_server_knows(name: str, url: str, 
     assert settings_of(request(), dialect_of(name, url))[word] == 32_000
 
 
+@pytest.mark.parametrize(
+    ("name", "url", "dialect"),
+    [
+        ("openai-chat", "https://api.deepseek.com/v1", "deepseek"),
+        ("openai-chat", "https://api.moonshot.ai/v1", "moonshot"),
+        ("openai-chat", "https://api.z.ai/api/paas/v4", "zai"),
+        ("openai-chat", "https://xyz.ai/v1", "local"),
+        ("openai-chat", "https://api.mistral.ai/v1", "mistral"),
+        ("openai-chat", "https://res.openai.azure.com/openai/v1", "openai"),
+        ("openai-chat", "https://openrouter.ai/api/v1", "openrouter"),
+        ("openai-chat", "http://openrouter.ai.example/api/v1", "local"),
+        ("kimi", "http://127.0.0.1:1/v1", "moonshot"),
+    ],
+)
+def test_a_vendor_is_known_by_its_address_or_else_by_its_name(name: str, url: str, dialect: str) -> None:
+    assert dialect_of(name, url) == dialect
+
+
 def test_effort_is_said_the_way_the_server_understands() -> None:
     assert settings_of(request(effort="low"), "openrouter")["reasoning"] == {"effort": "low"}
     assert settings_of(request(effort="low"), "openai")["reasoning_effort"] == "low"
 
 
 def test_messages_are_put_the_way_this_format_has_them() -> None:
-    """Thinking is never sent back; an image in a result follows in a message of the user."""
+    """Thinking that nobody knows the origin of is not sent; an image in a result follows in a message of the user."""
     url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aWJt"}}
-    assert [sent for message in HISTORY for sent in messages_of(message)] == [
+    assert [sent for message in HISTORY for sent in messages_of(message, RULES)] == [
         {"role": "user", "content": [{"type": "text", "text": "Look"}, url]},
         {
             "role": "assistant",
@@ -77,23 +99,23 @@ def test_the_vendors_own_types_accept_every_message() -> None:
     from openai.types.chat import ChatCompletionMessageParam
     from pydantic import TypeAdapter
 
-    sent = [sent for message in HISTORY for sent in messages_of(message)]
+    sent = [sent for message in HISTORY for sent in messages_of(message, RULES)]
     TypeAdapter(list[ChatCompletionMessageParam]).validate_python(sent)
 
 
 def test_text_alone_is_sent_as_plain_text() -> None:
-    assert messages_of(Message("user", (Text("a"), Text("b")))) == [{"role": "user", "content": "a\n\nb"}]
+    assert messages_of(Message("user", (Text("a"), Text("b"))), RULES) == [{"role": "user", "content": "a\n\nb"}]
 
 
 def test_an_answer_of_nothing_but_thinking_is_not_sent() -> None:
-    assert messages_of(Message("assistant", (Thinking("hm"),))) == []
+    assert messages_of(Message("assistant", (Thinking("hm"),)), RULES) == []
 
 
 @pytest.mark.parametrize(("name", "length"), [("mistral", 9), ("openai", 32)])
 def test_an_id_the_server_would_refuse_is_replaced_the_same_way_in_call_and_result(name: str, length: int) -> None:
-    identity = "x" * 60
-    call = messages_of(Message("assistant", (ToolCall(identity, "Read", {}),)), name)[0]["tool_calls"][0]["id"]
-    result = messages_of(Message("user", (ToolReply(identity, (Text("r"),)),)), name)[0]["tool_call_id"]
+    identity, rules = "x" * 60, rules_of(name, name, "m")
+    call = messages_of(Message("assistant", (ToolCall(identity, "Read", {}),)), rules)[0]["tool_calls"][0]["id"]
+    result = messages_of(Message("user", (ToolReply(identity, (Text("r"),)),)), rules)[0]["tool_call_id"]
     assert call == result
     assert len(call) == length
 
@@ -195,7 +217,8 @@ def test_a_piece_of_a_call_that_had_ended_is_an_error() -> None:
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
 def test_reasoning_becomes_thinking(key: str) -> None:
     chunks = read({key: "Hm"}, {key: "m."}, {"content": "Yes."})
-    assert blocks(chunks) == [Thinking("Hmm.", origin="local"), Text("Yes.")]
+    kept = f'{{"family":"m","field":"{key}"}}'
+    assert blocks(chunks) == [Thinking("Hmm.", kept, "local"), Text("Yes.")]
     assert [chunk.text for chunk in chunks if isinstance(chunk, ThinkingDelta)] == ["Hm", "m."]
 
 

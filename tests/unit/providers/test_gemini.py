@@ -90,6 +90,13 @@ def test_a_call_another_model_made_is_marked_for_models_that_check_proofs(idle: 
     assert [part.get("thoughtSignature") for part in older] == [None, None]
 
 
+def test_what_was_kept_for_a_broker_is_no_signature(idle: Gemini) -> None:
+    """A call that Gemini made behind OpenRouter carries that broker's details, which Gemini itself refuses."""
+    call = ToolCall("a", "Read", {}, signature='{"family":"google","details":[]}')
+    parts = sent(idle, request(model="gemini-3-pro-preview", messages=(HISTORY[0], Message("assistant", (call,)))))
+    assert parts["contents"][1]["parts"][0]["thoughtSignature"] == "skip_thought_signature_validator"
+
+
 @pytest.mark.parametrize(
     ("model", "thinking", "effort", "expected"),
     [

@@ -54,7 +54,7 @@ def test_a_text_that_is_only_a_call_is_recovered_and_held_back_while_it_streams(
         f"```json\n{CALL}\n```",
         f"```\n<tool_call>{CALL}</tool_call>\n```",
         f"Right. [TOOL_CALLS][{CALL}]",
-        f"Use <function=Read>{{}}</function>",
+        "Use <function=Read>{}</function>",
     ],
 )
 def test_a_call_among_other_words_or_in_a_fence_is_a_quotation(text: str) -> None:
@@ -116,7 +116,9 @@ def test_parameters_in_tags_follow_the_schema() -> None:
     assert found[0].input == {"file_path": "12", "limit": 12}
 
 
-@pytest.mark.parametrize("text", ["Hello", "{'a'", '{"colour": 1', "```python\n", "```json\n", "```\n{", "<b>", "[1", "[x](y)", "# Title"])
+@pytest.mark.parametrize(
+    "text", ["Hello", "{'a'", '{"colour": 1', "```python\n", "```json\n", "```\n{", "<b>", "[1", "[x](y)", "# Title"]
+)
 def test_ordinary_openings_are_not_held_back(text: str) -> None:
     assert not may_become_call(text)
 
