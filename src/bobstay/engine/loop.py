@@ -246,7 +246,8 @@ async def _after_fault(
     action = after_error(error, walk.recovery, agent.retry, state, walk.fallbacks)
     match action:
         case Wait(seconds=seconds):
-            yield Retrying(walk.recovery.attempts, agent.retry.attempts, seconds, error.status, ERROR_NAMES[error.kind])
+            name, reason = ERROR_NAMES[error.kind], str(error)
+            yield Retrying(walk.recovery.attempts, agent.retry.attempts, seconds, error.status, name, reason)
             await control.sleep(seconds)
             if step.kept and not control.aborted:
                 yield _harness(BROKEN_OFF, "broken_off")

@@ -64,6 +64,8 @@ class Retrying(Struct, frozen=True, tag="retrying"):
     delay: float
     status: int | None
     error: str
+    reason: str = ""
+    """What happened, for a person."""
 
 
 Live: TypeAlias = (

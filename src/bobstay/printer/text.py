@@ -1,6 +1,9 @@
-"""Print mode for people and shell scripts: the final answer, nothing else."""
+"""Print mode for people and shell scripts: the final answer on stdout; on stderr, why it takes longer."""
+
+import sys
 
 from bobstay.model.event import Event, RunDone
+from bobstay.model.live import Retrying
 from bobstay.wire.results import VERDICTS, failure_text
 from bobstay.wire.stdio import Output
 
@@ -14,6 +17,12 @@ class TextFace:
     def show(self, event: Event) -> None:
         if isinstance(event, RunDone):
             self._done = event
+        elif isinstance(event, Retrying):
+            # A person who sees nothing for minutes takes the program for dead.
+            count = f"{event.attempt} of {event.attempts}"
+            why = _one_line(event.reason or event.error)
+            sys.stderr.write(f"{why} Trying again in {event.delay:.0f} s ({count}).\n")
+            sys.stderr.flush()
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):
@@ -25,3 +34,9 @@ class TextFace:
         if VERDICTS[done.ending].says_result:
             return done.text
         return f"Error: {failure_text(done)}"
+
+
+def _one_line(text: str) -> str:
+    """What a server said, without what could steer a terminal."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text[:500])
+    return " ".join(shown.split())
