@@ -105,7 +105,7 @@ def _start(options: Options, environment: Environment, history: History | None) 
         check_rule=_check_rule,
     )
     keys = Keys(environment.keys, environment.headers)
-    routes = ModelRoutes(keys, _http(environment), Catalogue(loaded.settings.models or None))
+    routes = ModelRoutes(keys, HttpClient(environment.network), Catalogue(loaded.settings.models or None))
     model = options.model or loaded.settings.model or environment.model or routes.default()
     routes.route(model)
     history = history or take_up(options, environment, cwd, model)
@@ -213,12 +213,6 @@ def _directory(asked: str | None) -> str:
             f"Cannot work in {asked or 'the current directory'}: {error.strerror}. Choose a directory that can be read."
         ) from error
     return folder
-
-
-def _http(environment: Environment) -> HttpClient:
-    proxies = environment.proxies
-    proxy = proxies.get("https") or proxies.get("all") or proxies.get("http")
-    return HttpClient(proxy=proxy, no_proxy=proxies.get("no", ""))
 
 
 def _state(start: Start, surroundings: Surroundings, mode: str) -> State:

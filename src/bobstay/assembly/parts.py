@@ -36,6 +36,7 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
         shells=shells,
         instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,
         may_fetch=may_fetch,
+        network=start.environment.network,
         hides=lambda: policy.hides,
         schema=start.options.json_schema,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),

@@ -240,7 +240,7 @@ def _model(environment: Environment, loaded: Loaded | None) -> Finding:
     from bobstay.providers.choose import Keys
     from bobstay.providers.http import HttpClient
 
-    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(), Catalogue())
+    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(environment.network), Catalogue())
     try:
         named = (loaded.settings.model if loaded else "") or environment.model or routes.default()
         return Finding("model", "ok", f"{routes.route(named).name} (not contacted)")

@@ -7,6 +7,9 @@ from msgspec import Struct
 
 from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, secret_values, without_secrets
 from bobstay.config.paths import Paths
+from bobstay.kit.dial import Network
+from bobstay.kit.proxies import Proxies
+from bobstay.kit.tls import Authorities
 
 OFF = frozenset({"", "0", "false", "no", "off"})
 
@@ -18,9 +21,9 @@ class Environment(Struct, frozen=True):
     search: dict[str, str] = {}
     """The same for web search."""
     headers: dict[str, str] = {}
-    """Extra headers for every model request, from `ANTHROPIC_CUSTOM_HEADERS` (`Name: value` lines)."""
-    proxies: dict[str, str] = {}
-    """`http`, `https`, `all` and `no`, as the usual variables give them; lower case wins."""
+    """Extra headers for requests to Anthropic, from `ANTHROPIC_CUSTOM_HEADERS` (`Name: value` lines)."""
+    network: Network = Network()
+    """The proxies to go through and the certificate authorities to trust."""
     model: str = ""
     entrypoint: str = ""
     """Which program drives us: `sdk-py`, `sdk-ts`, ..."""
@@ -53,7 +56,7 @@ class Environment(Struct, frozen=True):
             keys={name: source[name] for name in PROVIDER_VARIABLES if source.get(name)},
             search={name: source[name] for name in SEARCH_VARIABLES if source.get(name)},
             headers=_headers(source.get("ANTHROPIC_CUSTOM_HEADERS", "")),
-            proxies=_proxies(source),
+            network=Network(_proxies(source), _authorities(source)),
             model=source.get("BOBSTAY_MODEL") or source.get("ANTHROPIC_MODEL", ""),
             entrypoint=source.get("CLAUDE_CODE_ENTRYPOINT", ""),
             host_version=source.get("CLAUDE_AGENT_SDK_VERSION", ""),
@@ -90,14 +93,19 @@ def _number(source: Mapping[str, str], name: str) -> int | None:
     return int(value) if value.isascii() and value.isdigit() and len(value) <= 12 else None
 
 
-def _proxies(source: Mapping[str, str]) -> dict[str, str]:
+def _proxies(source: Mapping[str, str]) -> Proxies:
+    """As the usual variables give them; lower case wins."""
     found: dict[str, str] = {}
     for kind in ("http", "https", "all", "no"):
         # An upper-case HTTP_PROXY may have come in as a request header where we run under CGI.
         upper = "" if kind == "http" and "REQUEST_METHOD" in source else source.get(f"{kind.upper()}_PROXY", "")
-        if value := source.get(f"{kind}_proxy", "") or upper:
-            found[kind] = value
-    return found
+        found[kind] = source.get(f"{kind}_proxy", "") or upper
+    return Proxies(**found)
+
+
+def _authorities(source: Mapping[str, str]) -> Authorities:
+    file = source.get("SSL_CERT_FILE") or source.get("REQUESTS_CA_BUNDLE") or source.get("CURL_CA_BUNDLE", "")
+    return Authorities(file, source.get("SSL_CERT_DIR", ""), source.get("NODE_EXTRA_CA_CERTS", ""))
 
 
 def _headers(text: str) -> dict[str, str]:

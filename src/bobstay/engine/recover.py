@@ -17,7 +17,9 @@ KEEP_RECENT = 4
 """Tool replies, counted from the end, that are never pruned."""
 FALL_BACK_AFTER = 3
 
-FALL_BACK: frozenset[ErrorKind] = frozenset({"overloaded", "server", "rate_limit", "not_found", "quota", "stalled"})
+FALL_BACK: frozenset[ErrorKind] = frozenset(
+    {"overloaded", "server", "rate_limit", "not_found", "quota", "stalled", "unreachable"}
+)
 
 ERROR_NAMES: dict[ErrorKind, str] = {
     "authentication": "authentication_failed",
@@ -33,6 +35,7 @@ ERROR_NAMES: dict[ErrorKind, str] = {
     "timeout": "server_error",
     "stalled": "server_error",
     "connection": "server_error",
+    "unreachable": "server_error",
     "protocol": "server_error",
     "refused": "invalid_request",
 }

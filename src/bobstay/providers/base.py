@@ -59,6 +59,7 @@ ErrorKind: TypeAlias = Literal[
     "timeout",
     "stalled",
     "connection",
+    "unreachable",
     "protocol",
     "refused",
 ]

@@ -38,13 +38,22 @@ class Local(Struct, frozen=True):
     url: str
     key: str = ""
     """Variable of the key, which most such servers do without."""
+    start: str = ""
+    """How a person gets it running."""
 
 
 LOCAL = {
-    "ollama": Local("OLLAMA_HOST", "http://127.0.0.1:11434", "OLLAMA_API_KEY"),
-    "vllm": Local("VLLM_BASE_URL", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
-    "lmstudio": Local("LMSTUDIO_BASE_URL", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY"),
-    "llamacpp": Local("LLAMACPP_BASE_URL", "http://127.0.0.1:8080/v1", "LLAMACPP_API_KEY"),
+    "ollama": Local("OLLAMA_HOST", "http://127.0.0.1:11434", "OLLAMA_API_KEY", "Start Ollama with: ollama serve"),
+    "vllm": Local("VLLM_BASE_URL", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", "Start it with: vllm serve MODEL"),
+    "lmstudio": Local(
+        "LMSTUDIO_BASE_URL", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", "Start its server with: lms server start"
+    ),
+    "llamacpp": Local(
+        "LLAMACPP_BASE_URL",
+        "http://127.0.0.1:8080/v1",
+        "LLAMACPP_API_KEY",
+        "Start it with: llama-server -m MODEL.gguf --jinja",
+    ),
 }
 
 
@@ -53,7 +62,7 @@ class Keys(Struct, frozen=True):
 
     values: dict[str, str] = {}
     headers: dict[str, str] = {}
-    """Sent with every request, such as a gateway asks for."""
+    """Sent to Anthropic, or the gateway in its place, and to nobody else: they may carry a key of that gateway."""
 
     def get(self, *names: str) -> str:
         """The first of these that is set."""
@@ -152,7 +161,7 @@ def _openai(http: HttpClient, keys: Keys) -> Provider:
     if not key:
         raise MissingKey("openai", "OPENAI_API_KEY")
     url = keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    return Responses(http, base_url=url, api_key=key, headers=keys.headers)
+    return Responses(http, base_url=url, api_key=key)
 
 
 def _gemini(http: HttpClient, keys: Keys) -> Provider:
@@ -176,17 +185,16 @@ def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
     if not key and not (provider == "openai-chat" and keys.get("OPENAI_BASE_URL")):
         # A base URL of one's own is somebody's own server, and many of those want no key.
         raise MissingKey(provider, variable)
-    return Chat(http, base_url=url, api_key=key, headers=keys.headers, name=provider)
+    return Chat(http, base_url=url, api_key=key, name=provider)
 
 
 def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
     from bobstay.providers.chat import Chat
 
     server = LOCAL[provider]
-    url = keys.get(server.variable) or server.url
-    return Chat(
-        http, base_url=local_url(provider, url), api_key=keys.get(server.key), headers=keys.headers, name=provider
-    )
+    url = local_url(provider, keys.get(server.variable) or server.url)
+    http.hint(url, f"{server.start}. If it runs elsewhere, say where in {server.variable}.")
+    return Chat(http, base_url=url, api_key=keys.get(server.key), name=provider)
 
 
 def local_url(provider: str, address: str) -> str:

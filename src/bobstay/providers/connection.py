@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import httptools
 
+from bobstay.kit.unpack import DamagedError, Unpacker, packing_of
 from bobstay.providers.base import ErrorKind, ProviderError
 from bobstay.providers.sse import SseSplitter
 
@@ -13,6 +14,9 @@ _ENOUGH = 1024 * 1024
 """Bytes waiting to be read above which the server is made to wait."""
 
 _HEAD_LIMIT = 256 * 1024
+
+_UNPACKED_LIMIT = 64 * 1024 * 1024
+"""Bytes a compressed answer may grow to."""
 
 _GRACE = 5.0
 """Seconds a server gets to end an answer of which all that matters has come."""
@@ -159,6 +163,7 @@ class Connection(asyncio.Protocol):
         self._parser: Any = None
         self._head_size = 0
         self._until_close = False
+        self._unpacker: Unpacker | None = None
         self._paused = False
         self._complaint = ""
 
@@ -256,13 +261,26 @@ class Connection(asyncio.Protocol):
             reply.headers.clear()  # "100 Continue" and its like: the answer is still to come
             return
         headers = reply.headers
-        if headers.get("content-encoding", "identity") not in ("identity", ""):
-            self._complain("it compressed its answer though it was asked not to.")
+        try:
+            # Streams are asked for as they are, since compression delays them; some gateways compress all the same.
+            packed = packing_of(headers.get("content-encoding", ""))
+        except DamagedError as error:
+            self._complain(f"{error}.")
+        self._unpacker = Unpacker(packed, _UNPACKED_LIMIT) if packed else None
         self._until_close = "content-length" not in headers and "transfer-encoding" not in headers
         reply.status = status
 
     def on_body(self, body: bytes) -> None:
-        if self._reply is not None:
+        if self._reply is None:
+            return
+        if self._unpacker is not None:
+            try:
+                body = self._unpacker.feed(body)
+            except DamagedError as error:
+                self._complain(f"{error}.")
+            if self._unpacker.full:
+                self._complain(f"its answer unpacks to more than {_UNPACKED_LIMIT >> 20} MiB.")
+        if body:
             self._reply.take(body)
 
     def on_message_complete(self) -> None:
@@ -278,7 +296,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         self._done(self)
 
-    def _complain(self, complaint: str) -> None:
+    def _complain(self, complaint: str) -> NoReturn:
         self._complaint = complaint
         raise httptools.HttpParserCallbackError(complaint)
 
@@ -292,39 +310,3 @@ class Connection(asyncio.Protocol):
 
 def _lost(what: str, reason: Exception | None) -> ProviderError:
     return ProviderError(f"{what}: {reason}" if reason is not None else f"{what}.", kind="connection")
-
-
-class Tunnel(asyncio.Protocol):
-    """Asks a proxy for a way through; once it is there, TLS takes over the transport."""
-
-    def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
-        self._head = b""
-        self._answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    async def dig(self, target: str, authorization: str) -> None:
-        assert self._transport is not None
-        lines = [f"CONNECT {target} HTTP/1.1", f"host: {target}"]
-        if authorization:
-            lines.append(f"proxy-authorization: {authorization}")
-        self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii", "replace"))
-        await self._answer
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._head += data
-        if self._answer.done() or (b"\r\n\r\n" not in self._head and len(self._head) < _HEAD_LIMIT):
-            return
-        first, _, _ = self._head.partition(b"\r\n")
-        words = first.split(b" ", 2)
-        if len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1].startswith(b"2"):
-            self._answer.set_result(None)
-        else:
-            said = first[:200].decode("latin-1")
-            self._answer.set_exception(OSError(f"the proxy refused ({said!r})"))
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self._answer.done():
-            self._answer.set_exception(exc or OSError("the proxy closed the connection"))

@@ -2,17 +2,19 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import time
-from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bobstay.providers.base import ProviderError
-from bobstay.providers.connection import Connection, Reply, Tunnel
+from bobstay.kit.dial import Network, ProxyRefusedError, dial
+from bobstay.kit.proxies import BadProxyError, ProxyServer
+from bobstay.kit.tls import Trust, trust
+from bobstay.providers.base import ErrorKind, ProviderError
+from bobstay.providers.connection import Connection, Reply
 
 __all__ = ["Endpoint", "HttpClient", "Reply"]
 
@@ -24,14 +26,17 @@ _ENDING_SECONDS = 0.25
 
 _ROUNDS = 20
 
+_SECOND_TRY = 0.5
+"""Seconds before a server that was never reached is tried once more: a network may be coming up."""
+
 
 class Endpoint(Struct, frozen=True):
-    """Where a connection leads to. `proxy` is the URL it goes through, or nothing."""
+    """Where a connection leads to, and the proxy it goes through, if any."""
 
     tls: bool
     host: str
     port: int
-    proxy: str = ""
+    proxy: ProxyServer | None = None
 
     @property
     def address(self) -> str:
@@ -43,20 +48,22 @@ class Endpoint(Struct, frozen=True):
         return self.address.removesuffix(":443" if self.tls else ":80")
 
 
-_authorities: dict[ssl.DefaultVerifyPaths, ssl.SSLContext] = {}
-"""Whom we trust, by the places it was read from."""
-
-
 class HttpClient:
-    def __init__(self, *, proxy: str | None = None, no_proxy: str = "", connect_timeout: float = 30) -> None:
-        """`no_proxy` is a comma-separated list of hosts (their sub-domains included) reached directly; `*` is all."""
-        self._proxy = (proxy or "").strip()
-        self._direct = tuple(host.strip().lstrip(".").lower() for host in no_proxy.split(",") if host.strip())
+    def __init__(self, network: Network | None = None, *, connect_timeout: float = 30) -> None:
+        self._network = network or Network()
         self._connect_timeout = connect_timeout
         self._idle: dict[Endpoint, list[Connection]] = {}
         self._open: dict[Connection, Endpoint] = {}
         self._freed = asyncio.Event()
-        self._tls: ssl.SSLContext | None = None
+        self._trust: Trust | None = None
+        self._reached: set[Endpoint] = set()
+        """Where a connection was made before: a failure there is likely to pass."""
+        self._hints: dict[str, str] = {}
+
+    def hint(self, url: str, text: str) -> None:
+        """What a person is told to do if nothing answers at the host of `url`."""
+        with contextlib.suppress(ProviderError):
+            self._hints[self._locate(url)[0].address] = f" {text}"
 
     async def post(
         self, url: str, headers: dict[str, str], body: bytes, on_activity: Callable[[], None] | None = None
@@ -118,15 +125,17 @@ class HttpClient:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ProviderError(f"{url!r} is not an http or https URL. Check the base URL.", kind="invalid_request")
         tls = parts.scheme == "https"
-        proxy = self._proxy if self._proxy and not self._is_direct(parts.hostname) else ""
-        endpoint = Endpoint(tls, parts.hostname, port or (443 if tls else 80), proxy)
+        port = port or (443 if tls else 80)
+        chosen = self._network.proxies.choose(parts.scheme, parts.hostname, port)
+        try:
+            proxy = ProxyServer.parse(chosen) if chosen else None
+        except BadProxyError as error:
+            raise ProviderError(str(error), kind="invalid_request") from error
+        endpoint = Endpoint(tls, parts.hostname, port, proxy)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         if any(character <= " " or character > "~" for character in path):
             raise ProviderError(f"{url!r} has characters that no URL may have.", kind="invalid_request")
-        return endpoint, (f"http://{endpoint.authority}{path}" if proxy and not tls else path)
-
-    def _is_direct(self, host: str) -> bool:
-        return any(rule in ("*", host) or host.endswith("." + rule) for rule in self._direct)
+        return endpoint, (f"http://{endpoint.authority}{path}" if _is_relayed(endpoint) else path)
 
     def _take(self, endpoint: Endpoint) -> Connection | None:
         idle = self._idle.get(endpoint, [])
@@ -158,6 +167,24 @@ class HttpClient:
             idle.remove(connection)
 
     async def _connect(self, endpoint: Endpoint) -> Connection:
+        """A new connection. What was never reached is tried once more after a moment, and then given up.
+
+        Raises:
+            ProviderError: "unreachable" if it never was reached, so that somebody has to do something about it.
+        """
+        try:
+            connection = await self._connect_once(endpoint)
+        except ProviderError as error:
+            if error.kind != "unreachable":
+                raise
+            await asyncio.sleep(_SECOND_TRY)
+            connection = await self._connect_once(endpoint)
+        self._reached.add(endpoint)
+        if connection.usable:
+            self._open[connection] = endpoint
+        return connection
+
+    async def _connect_once(self, endpoint: Endpoint) -> Connection:
         def done(connection: Connection) -> None:
             connection.ending = False
             self._freed.set()
@@ -167,74 +194,76 @@ class HttpClient:
                 self._forget(endpoint, connection)
 
         connection = Connection(done)
-        where = endpoint.address + (" through the proxy" if endpoint.proxy else "")
         try:
             async with asyncio.timeout(self._connect_timeout):
-                if endpoint.proxy:
-                    await self._connect_by_proxy(endpoint, connection)
-                else:
-                    await self._dial(connection, endpoint.host, endpoint.port, tls=endpoint.tls)
+                await self._dial(connection, endpoint)
         except TimeoutError as error:
+            where = endpoint.address + _through(endpoint)
             raise ProviderError(
                 f"Connecting to {where} took longer than {self._connect_timeout:g} s.", kind="timeout"
             ) from error
-        except ssl.SSLCertVerificationError as error:
-            raise ProviderError(
-                f"The certificate of {where} is not trusted: {error.verify_message}. "
-                "If it is signed by an authority of your own, name its file in SSL_CERT_FILE.",
-                kind="connection",
-            ) from error
         except (OSError, UnicodeError) as error:
             # UnicodeError: a host name that cannot be encoded as a domain.
-            raise ProviderError(f"Could not connect to {where}: {error}", kind="connection") from error
-        if connection.usable:
-            self._open[connection] = endpoint
+            kind: ErrorKind = "connection" if endpoint in self._reached else "unreachable"
+            raise ProviderError(self._explained(error, endpoint), kind=kind) from error
         return connection
 
-    async def _connect_by_proxy(self, endpoint: Endpoint, connection: Connection) -> None:
-        proxy = _proxy(endpoint.proxy)
-        if not endpoint.tls:
-            await self._dial(connection, proxy.host, proxy.port, tls=proxy.tls)
-            return
-        tunnel = Tunnel()
-        transport = await self._dial(tunnel, proxy.host, proxy.port, tls=proxy.tls)
-        try:
-            await tunnel.dig(endpoint.address, _proxy_authorization(endpoint.proxy))
-            upgraded = await asyncio.get_running_loop().start_tls(
-                transport, connection, await self._trust(), server_hostname=endpoint.host
-            )
-        except BaseException:
-            # Cancelled or failed: nobody else knows of this transport.
-            transport.abort()
-            raise
-        if upgraded is None:
-            raise OSError("the proxy closed the connection")
-        connection.connection_made(upgraded)
+    async def _dial(self, connection: Connection, endpoint: Endpoint) -> None:
+        proxy = endpoint.proxy
+        over_tls = endpoint.tls or (proxy is not None and proxy.scheme == "https")
+        if over_tls and self._trust is None:
+            self._trust = await trust(self._network.authorities)
+        context = self._trust.context if self._trust else None
+        await dial(
+            connection,
+            endpoint.host,
+            endpoint.port,
+            tls=context if endpoint.tls else None,
+            proxy=proxy,
+            proxy_tls=context if proxy is not None and proxy.scheme == "https" else None,
+        )
 
-    async def _dial(self, protocol: asyncio.Protocol, host: str, port: int, *, tls: bool) -> asyncio.Transport:
-        options: dict[str, Any] = {"ssl": await self._trust(), "server_hostname": host} if tls else {}
-        loop = asyncio.get_running_loop()
-        if isinstance(loop, asyncio.BaseEventLoop):  # others do not know the option
-            # Try the next address early, so that a dead IPv6 route costs a quarter of a second, not the whole timeout.
-            options["happy_eyeballs_delay"] = 0.25
-        transport, _ = await loop.create_connection(lambda: protocol, host, port, **options)
-        return transport
+    def _explained(self, error: Exception, endpoint: Endpoint) -> str:
+        """What went wrong, and what a person can do about it."""
+        where = endpoint.address + _through(endpoint)
+        hint = self._hints.get(endpoint.address, "")
+        match error:
+            case ssl.SSLCertVerificationError():
+                problem = f" {self._trust.problem}" if self._trust and self._trust.problem else ""
+                return (
+                    f"The certificate of {where} is not trusted: {error.verify_message}.{problem} "
+                    "If it is signed by an authority of your own, or your network inspects TLS, name the authority's "
+                    "file in NODE_EXTRA_CA_CERTS (beside the system's) or SSL_CERT_FILE (in their place)."
+                )
+            case ssl.SSLError():
+                return f"Could not connect to {where}: TLS failed ({error.reason or error}). Check the base URL."
+            case ProxyRefusedError():
+                return f"Could not connect to {where}: {error}. Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY."
+            case socket.gaierror() | UnicodeError():
+                host = endpoint.proxy.host if endpoint.proxy else endpoint.host
+                what = "HTTPS_PROXY and its like" if endpoint.proxy else "the base URL"
+                return f"The host {host} was not found ({error}). Check {what} and your network connection."
+            case _ if endpoint.proxy is not None:
+                return f"Could not connect to {where}: {error}. Is the proxy running? Check HTTPS_PROXY and its like."
+            case ConnectionRefusedError():
+                return f"Could not connect to {where}: nothing listens there (connection refused).{hint}"
+            case _:
+                return f"Could not connect to {where}: {error}.{hint}"
 
-    async def _trust(self) -> ssl.SSLContext:
-        if self._tls is None:
-            # Reading all authorities takes tens of milliseconds, in which the rest of the program may go on. They take
-            # about a megabyte, too: the clients of all sessions of a process share them.
-            whom = ssl.get_default_verify_paths()
-            if whom not in _authorities:
-                _authorities[whom] = await asyncio.to_thread(ssl.create_default_context)
-            self._tls = _authorities[whom]
-        return self._tls
+
+def _is_relayed(endpoint: Endpoint) -> bool:
+    """Whether an HTTP proxy reads the requests itself, which it then wants in absolute form."""
+    return endpoint.proxy is not None and endpoint.proxy.scheme != "socks5" and not endpoint.tls
+
+
+def _through(endpoint: Endpoint) -> str:
+    return f" through the proxy {endpoint.proxy.address}" if endpoint.proxy else ""
 
 
 def _head(method: str, target: str, endpoint: Endpoint, headers: dict[str, str], body: bytes) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", f"host: {endpoint.authority}"]
-    if endpoint.proxy and not endpoint.tls and (authorization := _proxy_authorization(endpoint.proxy)):
-        lines.append(f"proxy-authorization: {authorization}")
+    if endpoint.proxy is not None and _is_relayed(endpoint) and endpoint.proxy.authorization:
+        lines.append(f"proxy-authorization: {endpoint.proxy.authorization}")
     for name, value in headers.items():
         text = value.strip()
         if "\r" in text or "\n" in text or "\0" in text or not text.isascii():
@@ -247,26 +276,3 @@ def _head(method: str, target: str, endpoint: Endpoint, headers: dict[str, str],
         lines.append(f"content-length: {len(body)}")
     lines.append("accept-encoding: identity\r\n\r\n")
     return "\r\n".join(lines).encode("ascii", "replace")
-
-
-def _proxy(url: str) -> Endpoint:
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = parts.port
-    except ValueError as error:
-        raise ProviderError(f"The proxy is not a URL: {error}", kind="invalid_request") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ProviderError(
-            f"Proxies of the kind {parts.scheme!r} are not supported; use an http:// or https:// proxy.",
-            kind="invalid_request",
-        )
-    tls = parts.scheme == "https"
-    return Endpoint(tls, parts.hostname, port or (443 if tls else 8080))
-
-
-def _proxy_authorization(url: str) -> str:
-    parts = urlsplit(url if "://" in url else f"http://{url}")
-    if not parts.username:
-        return ""
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return "Basic " + b64encode(pair.encode()).decode()

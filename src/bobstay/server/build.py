@@ -183,7 +183,8 @@ def _bell(console: Console) -> Bell:
     mask = Mask(console.environment.secrets)
     # Behind a proxy people come from elsewhere, who must not reach other programs of this machine through us.
     only_here = is_loopback(config.host) and not (config.public_urls or config.user_header or config.proxies)
-    bell = Bell(console.database, config.state, mask, loopback=only_here, subject=public)
+    network = console.environment.network
+    bell = Bell(console.database, config.state, mask, loopback=only_here, subject=public, network=network)
 
     def is_open(session_id: str, interaction: str) -> bool:
         view = registry.views.get(session_id)

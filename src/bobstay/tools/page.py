@@ -1,9 +1,7 @@
 """Gets one page over HTTP/1.1, going only where it may and taking no more than it can hold."""
 
 import asyncio
-import socket
 import ssl
-import zlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
@@ -12,22 +10,22 @@ from urllib.parse import urljoin
 import httptools
 from msgspec import Struct
 
+from bobstay.kit.dial import Network, ProxyRefusedError, dial
+from bobstay.kit.proxies import ProxyServer
+from bobstay.kit.tls import trust
+from bobstay.kit.unpack import DamagedError, Unpacker, packing_of
 from bobstay.permissions.access import Decision, Verdict
 from bobstay.permissions.web import address
 from bobstay.tools.address import BadUrlError, Target, is_odd_number, is_public, parse_url
+from bobstay.tools.route import FetchError, Route, route_to
 from bobstay.version import __version__
 
 Rule: TypeAlias = Callable[[str], Decision]
 """What the session's permission rules say about a URL."""
 
 _HEAD_LIMIT = 128_000
-_ADDRESSES = 4
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _EMPTY = frozenset({204, 304})
-
-
-class FetchError(Exception):
-    """A page could not be had. The text says why and what to do."""
 
 
 class MovedError(FetchError):
@@ -60,6 +58,7 @@ async def get(
     url: str,
     *,
     rule: Rule = unknown,
+    network: Network | None = None,
     limit: int = 5_000_000,
     timeout: float = 30,  # noqa: ASYNC109 - it covers all hops together
     hops: int = 5,
@@ -73,14 +72,14 @@ async def get(
     """
     try:
         async with asyncio.timeout(timeout):
-            return await _follow(_parsed(url), rule, limit, hops)
+            return await _follow(_parsed(url), rule, network or Network(), limit, hops)
     except TimeoutError:
         raise FetchError(f"{url} did not answer in full within {timeout:g} seconds.") from None
 
 
-async def _follow(target: Target, rule: Rule, limit: int, hops: int) -> Page:
+async def _follow(target: Target, rule: Rule, network: Network, limit: int, hops: int) -> Page:
     for _ in range(hops + 1):
-        page = await request(target, await reachable(target, rule), limit=limit)
+        page = await request(target, await reachable(target, rule, network), limit=limit)
         location = page.headers.get("location", "")
         if page.status not in _REDIRECTS or not location:
             return page
@@ -109,39 +108,29 @@ def _may_follow(old: Target, new: Target, rule: Rule) -> None:
         raise MovedError(new.url, decision.why or "no rule allows that host")
 
 
-async def reachable(target: Target, rule: Rule) -> list[str]:
-    """The numeric addresses of `target`'s host, all of them judged. What is dialled is what was judged.
+async def reachable(target: Target, rule: Rule, network: Network) -> Route:
+    """The way to `target`'s host, judged. What is dialled is what was judged.
 
     Raises:
         FetchError: the host is unknown, or is where only a rule that names it may lead.
     """
-    addresses = await addresses_of(target)
-    private = [number for number in addresses if not is_public(number)]
+    route = await route_to(target, network)
     # A private name (localhost, wiki.corp, 10.0.0.1) is nobody else's; one of the open internet may point anywhere.
-    if not address(target.url).public and _named(rule, target.url):
-        return addresses
+    by_name = not address(target.url).public
+    if by_name and _named(rule, target.url):
+        return route
     if is_odd_number(target.host):
         raise FetchError(f"{target.host} is a number dressed up as a host name. Write the address in full.")
+    # Through a proxy only the name can be judged: where it leads is known to the proxy alone.
+    private = [number for number in route.addresses if not is_public(number)] if route.proxy is None else []
+    if route.proxy is not None and by_name:
+        private = [target.host]
     if not all(_named(rule, target.at(number)) for number in private):
         raise FetchError(
             f"{target.host} is at {private[0]}, an address of this machine or a private network. That is fetched "
             f"only if a permission rule names it, such as WebFetch(domain:{private[0]})."
         )
-    return addresses
-
-
-async def addresses_of(target: Target) -> list[str]:
-    """Where the name service says the host is.
-
-    Raises:
-        FetchError: it does not know.
-    """
-    loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise FetchError(f"The host {target.host} was not found ({error}). Check the spelling.") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))[:_ADDRESSES]
+    return route
 
 
 def _named(rule: Rule, url: str) -> bool:
@@ -151,7 +140,7 @@ def _named(rule: Rule, url: str) -> bool:
 
 async def request(
     target: Target,
-    addresses: list[str],
+    route: Route,
     *,
     limit: int,
     method: str = "GET",
@@ -164,16 +153,20 @@ async def request(
         FetchError: the connection or the answer was no good.
     """
     answer = _Answer(limit)
-    async with _connection(target, addresses) as (reader, writer):
+    async with _connection(target, route) as (reader, writer):
         try:
-            writer.write(_head(target, method, headers or {}, body) + body)
+            writer.write(_head(target, route.proxy, method, headers or {}, body) + body)
             await writer.drain()
             await _read(reader, answer)
         except OSError as error:
             raise FetchError(f"The connection to {target.host} broke: {error}.") from None
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             raise FetchError(f"{target.host} did not answer in proper HTTP: {error}.") from None
-    data, cut = _decoded(bytes(answer.body), answer.headers.get("content-encoding", ""), limit)
+    data, cut = _unpacked(bytes(answer.body), answer.headers.get("content-encoding", ""), limit)
+    if answer.status == 407 and route.proxy is not None:
+        raise FetchError(
+            f"The proxy {route.proxy.address} wants a user and a password, or does not accept those given."
+        )
     return Page(target.url, answer.status, answer.headers, data, cut or answer.cut)
 
 
@@ -189,29 +182,46 @@ async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
 
 @asynccontextmanager
 async def _connection(
-    target: Target, addresses: list[str]
+    target: Target, route: Route
 ) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter], None]:
-    context = ssl.create_default_context() if target.scheme == "https" else None
-    trouble: OSError | None = None
-    for number in addresses:
+    trouble: OSError | UnicodeError | None = None
+    for host in route.addresses if route.proxy is None else (target.host,):
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
         try:
-            reader, writer = await asyncio.open_connection(
-                number, target.port, ssl=context, server_hostname=target.host if context else None
-            )
+            transport = await _dialled(protocol, host, target, route)
         except ssl.SSLCertVerificationError as error:
             raise FetchError(f"The certificate of {target.host} is not valid: {error.verify_message}.") from None
-        except OSError as error:
+        except ProxyRefusedError as error:
+            raise FetchError(f"No connection to {target.host} port {target.port}: {error}.") from None
+        except (OSError, UnicodeError) as error:
             trouble = error
             continue
         try:
-            yield reader, writer
+            yield reader, asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
         finally:
-            writer.transport.abort()
+            transport.abort()
         return
-    raise FetchError(f"No connection to {target.host} port {target.port}: {trouble or 'no address'}.")
+    through = f" through the proxy {route.proxy.address}" if route.proxy else ""
+    raise FetchError(f"No connection to {target.host} port {target.port}{through}: {trouble or 'no address'}.")
 
 
-def _head(target: Target, method: str, headers: dict[str, str], body: bytes) -> bytes:
+async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route: Route) -> asyncio.Transport:
+    over_tls, proxy = target.scheme == "https", route.proxy
+    proxy_over_tls = proxy is not None and proxy.scheme == "https"
+    context = (await trust(route.network.authorities)).context if over_tls or proxy_over_tls else None
+    return await dial(
+        protocol,
+        host,
+        target.port,
+        tls=context if over_tls else None,
+        server_name=target.host,
+        proxy=proxy,
+        proxy_tls=context if proxy_over_tls else None,
+    )
+
+
+def _head(target: Target, proxy: ProxyServer | None, method: str, headers: dict[str, str], body: bytes) -> bytes:
     lines = {
         "Host": target.netloc,
         "User-Agent": f"bobstay/{__version__}",
@@ -219,10 +229,16 @@ def _head(target: Target, method: str, headers: dict[str, str], body: bytes) -> 
         "Accept-Encoding": "gzip, deflate",
         "Connection": "close",
     } | headers
+    path = target.path
+    if proxy is not None and proxy.scheme != "socks5" and target.scheme == "http":
+        # Such a proxy reads the request itself: it wants the whole address.
+        path = target.url
+        if proxy.authorization:
+            lines["Proxy-Authorization"] = proxy.authorization
     if body:
         lines["Content-Length"] = str(len(body))
     fields = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in lines.items())
-    return f"{method} {target.path} HTTP/1.1\r\n{fields}\r\n".encode("latin-1", "replace")
+    return f"{method} {path} HTTP/1.1\r\n{fields}\r\n".encode("latin-1", "replace")
 
 
 def _one_line(value: str) -> str:
@@ -283,18 +299,13 @@ class _Answer:
             self.done = True
 
 
-def _decoded(data: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+def _unpacked(data: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     """Undo compression, giving out at most `limit` bytes however much is packed inside."""
-    kinds = [kind for kind in encoding.lower().replace(" ", "").split(",") if kind not in ("", "identity")]
-    if not kinds or not data:
-        return data, False
-    if len(kinds) > 1 or kinds[0] not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError(f"The server packed the page as {encoding[:40]!r}, which was not asked for.")
-    for window in (47, -15):  # with a gzip or zlib header, else bare, as some servers understand "deflate"
-        unpacker = zlib.decompressobj(window)
-        try:
-            unpacked = unpacker.decompress(data, limit)
-        except zlib.error:
-            continue
-        return unpacked, bool(unpacker.unconsumed_tail)
-    raise FetchError("The page is packed in a damaged way.")
+    try:
+        packing = packing_of(encoding)
+        if not packing or not data:
+            return data, False
+        unpacker = Unpacker(packing, limit)
+        return unpacker.feed(data), unpacker.full
+    except DamagedError as error:
+        raise FetchError(f"The page cannot be read: {error}.") from None

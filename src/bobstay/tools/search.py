@@ -6,8 +6,10 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta, Struct
 
+from bobstay.kit.dial import Network
 from bobstay.tools.address import BadUrlError, Target, parse_url
-from bobstay.tools.page import FetchError, Page, addresses_of, request
+from bobstay.tools.page import Page, request
+from bobstay.tools.route import FetchError, Route, route_to
 
 _HOMES = {"brave": "https://api.search.brave.com/res/v1/web/search", "tavily": "https://api.tavily.com/search"}
 _LIMIT = 2_000_000
@@ -36,7 +38,14 @@ class Hit(Struct, frozen=True):
     snippet: str
 
 
-async def search(engine: Search, query: str, only: tuple[str, ...] = (), never: tuple[str, ...] = ()) -> list[Hit]:
+async def search(
+    engine: Search,
+    query: str,
+    only: tuple[str, ...] = (),
+    never: tuple[str, ...] = (),
+    *,
+    network: Network | None = None,
+) -> list[Hit]:
     """Put `query` to the engine. Hits come only from the domains `only`, if any, and from none of `never`.
 
     Raises:
@@ -46,7 +55,8 @@ async def search(engine: Search, query: str, only: tuple[str, ...] = (), never: 
         target = parse_url(engine.endpoint)
     except BadUrlError as error:
         raise FetchError(f"The search address in the settings, {engine.endpoint!r}, is no good: {error}.") from None
-    page = await _ask(engine, target, query, only, never)
+    route = await route_to(target, network or Network())  # the settings name this host, wherever it stands
+    page = await _ask(engine, target, route, query, only, never)
     if page.status != 200:
         hint = " Check the key in the settings." if page.status in (401, 403) else ""
         raise FetchError(f"The search engine answered with status {page.status}.{hint}")
@@ -54,8 +64,9 @@ async def search(engine: Search, query: str, only: tuple[str, ...] = (), never: 
     return hits[:_COUNT]
 
 
-async def _ask(engine: Search, target: Target, query: str, only: tuple[str, ...], never: tuple[str, ...]) -> Page:
-    addresses = await addresses_of(target)  # the settings name this host, wherever it stands
+async def _ask(
+    engine: Search, target: Target, route: Route, query: str, only: tuple[str, ...], never: tuple[str, ...]
+) -> Page:
     headers = {"Accept": "application/json"}
     if engine.kind == "tavily":
         question: dict[str, Any] = {"query": query, "max_results": _COUNT}
@@ -63,7 +74,7 @@ async def _ask(engine: Search, target: Target, query: str, only: tuple[str, ...]
         question |= {"exclude_domains": list(never)} if never else {}
         headers |= {"Content-Type": "application/json", "Authorization": f"Bearer {engine.key}"}
         body = msgspec.json.encode(question)
-        return await request(target, addresses, limit=_LIMIT, method="POST", headers=headers, body=body)
+        return await request(target, route, limit=_LIMIT, method="POST", headers=headers, body=body)
     fields = {"q": _narrowed(query, only, never)}
     if engine.kind == "brave":
         headers["X-Subscription-Token"] = engine.key
@@ -74,7 +85,7 @@ async def _ask(engine: Search, target: Target, query: str, only: tuple[str, ...]
             headers["Authorization"] = f"Bearer {engine.key}"
     joint = "&" if "?" in target.path else "?"
     asked = msgspec.structs.replace(target, path=f"{target.path}{joint}{urlencode(fields)}")
-    return await request(asked, addresses, limit=_LIMIT, headers=headers)
+    return await request(asked, route, limit=_LIMIT, headers=headers)
 
 
 def _narrowed(query: str, only: tuple[str, ...], never: tuple[str, ...]) -> str:

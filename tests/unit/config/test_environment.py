@@ -8,6 +8,7 @@ import pytest
 from bobstay.config.environment import Environment
 from bobstay.config.keys import is_secret
 from bobstay.config.paths import MANAGED, Paths, project_name
+from bobstay.kit.proxies import Proxies
 
 
 def names(text: str) -> list[str]:
@@ -71,12 +72,12 @@ def test_switches_and_numbers_are_read_by_their_meaning() -> None:
     assert (found.entrypoint, found.max_retries, found.bash_timeout_ms) == ("sdk-py", 4, None)
     assert (found.reads_session_state, found.emits_session_state, found.file_checkpointing) == (True, False, True)
     assert (found.in_sandbox, found.task_tools) == (True, False)
-    assert found.proxies == {"https": "low", "no": "x"}
+    assert found.network.proxies == Proxies(https="low", no="x")
     assert found.headers == {"X-A": "1", "X-B": "2:3"}
 
 
 def test_a_proxy_that_may_be_a_request_header_is_not_believed() -> None:
-    assert Environment.read({"HTTP_PROXY": "evil", "REQUEST_METHOD": "GET"}).proxies == {}
+    assert Environment.read({"HTTP_PROXY": "evil", "REQUEST_METHOD": "GET"}).network.proxies == Proxies()
 
 
 def test_the_real_environment_is_read_by_default() -> None:

@@ -13,8 +13,8 @@ GONE = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ss
 
 
 @asynccontextmanager
-async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """Yield the address."""
+async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None, port: int = 0) -> AsyncIterator[str]:
+    """Yield the address; `port` if it must be a certain one."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -27,7 +27,7 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
         with contextlib.suppress(*GONE):
             await writer.wait_closed()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=tls)
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

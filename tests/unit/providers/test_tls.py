@@ -1,7 +1,6 @@
 """HTTPS, directly and through a proxy, with a certificate of the test's own."""
 
 import asyncio
-import contextlib
 import datetime
 import ipaddress
 import ssl
@@ -15,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bobstay.providers.base import ProviderError
 from bobstay.providers.http import HttpClient
-from tests.unit.providers.sockets import GONE, listening
+from tests.unit.providers.sockets import listening
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
 
@@ -59,30 +58,6 @@ async def secure(certificate: Path) -> AsyncIterator[str]:
         yield address
 
 
-@pytest.fixture
-async def proxy(secure: str) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """A proxy that leads every tunnel to the secure server, and what it was asked."""
-    asked: list[bytes] = []
-
-    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(*GONE):
-            while data := await reader.read(65_536):
-                writer.write(data)
-        writer.close()
-        with contextlib.suppress(*GONE):
-            await writer.wait_closed()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readuntil(b"\r\n\r\n"))
-        host, _, port = secure.partition(":")
-        far_reader, far_writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
-
-    async with listening(serve) as address:
-        yield address, asked
-
-
 async def test_an_authority_named_in_the_environment_is_trusted(
     secure: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +73,7 @@ async def test_an_unknown_authority_is_refused_and_the_way_out_is_named(secure: 
     with pytest.raises(ProviderError, match="SSL_CERT_FILE") as caught:
         await client.get(f"https://{secure}/")
     await client.close()
-    assert caught.value.kind == "connection"
+    assert caught.value.kind == "unreachable"
 
 
 async def test_a_certificate_for_another_host_is_refused(
@@ -109,18 +84,3 @@ async def test_a_certificate_for_another_host_is_refused(
     with pytest.raises(ProviderError, match="not trusted"):
         await client.get(f"https://{secure.replace('127.0.0.1', 'localhost')}/")
     await client.close()
-
-
-async def test_https_goes_through_a_proxy_that_sees_only_the_name(
-    proxy: tuple[str, list[bytes]], certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    address, asked = proxy
-    client = HttpClient(proxy=f"http://me:secret@{address}")
-    for _ in range(2):
-        assert await (await client.get("https://models.test/v1", {"x-api-key": "hidden"})).read() == b"secret"
-    await client.close()
-    assert len(asked) == 1
-    assert asked[0].startswith(b"CONNECT models.test:443 HTTP/1.1\r\n")
-    assert b"proxy-authorization: Basic bWU6c2VjcmV0" in asked[0]
-    assert b"hidden" not in asked[0]

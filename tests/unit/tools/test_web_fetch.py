@@ -14,7 +14,8 @@ from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.tools.address import parse_url
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.page import FetchError, Page, get
+from bobstay.tools.page import Page, get
+from bobstay.tools.route import FetchError
 from tests.toolkit import make_context
 from tests.webserver import Site, serving
 
@@ -175,7 +176,7 @@ async def test_chunks_early_hints_and_bodies_without_length_are_understood(site:
         (b"SSH-2.0-OpenSSH_9\r\n", "proper HTTP"),
         (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "proper HTTP"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, "too many headers"),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx", "packed the page as 'br'"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx", "packed as 'br'"),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nxxxxx", "damaged"),
     ],
 )

@@ -181,7 +181,7 @@ async def config(call: Call) -> ServerConfig:
 
 async def _models(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
     """The default, and all that have a short name."""
-    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(), Catalogue())
+    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(environment.network), Catalogue())
     try:
         found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
         return environment.model or _default(routes), tuple(found)

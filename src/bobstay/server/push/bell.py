@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
 
+from bobstay.kit.dial import Network
 from bobstay.kit.secrets import Mask
 from bobstay.server.errors import ApiError
 from bobstay.server.index import notebook
@@ -33,7 +34,16 @@ MOST_DEVICES = 20
 
 
 class Bell:
-    def __init__(self, database: Database, state: str, mask: Mask, *, loopback: bool, subject: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        state: str,
+        mask: Mask,
+        *,
+        loopback: bool,
+        subject: str,
+        network: Network | None = None,
+    ) -> None:
         self.loopback = loopback
         """Whether services on this very machine may be used: only where the server itself is for this machine only."""
         self.pauses: tuple[float, ...] = PAUSES
@@ -43,6 +53,7 @@ class Bell:
         self._state = state
         self._mask = mask
         self._subject = subject
+        self._network = network
         self._seen: dict[str, Seen] | None = None
         self._waiting: deque[News] = deque(maxlen=MOST_WAITING)
         self._wake = asyncio.Event()
@@ -174,7 +185,13 @@ class Bell:
                 keys = Keys.read(device.keys.get("p256dh", ""), device.keys.get("auth", ""))
                 async with self._gate:
                     said = await post(
-                        device.endpoint, keys, told, self._signer(), self._subject, loopback=self.loopback
+                        device.endpoint,
+                        keys,
+                        told,
+                        self._signer(),
+                        self._subject,
+                        loopback=self.loopback,
+                        network=self._network,
                     )
             except (ApiError, BadKeys) as error:
                 said = Posted("refused", str(error))

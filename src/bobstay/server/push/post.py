@@ -7,12 +7,15 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.kit.dial import Network
+from bobstay.permissions.web import address
 from bobstay.server.doors.addresses import is_loopback
 from bobstay.server.push.encrypt import BadKeys, Keys, encrypted
 from bobstay.server.push.news import News
 from bobstay.server.push.vapid import Vapid, b64url
 from bobstay.tools.address import BadUrlError, Target, is_odd_number, is_public, parse_url
-from bobstay.tools.page import FetchError, addresses_of, request
+from bobstay.tools.page import request
+from bobstay.tools.route import FetchError, Route, route_to
 
 Outcome: TypeAlias = Literal["sent", "gone", "later", "refused"]
 SECONDS = 15.0
@@ -55,21 +58,31 @@ def check_endpoint(text: str, *, loopback: bool) -> Target:
     return target
 
 
-async def reachable(target: Target, *, loopback: bool) -> list[str]:
-    """Where the host is now. It is connected to by these numbers, so that no second answer leads elsewhere.
+async def reachable(target: Target, *, loopback: bool, network: Network | None = None) -> Route:
+    """The way to the service. It is connected to by the numbers that were judged, so that no second answer of the name
+    service leads elsewhere; through a proxy, which looks the name up itself, the name is judged.
 
     Raises:
         BadEndpoint: an address of a private network, or of this machine where that is not allowed.
         FetchError: the host is not known.
     """
-    found = await addresses_of(target)
-    for number in found:
-        if not is_public(number) and not (loopback and is_loopback(number)):
-            raise BadEndpoint(f"{target.host} is at an address of this machine or of a private network.")
-    return found
+    route = await route_to(target, network or Network())
+    private = route.proxy is not None and not address(target.url).public
+    if private or any(not is_public(number) and not (loopback and is_loopback(number)) for number in route.addresses):
+        raise BadEndpoint(f"{target.host} is at an address of this machine or of a private network.")
+    return route
 
 
-async def post(endpoint: str, keys: Keys, told: News, vapid: Vapid, subject: str, *, loopback: bool) -> Posted:
+async def post(
+    endpoint: str,
+    keys: Keys,
+    told: News,
+    vapid: Vapid,
+    subject: str,
+    *,
+    loopback: bool,
+    network: Network | None = None,
+) -> Posted:
     """One attempt."""
     try:
         target = check_endpoint(endpoint, loopback=loopback)
@@ -83,8 +96,8 @@ async def post(endpoint: str, keys: Keys, told: News, vapid: Vapid, subject: str
             "Topic": b64url(sha256(told.tag.encode("utf-8", "replace")).digest())[:32],
         }
         async with asyncio.timeout(SECONDS):
-            addresses = await reachable(target, loopback=loopback)
-            answer = await request(target, addresses, limit=MOST_ANSWER, method="POST", headers=headers, body=body)
+            route = await reachable(target, loopback=loopback, network=network)
+            answer = await request(target, route, limit=MOST_ANSWER, method="POST", headers=headers, body=body)
     except (BadEndpoint, BadKeys) as error:
         return Posted("refused", str(error))
     except (FetchError, TimeoutError) as error:

@@ -78,7 +78,8 @@ file whose path you are told.
 
     async def run(self, args: WebFetchArgs, context: Context) -> Outcome:
         from bobstay.tools.address import parse_url
-        from bobstay.tools.page import FetchError, unknown
+        from bobstay.tools.page import unknown
+        from bobstay.tools.route import FetchError
 
         began = self._clock()
         rule = context.parts.get("may_fetch", unknown)
@@ -94,7 +95,7 @@ file whose path you are told.
     async def _fetch(self, url: str, rule: Any, context: Context) -> Fetched:
         from bobstay.tools.page import get
 
-        page = await get(url, rule=rule)
+        page = await get(url, rule=rule, network=context.parts.get("network"))
         text = await asyncio.to_thread(_readable, page, context)
         fetched = Fetched(page.url, page.status, text, len(page.body), self._clock())
         if page.status < 400:

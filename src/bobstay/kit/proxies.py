@@ -1,0 +1,151 @@
+"""Which proxy a request goes through, as curl and Go decide it, and how that proxy is addressed."""
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+Scheme: TypeAlias = Literal["http", "https", "socks5"]
+
+_SCHEMES: dict[str, tuple[Scheme, int]] = {
+    "http": ("http", 8080),
+    "https": ("https", 443),
+    "socks5": ("socks5", 1080),
+    "socks5h": ("socks5", 1080),
+}
+"""What the scheme of a proxy's URL means, and its usual port. Names are always resolved by a SOCKS proxy."""
+_PORTS = {"http": 80, "https": 443}
+
+
+class BadProxyError(ValueError):
+    """The address of a proxy cannot be used. The text says why, and never has the password in it."""
+
+
+class ProxyServer(Struct, frozen=True):
+    """A proxy as it is dialled."""
+
+    scheme: Scheme
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+
+    @classmethod
+    def parse(cls, url: str) -> "ProxyServer":
+        """Read the value of a variable such as HTTPS_PROXY: a URL, or just `host:port`.
+
+        Raises:
+            BadProxyError: it is neither, or a kind of proxy that is not supported.
+        """
+        try:
+            parts = urlsplit(url if "://" in url else f"http://{url}")
+            port = parts.port
+        except ValueError as error:
+            raise BadProxyError(f"The address of the proxy is not a URL: {error}.") from None
+        if parts.scheme not in _SCHEMES:
+            raise BadProxyError(
+                f"Proxies of the kind {parts.scheme!r} are not supported; use an http://, https:// or socks5:// proxy."
+            )
+        if not parts.hostname:
+            raise BadProxyError("The address of the proxy names no host. Write http://host:port.")
+        scheme, usual = _SCHEMES[parts.scheme]
+        return cls(scheme, parts.hostname, port or usual, unquote(parts.username or ""), unquote(parts.password or ""))
+
+    @property
+    def address(self) -> str:
+        """Where it is, without user and password: fit for an error message."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authorization(self) -> str:
+        """The value of `Proxy-Authorization`; empty if no user is named."""
+        if not self.user:
+            return ""
+        return "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+
+class Proxies(Struct, frozen=True):
+    """The usual variables: URLs of proxies by the scheme of the request, and the hosts reached without one."""
+
+    http: str = ""
+    https: str = ""
+    all: str = ""
+    """For a scheme that has none of its own."""
+    no: str = ""
+
+    def choose(self, scheme: str, host: str, port: int = 0) -> str:
+        """The URL of the proxy that a request to `host` goes through; "" for a direct connection."""
+        url = (self.https if scheme == "https" else self.http) or self.all
+        if not url.strip() or self.is_direct(host, port or _PORTS.get(scheme, 0)):
+            return ""
+        return url.strip()
+
+    def is_direct(self, host: str, port: int) -> bool:
+        """Whether `host` is this machine, or one that NO_PROXY names."""
+        host = host.strip("[]").rstrip(".").lower()
+        return is_this_machine(host) or any(
+            _matches(rule, host, port) for rule in self.no.lower().replace(",", " ").split()
+        )
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host is a loopback address or `localhost`. No proxy elsewhere could reach it for us."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    address = _address(host)
+    if address is None:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
+
+
+def _matches(rule: str, host: str, port: int) -> bool:
+    """Whether one entry of NO_PROXY covers a host: `*`, a network, an address, a domain; the last two with a port."""
+    if rule == "*":
+        return True
+    if "/" in rule:
+        return _in_network(rule, host)
+    name, wanted = _without_port(rule)
+    if wanted and wanted != str(port):
+        return False
+    address = _address(host)
+    if address is not None:
+        return _address(name) == address
+    domain = name.removeprefix("*").strip(".")
+    return bool(domain) and (host == domain or host.endswith("." + domain))
+
+
+def _without_port(rule: str) -> tuple[str, str]:
+    if rule.startswith("["):
+        name, _, rest = rule[1:].partition("]")
+        return name, rest.removeprefix(":")
+    if rule.count(":") == 1:
+        name, _, port = rule.partition(":")
+        return name, port
+    return rule, ""  # a bare IPv6 address has colons of its own
+
+
+def _in_network(rule: str, host: str) -> bool:
+    from ipaddress import ip_network
+
+    address = _address(host)
+    try:
+        return address is not None and address in ip_network(rule, strict=False)
+    except ValueError:
+        return False
+
+
+def _address(host: str) -> "IPv4Address | IPv6Address | None":
+    """The host as a numeric address, if it is one."""
+    if not host or not (":" in host or host[-1].isdigit()):
+        return None  # most hosts are names: the module for addresses need not be loaded
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host.partition("%")[0])
+    except ValueError:
+        return None

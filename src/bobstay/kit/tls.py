@@ -1,0 +1,72 @@
+"""Whom TLS connections trust: the system's certificate authorities, and those a person names in the environment."""
+
+import asyncio
+import os
+import ssl
+
+from msgspec import Struct
+
+
+class Authorities(Struct, frozen=True):
+    """Files of certificate authorities, as the usual variables name them."""
+
+    file: str = ""
+    """In the place of the system's file: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE`."""
+    directory: str = ""
+    """In the place of the system's directory: `SSL_CERT_DIR`."""
+    extra: str = ""
+    """Beside the system's: `NODE_EXTRA_CA_CERTS`."""
+
+
+class Trust(Struct, frozen=True):
+    context: ssl.SSLContext
+    problem: str = ""
+    """Which of the named files could not be used; a sentence for a person."""
+
+
+_known: dict[tuple[Authorities, ssl.DefaultVerifyPaths], Trust] = {}
+"""Reading all authorities takes tens of milliseconds and a megabyte: all clients of a process share them."""
+
+
+async def trust(authorities: Authorities) -> Trust:
+    """The context for client connections. Reads the files in a thread, once per process."""
+    key = (authorities, ssl.get_default_verify_paths())
+    if key not in _known:
+        _known[key] = await asyncio.to_thread(_read, authorities)
+    return _known[key]
+
+
+def _read(authorities: Authorities) -> Trust:
+    problems: list[str] = []
+    file, directory = authorities.file, authorities.directory
+    if file and os.path.isdir(file):  # REQUESTS_CA_BUNDLE may name a directory
+        file, directory = "", directory or file
+    if file or directory:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        usual = ssl.get_default_verify_paths()
+        # As OpenSSL does it: each of the two stands in the place of its own default, not of both.
+        _add(context, problems, file=file or _existing(usual.openssl_cafile))
+        _add(context, problems, directory=directory or _existing(usual.openssl_capath))
+    else:
+        context = ssl.create_default_context()
+    if authorities.extra:
+        _add(context, problems, file=authorities.extra)
+    # Python 3.13 refuses certificates that curl, Go and Node accept, and that many companies' own authorities issue.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return Trust(context, " ".join(problems))
+
+
+def _existing(path: str) -> str:
+    return path if os.path.exists(path) else ""
+
+
+def _add(context: ssl.SSLContext, problems: list[str], *, file: str = "", directory: str = "") -> None:
+    if not file and not directory:
+        return
+    try:
+        if directory:
+            os.listdir(directory)  # OpenSSL says nothing about one that is not there
+        context.load_verify_locations(cafile=file or None, capath=directory or None)
+    except OSError as error:  # ssl.SSLError is one
+        why = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
+        problems.append(f"{file or directory}, named in the environment, cannot be used: {why}.")

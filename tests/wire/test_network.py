@@ -1,0 +1,122 @@
+"""The program in networks as they are: proxies, servers that do not run, certificates of a company's own."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from tests.authority import Authority
+from tests.modelserver import Call, ModelServer, Step
+from tests.proxyserver import proxying
+from tests.unit.providers.sockets import listening
+from tests.webserver import serving
+from tests.wire.flows import say
+from tests.wire.program import BOBSTAY, environment
+
+Ended: TypeAlias = "subprocess.CompletedProcess[str]"
+
+
+@pytest.fixture
+def run(server: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def start(*arguments: str, **variables: str) -> Ended:
+        env = environment(server, tmp_path / "home") | variables
+        env.pop("CLAUDE_CODE_ENTRYPOINT")
+        env = {name: value for name, value in env.items() if value}
+        return subprocess.run(
+            [BOBSTAY, *arguments], capture_output=True, text=True, cwd=work, env=env, timeout=30, check=False
+        )
+
+    return start
+
+
+def test_a_local_model_is_reached_past_a_proxy(server: ModelServer, run: Callable[..., Ended]) -> None:
+    nowhere = "http://127.0.0.1:9"
+    ended = run(
+        *("-p", server.play("t", say("Hello.")), "--model", "ollama/qwen3"),
+        OLLAMA_HOST=server.url,
+        HTTPS_PROXY=nowhere,
+        HTTP_PROXY=nowhere,
+        ALL_PROXY=nowhere,
+    )
+    assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
+
+
+def test_a_model_server_that_does_not_run_is_told_at_once_with_what_to_do(run: Callable[..., Ended]) -> None:
+    """With the usual ten retries this took two and a half minutes of silence."""
+    ended = run("-p", "hello", "--model", "ollama/qwen3", OLLAMA_HOST="127.0.0.1:9", CLAUDE_CODE_MAX_RETRIES="10")
+    assert ended.returncode == 1
+    assert "127.0.0.1:9" in ended.stdout
+    assert "ollama serve" in ended.stdout
+    assert "OLLAMA_HOST" in ended.stdout
+
+
+def test_an_unknown_host_is_told_at_once(run: Callable[..., Ended]) -> None:
+    ended = run("-p", "hello", ANTHROPIC_BASE_URL="https://nowhere.invalid", CLAUDE_CODE_MAX_RETRIES="10")
+    assert ended.returncode == 1
+    assert "nowhere.invalid was not found" in ended.stdout
+
+
+async def test_a_certificate_that_is_not_trusted_is_told_at_once(run: Callable[..., Ended], tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with listening(serve, tls=authority.server("127.0.0.1")) as address:
+        url = f"https://{address}"
+        ended = await asyncio.to_thread(
+            lambda: run("-p", "hello", ANTHROPIC_BASE_URL=url, CLAUDE_CODE_MAX_RETRIES="10")
+        )
+    assert ended.returncode == 1
+    assert "NODE_EXTRA_CA_CERTS" in ended.stdout
+
+
+def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
+    token = server.play("t", Step(status=529, times=1, then=say("Hello.")))
+    ended = run("-p", token, CLAUDE_CODE_MAX_RETRIES="3")
+    assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
+    assert "Trying again in" in ended.stderr
+    assert "(1 of 3)" in ended.stderr
+
+
+async def test_web_fetch_goes_through_the_proxy_of_the_environment(
+    server: ModelServer, run: Callable[..., Ended]
+) -> None:
+    async with serving() as site:
+        site.page("/", "<p>the page</p>")
+        async with proxying({"docs.example.com:80": f"127.0.0.1:{site.port}"}) as proxy:
+            fetch = Step(blocks=[Call("WebFetch", {"url": "http://docs.example.com/"}, "t1")])
+            token = server.play("t", fetch, say("Read."))
+            ended = await asyncio.to_thread(
+                lambda: run("-p", token, "--allowed-tools", "WebFetch", http_proxy=f"http://{proxy.address}")
+            )
+            assert ended.stdout == "Read.\n"
+            assert proxy.asked == ["GET http://docs.example.com/ HTTP/1.1"]
+    assert "the page" in server.requests[-1].raw.decode()
+
+
+@pytest.mark.parametrize(
+    ("model", "variables"),
+    [
+        ("openrouter/x/y", {"OPENROUTER_API_KEY": "own-key", "OPENROUTER_BASE_URL": "{url}/v1"}),
+        ("openai/gpt-5.5", {"OPENAI_API_KEY": "own-key", "OPENAI_BASE_URL": "{url}/v1"}),
+        ("ollama/qwen3", {"OLLAMA_HOST": "{url}", "OLLAMA_API_KEY": "own-key"}),
+    ],
+)
+def test_headers_for_anthropic_go_to_nobody_else(
+    server: ModelServer, run: Callable[..., Ended], model: str, variables: dict[str, str]
+) -> None:
+    given = {name: value.format(url=server.url) for name, value in variables.items()}
+    secret = "Authorization: Bearer gateway-secret\nX-Team: blue"
+    assert run("-p", server.play("t", say("Hello.")), ANTHROPIC_CUSTOM_HEADERS=secret).stdout == "Hello.\n"
+    assert server.requests[-1].headers["authorization"] == "Bearer gateway-secret"
+    ended = run("-p", server.play("t", say("Hello.")), "--model", model, ANTHROPIC_CUSTOM_HEADERS=secret, **given)
+    assert ended.stdout == "Hello.\n"
+    assert server.requests[-1].headers["authorization"] == "Bearer own-key"
+    assert "x-team" not in server.requests[-1].headers
