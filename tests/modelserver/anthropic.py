@@ -31,7 +31,7 @@ class AnthropicDialect:
         return asked.method == "POST" and asked.path == "/v1/messages"
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        return None
+        return _prefill(asked.body or {})
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [
@@ -98,6 +98,18 @@ class AnthropicDialect:
         if asked.method == "GET" and asked.path == "/v1/models" and "anthropic-version" in asked.headers:
             return {"data": [], "has_more": False, "first_id": None, "last_id": None}
         return None
+
+
+def _prefill(body: dict[str, Any]) -> Refusal | None:
+    """Claude 4.6 and later take no half answer to go on with; what they say, word for word:
+    github.com/anthropics/claude-code/issues/28478 (2026-02), platform.claude.com "What's new in Claude 4.6".
+    """
+    messages = body.get("messages") or [{}]
+    if messages[-1].get("role") != "assistant" or "-4-5" in str(body.get("model")):
+        return None
+    return Refusal(
+        "This model does not support assistant message prefill. The conversation must end with a user message."
+    )
 
 
 def _text(content: Any) -> str:

@@ -16,14 +16,14 @@ from bobstay.engine.agent import Agent, Sending
 from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
 from bobstay.engine.limits import reached
-from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error
+from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
 from bobstay.engine.repeat import REMINDER, Finished, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
 from bobstay.model.event import Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live import LIVE, Requesting, Retrying
-from bobstay.model.message import Text, ToolCall
+from bobstay.model.message import Stop, Text, ToolCall
 from bobstay.providers.base import ProviderError
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,10 @@ INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
 CONTINUE = "The answer was cut off at the output limit. Go on exactly where it stopped; do not repeat or apologise."
 BROKEN_OFF = "The connection to the model broke in the middle of the answer. Go on exactly where it stopped."
+EMPTY_ANSWER = "Your last answer was empty. Go on with the task; if it is done, say what came of it."
+EMPTY_ANSWERS = "The model gave an empty answer {count} times in a row. Try again, or choose another model."
+EMPTY_RETRIES = 2
+PAUSED = "Go on."
 WANT_STRUCTURED = "The final answer must be given by calling the tool for structured output. Call it now."
 
 
@@ -63,7 +67,7 @@ async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = 
         if control.aborted:
             step_events = _interrupted(state, walk, "streaming")
         elif taken_up:
-            step_events = _open_calls(agent, state, control, walk)
+            step_events = _resumed(agent, state, control, walk)
         elif limit is not None:
             step_events = _one(_done(state, walk, limit.ending, limit.text))
         else:
@@ -98,11 +102,22 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
     elif step.error is not None and not step.settlements:
         follow_up = _after_fault(agent, state, control, walk, step)
     elif step.settlements:
-        walk.recovery.attempts = 0
+        walk.recovery.progressed()
         follow_up = _after_tools(agent, state, control, walk, step)
     else:
-        walk.recovery.attempts = 0
-        follow_up = _after_answer(agent, state, walk, step)
+        follow_up = _after_answer(agent, state, walk, step.stop)
+    async for event in follow_up:
+        yield event
+
+
+async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+    """Go on where a crash came: after an answer as after any other, in the middle of one by asking for the rest."""
+    if state.said or not state.answered or any(isinstance(block, ToolCall) for block in state.answer):
+        follow_up = _open_calls(agent, state, control, walk)
+    elif state.ended is not None and not state.ended.broken:
+        follow_up = _after_answer(agent, state, walk, state.ended.stop)
+    else:
+        follow_up = _one(_harness(BROKEN_OFF, "broken_off"))
     async for event in follow_up:
         yield event
 
@@ -127,17 +142,23 @@ async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) 
 # ---------------------------------------------------------------- after the model's answer
 
 
-async def _after_answer(agent: Agent, state: State, walk: Walk, step: Step) -> AsyncGenerator[Event, None]:
+async def _after_answer(agent: Agent, state: State, walk: Walk, stop: Stop | None) -> AsyncGenerator[Event, None]:
     """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
-    if step.stop == "max_tokens":
+    if stop == "max_tokens":
         yield _continued(agent, state, walk)
         return
-    if step.stop == "pause":
+    if stop == "pause":
+        yield _harness(PAUSED, "pause")
         return
-    if step.stop == "refusal":
+    if stop == "refusal":
         text = state.last_text or "The model refused to answer this."
         yield _done(state, walk, "refused", text, stop="refusal", error="invalid_request")
         return
+    if not state.answered:
+        for event in _after_nothing(state, walk):
+            yield event
+        return
+    walk.recovery.progressed()
     if agent.structured and not walk.structured_reminded:
         walk.structured_reminded = True
         yield _harness(WANT_STRUCTURED, "structured_output")
@@ -148,7 +169,17 @@ async def _after_answer(agent: Agent, state: State, walk: Walk, step: Step) -> A
         text = f"Stop hook feedback:\n{outcome.reason}"
         yield Prompted(new_id(), (Text(text),), "hook", why="stop_hook")
         return
-    yield _done(state, walk, "completed", state.last_text, stop=step.stop or "end_turn")
+    yield _done(state, walk, "completed", state.last_text, stop=stop or "end_turn")
+
+
+def _after_nothing(state: State, walk: Walk) -> list[Event]:
+    """Models do this now and then, mostly after tool results. Asked in other words, they go on."""
+    walk.recovery.empty += 1
+    count = walk.recovery.empty
+    if count > EMPTY_RETRIES:
+        return [_done(state, walk, "api_error", EMPTY_ANSWERS.format(count=count), error="server_error")]
+    retrying = Retrying(count, EMPTY_RETRIES, 0.0, None, "server_error", "The model gave an empty answer.")
+    return [retrying, _harness(EMPTY_ANSWER, "empty_answer")]
 
 
 def _continued(agent: Agent, state: State, walk: Walk) -> Event:
@@ -249,26 +280,18 @@ async def _after_fault(
             name, reason = ERROR_NAMES[error.kind], str(error)
             yield Retrying(walk.recovery.attempts, agent.retry.attempts, seconds, error.status, name, reason)
             await control.sleep(seconds)
-            if step.kept and not control.aborted:
-                yield _harness(BROKEN_OFF, "broken_off")
         case FallBack(model=model):
             walk.fallbacks.remove(model)
             yield ModelChanged(model, "fallback", state.model or agent.model)
         case Prune(call_ids=call_ids, tokens=tokens, images=images):
             walk.sending.forget()
             yield Pruned(call_ids, tokens, images)
-            yield Noted(_pruned_note(len(call_ids), tokens, images=images), "warning")
+            yield Noted(pruned_note(action), "warning")
         case GiveUp(ending=ending, text=text):
             yield _failed(state, walk, ending, text, error)
-
-
-def _pruned_note(count: int, tokens: int, *, images: bool) -> str:
-    if images:
-        return "The model's service refused an image for its size: images are left out from here on."
-    return (
-        f"The talk was too long for the model: the output of {count} old tool calls (about {tokens} tokens) "
-        "is left out of what it is sent. The log keeps it."
-    )
+            return
+    if step.kept and not control.aborted:
+        yield _harness(BROKEN_OFF, "broken_off")
 
 
 async def _interrupted(state: State, walk: Walk, where: str) -> AsyncGenerator[Event, None]:

@@ -53,8 +53,15 @@ class Recovery(Struct):
 
     attempts: int = 0
     continuations: int = 0
+    empty: int = 0
+    """Answers in a row that said nothing."""
     pruned: bool = False
     images_dropped: bool = False
+
+    def progressed(self) -> None:
+        """A step succeeded: what was tried before it may be tried again."""
+        self.attempts = self.empty = 0
+        self.pruned = self.images_dropped = False
 
 
 class Wait(Struct, frozen=True):
@@ -83,11 +90,11 @@ def after_error(
     error: ProviderError, recovery: Recovery, policy: RetryPolicy, state: State, fallbacks: Sequence[str]
 ) -> Action:
     """Choose the next thing to try, and count it."""
-    if error.kind == "prompt_too_long":
-        return _make_room(error, recovery, state)
-    if error.kind == "image_too_large" and not recovery.images_dropped:
+    if error.kind == "image_too_large" and not recovery.images_dropped and has_images(state):
         recovery.images_dropped = True
         return Prune((), 0, images=True)
+    if error.kind == "prompt_too_long" or (error.kind == "image_too_large" and error.status == 413):
+        return _make_room(error, recovery, state)
     recovery.attempts += 1
     patience = min(FALL_BACK_AFTER, policy.attempts + 1) if error.retryable else 1
     if fallbacks and error.kind in FALL_BACK and recovery.attempts >= patience:
@@ -105,10 +112,9 @@ def _said(error: ProviderError) -> str:
 
 
 def _delay(error: ProviderError, attempt: int, policy: RetryPolicy) -> float:
-    if error.retry_after is not None:
-        return error.retry_after
-    delay: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
-    return delay * (0.75 + os.urandom(1)[0] / 512)  # spread, so that many sessions do not come back at once
+    own: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
+    # Spread, so that many sessions do not come back at once; but never sooner than the service asked for.
+    return max(error.retry_after or 0.0, own) * (1 + os.urandom(1)[0] / 1024)
 
 
 def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action:
@@ -118,6 +124,25 @@ def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action
     recovery.pruned = True
     tokens = sum(_size(reply) for reply in replies) // 4
     return Prune(tuple(reply.call_id for reply in replies), tokens)
+
+
+def has_images(state: State) -> bool:
+    blocks = (block for message in state.messages for block in message.blocks)
+    return any(
+        isinstance(block, Image)
+        or (isinstance(block, ToolReply) and any(isinstance(part, Image) for part in block.content))
+        for block in blocks
+    )
+
+
+def pruned_note(prune: Prune) -> str:
+    """What a person is told about it."""
+    if prune.images:
+        return "The model's service refused an image for its size: images are left out from here on."
+    return (
+        f"The talk was too long for the model: the output of {len(prune.call_ids)} old tool calls "
+        f"(about {prune.tokens} tokens) is left out of what it is sent. The log keeps it."
+    )
 
 
 def prunable(state: State) -> list[ToolReply]:

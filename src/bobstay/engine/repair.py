@@ -1,6 +1,6 @@
 """Make a history legal to send, whatever happened to it: a pure function, and the log stays untouched.
 
-Legal for every vendor means: it starts with the user, roles alternate, no message and no block is empty, every
+Legal for every vendor means: it starts and ends with the user, roles alternate, no message and no block is empty, every
 call is answered in the very next message and nowhere else, every reply answers a call of the message just
 before it, call ids are unique, and images are of a size that vendors take.
 """
@@ -17,6 +17,8 @@ INTERRUPTED = (
 NOT_STARTED = "Interrupted before this call began: it had no effect."
 EMPTY = "(no content)"
 OPENING = "(continued)"
+CLOSING = "(continue)"
+"""Said where the model spoke last: many models refuse to go on with an answer of their own."""
 IMAGE_LIMIT = 7_000_000
 """Base64 characters of one image; the strictest vendor takes 5 MB of raw image."""
 IMAGE_DROPPED = "[Image left out: it is too large to send.]"
@@ -30,10 +32,11 @@ def repair(
     `clean` says how many messages at the start an earlier call has found legal and alone: they are not looked
     at again, so that a long session costs no more per step than a short one.
     """
-    if clean:
-        head = list(messages[:clean])
-        return head + _repaired(messages[clean:], never_started, after=head[-1])
-    return _repaired(messages, never_started, after=None)
+    repaired = list(messages[:clean])
+    repaired += _repaired(messages[clean:], never_started, after=repaired[-1] if repaired else None)
+    if repaired and repaired[-1].role == "assistant":
+        repaired.append(Message("user", (Text(CLOSING),)))
+    return repaired
 
 
 def clean_prefix(before: Sequence[Message], after: Sequence[Message]) -> int:
@@ -115,8 +118,9 @@ def _legal_reply(reply: ToolReply, content: tuple[Text | Image, ...]) -> ToolRep
 def _settled(messages: list[Message]) -> list[Message]:
     """Merge neighbours and drop what is empty until neither finds anything: each can make work for the other."""
     while True:
-        merged = [_without_twins(message) for message in _merge(messages)]
-        kept = [message for message in map(_without_empty, merged) if message is not None]
+        # What is empty goes first: a thought that led nowhere must not become part of the next answer.
+        kept = [message for message in map(_without_empty, messages) if message is not None]
+        kept = [_without_twins(message) for message in _merge(kept)]
         if len(kept) == len(messages) and all(a is b for a, b in zip(kept, messages, strict=True)):
             return kept
         messages = kept

@@ -47,7 +47,7 @@ from bobstay.model.live import (
     ThinkingDelta,
     ToolProgress,
 )
-from bobstay.model.message import Block, Image, Message, Text, ToolCall, ToolReply, Usage
+from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 
 PRUNED = "[Old output removed to save room. Run the tool again if it is needed.]"
 IMAGE_REMOVED = "[Image removed: the model's service refused its size.]"
@@ -71,6 +71,8 @@ class State(Struct, frozen=True):
     closed: Chain[Message] = field(default_factory=Chain)
     answer_id: str = ""
     answer: tuple[Block, ...] = ()
+    ended: MessageDone | None = None
+    """How the last answer of this turn ended."""
     said: tuple[Block, ...] = ()
     turn: int = 0
     steps: int = 0
@@ -119,8 +121,17 @@ class State(Struct, frozen=True):
 
     @property
     def last_text(self) -> str:
-        """The last piece of text the model said."""
+        """The last piece of text in the model's last message, which may have none."""
+        if self.ended is not None and self.ended.message_id != self.answer_id:
+            return ""
         return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model's last message says or asks for anything: a thought alone does neither."""
+        if self.ended is not None and self.ended.message_id != self.answer_id:
+            return False
+        return any(not isinstance(block, Thinking) for block in self.answer)
 
     def apply(self, event: Event) -> "State":  # noqa: PLR0911, C901 - one arm a kind
         """The only way state changes."""
@@ -144,8 +155,8 @@ class State(Struct, frozen=True):
                 )
             case ToolStarted(call_id=call_id):
                 return replace(self, started=self.started | {call_id})
-            case TurnStarted(turn=turn, model=model, mode=mode):
-                return replace(self, turn=turn, steps=0, usage=Usage(), model=model, mode=mode, running=True)
+            case TurnStarted():
+                return self._begin(event)
             case RunDone():
                 return replace(self, running=False, asked=(), granted={})
             case InteractionOpened() | InteractionClosed():
@@ -191,6 +202,10 @@ class State(Struct, frozen=True):
             talk.append(Message("user", _in_order(self.answer, self.said)))
         return talk
 
+    def _begin(self, started: TurnStarted) -> "State":
+        fresh = replace(self, steps=0, usage=Usage(), ended=None)
+        return replace(fresh, turn=started.turn, model=started.model, mode=started.mode, running=True)
+
     def _close(self, message_id: str) -> "State":
         closed = self.closed
         for message in self._unclosed():
@@ -200,6 +215,7 @@ class State(Struct, frozen=True):
             closed=closed,
             answer_id=message_id,
             answer=(),
+            ended=None,
             said=(),
             started=frozenset(),
             abandoned=self.never_started,
@@ -221,11 +237,13 @@ class State(Struct, frozen=True):
     def _count(self, done: MessageDone) -> "State":
         before = self.by_model.get(done.model, ModelTotals())
         totals = ModelTotals(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
+        lost = done.broken == "lost"  # it cost something, but it is no step of the conversation
         return replace(
             self,
-            steps=self.steps + 1,
+            ended=self.ended if lost else done,
+            steps=self.steps if lost else self.steps + 1,
             usage=self.usage + done.usage,
-            context=done.usage.context,
+            context=self.context if lost else done.usage.context,
             cost=self.cost + done.cost,
             api_ms=self.api_ms + done.api_ms,
             by_model={**self.by_model, done.model: totals},

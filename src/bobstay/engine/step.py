@@ -15,8 +15,8 @@ from bobstay.engine.ports import Route
 from bobstay.kit.mailbox import Mailbox
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
-from bobstay.model.live import BlockBegan, MessageBegan, TextDelta
-from bobstay.model.message import Stop, Text, ToolCall
+from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.message import Stop, Text, Thinking, ToolCall
 from bobstay.providers.base import Chunk, ProviderError, Request
 
 
@@ -29,7 +29,7 @@ class Step:
         self.aborted: Literal["", "streaming", "tools"] = ""
         self.settlements: list[Settlement] = []
         self.kept = False
-        """Some block was complete, so that the answer, or what there is of it, stands."""
+        """Some block besides thinking was complete, so that the answer, or what there is of it, stands."""
         self._agent = agent
         self._route = route
         self._request = replace(request, on_activity=self._sign_of_life)
@@ -41,6 +41,11 @@ class Step:
         self._began: MessageBegan | None = None
         self._open: tuple[int, list[str]] | None = None
         self._called = False
+        self._written = 0
+        """Characters of the answer so far."""
+        self._started = time.monotonic()
+        self._counted = False
+        """The end of the answer was told, with what it cost."""
         self._last = asyncio.get_running_loop().time()
         """When the model's server gave its last sign of life."""
         self._stalled = False
@@ -77,11 +82,10 @@ class Step:
     # ------------------------------------------------------------ the model
 
     async def _pump(self) -> None:
-        began = time.monotonic()
         try:
             async for chunk in self._route.provider.stream(self._request):
                 self._sign_of_life()
-                self._box.put(self._seen(chunk, began))
+                self._box.put(self._seen(chunk))
         except ProviderError as error:
             self.error = error
         except asyncio.CancelledError:
@@ -90,30 +94,36 @@ class Step:
             self.error = ProviderError(
                 f"The model's server gave no sign of life for {self._silence:g} seconds.", kind="stalled"
             )
-        if self.error is not None and self.kept:
-            self._close_early("tool_use" if self._called else "end_turn", began)
+        if self.error is not None:
+            self._close_early()
 
-    def _seen(self, chunk: Chunk, began: float) -> Chunk:
+    def _seen(self, chunk: Chunk) -> Chunk:
         """Note what a chunk means for the step, and fill in what only we know."""
         if type(chunk) is TextDelta:
+            self._written += len(chunk.text)
             if self._open is not None:
                 self._open[1].append(chunk.text)
             return chunk
         if type(chunk) is BlockBegan:
             self._open = (chunk.index, []) if chunk.kind == "text" else None
+        elif type(chunk) is ThinkingDelta:
+            self._written += len(chunk.text)
+        elif type(chunk) is InputDelta:
+            self._written += len(chunk.json)
         elif type(chunk) is MessageBegan:
             self._began = chunk
             self._watch()
         elif type(chunk) is BlockDone:
             self._open = None
-            self.kept = True
+            self.kept = self.kept or not isinstance(chunk.block, Thinking)
             return self._with_own_id(chunk)
         elif type(chunk) is MessageDone:
             self.stop = chunk.stop
+            self._counted = True
             return replace(
                 chunk,
                 cost=chunk.cost or self._route.price(chunk.usage),
-                api_ms=_milliseconds(began),
+                api_ms=self._milliseconds(),
                 model=self._route.name,
             )
         return chunk
@@ -128,21 +138,28 @@ class Step:
         self._called = True
         return done if call is done.block else replace(done, block=call)
 
-    def _close_early(self, stop: Stop, began: float) -> None:
-        """The answer broke off, but what came of it stands: count it and go on from there."""
-        if self._began is None:
+    def _close_early(self) -> None:
+        """The answer broke off: count what it cost, and let stand what came of it."""
+        if self._began is None or self._counted:
             return
-        usage = self._began.usage
+        from bobstay.engine.estimate import usage_so_far
+
+        self._counted = True
+        usage = usage_so_far(self._began.usage, self._request, self._written)
         self._box.put(
             MessageDone(
                 self._began.message_id,
                 self._route.name,
-                stop,
+                "tool_use" if self._called else "end_turn",
                 usage,
                 cost=self._route.price(usage),
-                api_ms=_milliseconds(began),
+                api_ms=self._milliseconds(),
+                broken="kept" if self.kept else "lost",
             )
         )
+
+    def _milliseconds(self) -> int:
+        return int((time.monotonic() - self._started) * 1000)
 
     @property
     def _silence(self) -> float:
@@ -210,8 +227,8 @@ class Step:
                 partial = Text("".join(pieces))
                 began = self._began
                 self._box.put(BlockDone(began.message_id, index, partial, began.model, began.usage, partial=True))
-            if self._began is not None:
-                self._close_early("end_turn", time.monotonic())
+                self.kept = True
+            self._close_early()
         for task in self._tasks:
             task.cancel()
 
@@ -225,7 +242,3 @@ async def _over(tasks: "list[asyncio.Future[None]]") -> None:
     for task in tasks:
         if not task.cancelled():
             task.exception()
-
-
-def _milliseconds(since: float) -> int:
-    return int((time.monotonic() - since) * 1000)

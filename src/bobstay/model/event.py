@@ -92,6 +92,8 @@ class MessageDone(Struct, frozen=True, tag="message_done", omit_defaults=True):
     """In US dollars; priced once, when it happened."""
     api_ms: int = 0
     request_id: str = ""
+    broken: Literal["", "kept", "lost"] = ""
+    """The answer ended before its end: what came of it stands, or nothing came that could. Usage is then estimated."""
 
 
 class InteractionOpened(Struct, frozen=True, tag="interaction_opened", omit_defaults=True):

@@ -107,9 +107,7 @@ class Encoder:
             case BlockDone():
                 return self._block(event)
             case MessageDone():
-                self._tally.usage += event.usage
-                self._tally.stop = event.stop
-                return self._partials.message_done(event) if self._partials else ()
+                return self._message_done(event)
             case ToolDone():
                 return self._tool_done(event)
             case Prompted():
@@ -313,6 +311,13 @@ class Encoder:
             error="overloaded" if event.status == 529 else event.error,
         )
         return [*told, retry]
+
+    def _message_done(self, event: MessageDone) -> list[Frame]:
+        self._tally.usage += event.usage
+        if event.broken == "lost":
+            return self._partials.close() if self._partials else []
+        self._tally.stop = event.stop
+        return self._partials.message_done(event) if self._partials else []
 
     def _model_changed(self, event: ModelChanged) -> list[Frame]:
         if event.why != "fallback":

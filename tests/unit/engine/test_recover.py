@@ -6,7 +6,7 @@ from bobstay.engine.limits import Limits, reached
 from bobstay.engine.recover import FallBack, GiveUp, Prune, Recovery, RetryPolicy, Wait, after_error, prunable
 from bobstay.engine.state import State
 from bobstay.model.event import BlockDone, MessageDone, Prompted, ToolDone, TurnStarted
-from bobstay.model.message import Text, ToolCall, ToolReply, Usage
+from bobstay.model.message import Image, Text, ToolCall, ToolReply, Usage
 from bobstay.providers.base import ErrorKind, ProviderError
 
 POLICY = RetryPolicy(attempts=2, first=0.1)
@@ -34,9 +34,21 @@ def test_a_lasting_fault_is_not_retried(kind: ErrorKind) -> None:
     assert action == GiveUp("api_error", "API Error: 400 no")
 
 
-def test_the_pause_the_service_asks_for_is_kept() -> None:
-    error = ProviderError("slow down", kind="rate_limit", status=429, retry_after=7.5)
-    assert after_error(error, Recovery(), POLICY, State(), ()) == Wait(7.5)
+def pauses(retry_after: float | None, policy: RetryPolicy = POLICY, count: int = 1) -> list[float]:
+    recovery, error = Recovery(), ProviderError("slow down", kind="rate_limit", status=429, retry_after=retry_after)
+    actions = [after_error(error, recovery, policy, State(), ()) for _ in range(count)]
+    return [action.seconds for action in actions if isinstance(action, Wait)]
+
+
+def test_the_pause_the_service_asks_for_is_kept_and_spread() -> None:
+    found = {pause for _ in range(64) for pause in pauses(7.5)}
+    assert 7.5 <= min(found) < max(found) <= 7.5 * 1.25
+
+
+def test_a_service_that_asks_for_no_pause_gets_the_growing_one_all_the_same() -> None:
+    found = pauses(0.0, RetryPolicy(attempts=8, first=1.0, longest=16.0), 8)
+    for own, pause in zip((1, 2, 4, 8, 16, 16, 16, 16), found, strict=True):
+        assert own <= pause <= own * 1.25
 
 
 def test_a_pause_too_long_to_wait_for_counts_as_refusal() -> None:
@@ -62,6 +74,14 @@ def test_a_prompt_too_long_prunes_the_oldest_output_once_and_then_says_so() -> N
     )
 
 
+def test_after_progress_the_oldest_output_may_be_pruned_again() -> None:
+    recovery = Recovery()
+    error = ProviderError("too long", kind="prompt_too_long", status=400)
+    after_error(error, recovery, POLICY, talk(6), ())
+    recovery.progressed()
+    assert isinstance(after_error(error, recovery, POLICY, talk(6), ()), Prune)
+
+
 def test_with_nothing_to_prune_a_prompt_too_long_ends_the_turn() -> None:
     error = ProviderError("too long", kind="prompt_too_long", status=400)
     assert isinstance(after_error(error, Recovery(), POLICY, talk(0), ()), GiveUp)
@@ -71,8 +91,9 @@ def test_with_nothing_to_prune_a_prompt_too_long_ends_the_turn() -> None:
 def test_an_image_the_service_refuses_is_left_out_once() -> None:
     recovery = Recovery()
     error = ProviderError("image exceeds", kind="image_too_large", status=400)
-    assert after_error(error, recovery, POLICY, State(), ()) == Prune((), 0, images=True)
-    assert isinstance(after_error(error, recovery, POLICY, State(), ()), GiveUp)
+    shown = State().apply(Prompted("p", (Image("image/png", "aGk="),)))
+    assert after_error(error, recovery, POLICY, shown, ()) == Prune((), 0, images=True)
+    assert isinstance(after_error(error, recovery, POLICY, shown, ()), GiveUp)
 
 
 def spent(cost: float, steps: int = 1) -> State:

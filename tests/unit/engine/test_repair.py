@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.engine.repair import IMAGE_LIMIT, INTERRUPTED, NOT_STARTED, clean_prefix, repair
+from bobstay.engine.repair import CLOSING, IMAGE_LIMIT, INTERRUPTED, NOT_STARTED, clean_prefix, repair
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
 
 ids = st.sampled_from(["a", "b", "c", "a_2", ""])
@@ -45,8 +45,8 @@ def illegalities(history: list[Message]) -> list[str]:
             found.append(f"{index}: replies not first")
         if message.role == "assistant" and isinstance(message.blocks[-1], Thinking):
             found.append(f"{index}: ends in thinking")
-    if history and history[-1].role == "assistant" and any(isinstance(b, ToolCall) for b in history[-1].blocks):
-        found.append("last calls unanswered")
+    if history and history[-1].role == "assistant":
+        found.append("ends with the model")
     return found
 
 
@@ -97,6 +97,21 @@ def test_a_call_that_never_began_is_answered_as_such() -> None:
     assert repair(history, never_started=frozenset("a"))[-1].blocks == (
         ToolReply("a", (Text(NOT_STARTED),), is_error=True),
     )
+
+
+def test_a_history_that_ends_with_the_model_is_asked_to_go_on() -> None:
+    history = [Message("user", (Text("go"),)), Message("assistant", (Text("half"),))]
+    assert repair(history)[-1] == Message("user", (Text(CLOSING),))
+
+
+def test_a_thought_that_led_nowhere_is_no_part_of_the_next_answer() -> None:
+    history = [
+        Message("user", (Text("go"),)),
+        Message("assistant", (Thinking("lost", "s1"),)),
+        Message("assistant", (Thinking("new", "s2"), Text("done"))),
+        Message("user", (Text("on"),)),
+    ]
+    assert repair(history) == [history[0], history[2], history[3]]
 
 
 def test_a_legal_history_comes_back_as_the_same_objects() -> None:

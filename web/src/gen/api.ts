@@ -2074,6 +2074,12 @@ export interface components {
             api_ms: number;
             /** @default  */
             request_id: string;
+            /**
+             * @description The answer ended before its end: what came of it stands, or nothing came that could. Usage is then estimated.
+             * @default
+             * @enum {unknown}
+             */
+            broken: "" | "kept" | "lost";
         };
         /** ModeChanged */
         ModeChanged: {

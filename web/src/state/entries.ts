@@ -251,7 +251,7 @@ function messageDone(fold: Fold, entry: Entry, event: Of<"message_done">): void 
   fold.activity = null;
   fold.turn.cost += event.cost ?? 0;
   if (entry.parentCall) return;
-  fold.turn.steps += 1;
+  if (event.broken !== "lost") fold.turn.steps += 1;
   fold.turn.usage = sum(fold.turn.usage, event.usage);
 }
 

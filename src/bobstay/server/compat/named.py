@@ -122,7 +122,7 @@ class Named:
     def _counted(self, event: MessageDone, entry: Entry) -> list[Message]:
         self._turn += event.usage
         self._cost += event.cost
-        if entry.parent_call:
+        if entry.parent_call or event.broken == "lost":
             return []
         self._last = event.usage
         usage, limit = TokenUsage.of(self._last), self._registry.view(self._id).context_limit

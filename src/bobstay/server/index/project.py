@@ -112,7 +112,8 @@ def project(entry: Entry, into: Changes) -> None:
 
 def _message_done(at: "_Place", id: str, event: MessageDone) -> None:
     cost = finite(event.cost)
-    at.message(id, "assistant", model=event.model, stop=event.stop, usage=as_json(event.usage), cost=cost)
+    if event.broken != "lost":
+        at.message(id, "assistant", model=event.model, stop=event.stop, usage=as_json(event.usage), cost=cost)
     at.usage(id or f"message-{at.seq}", event.model, event.usage, event.cost, event.api_ms)
 
 

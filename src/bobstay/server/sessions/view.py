@@ -168,6 +168,8 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return replace(view, open_calls=(*view.open_calls, id))
         case ToolDone(reply=reply):
             return replace(view, open_calls=tuple(id for id in view.open_calls if id != reply.call_id))
+        case MessageDone(usage=usage, cost=cost, broken="lost"):
+            return replace(view, usage=view.usage + usage, cost=view.cost + cost)
         case MessageDone(usage=usage, cost=cost):
             last = usage if main else view.last_usage
             return replace(
