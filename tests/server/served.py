@@ -113,6 +113,16 @@ class Served:
             assert time.monotonic() < deadline, f"{view['status']} ({view['error']}), not {statuses}"
             time.sleep(0.02)
 
+    def until_turn(self, session_id: str, count: int) -> Any:
+        """The session once its turn of this number is completed."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            view = self.until(session_id, "completed")
+            if view["turns"] >= count:
+                return view
+            assert time.monotonic() < deadline, f"{view['turns']} turns"
+            time.sleep(0.02)
+
     def inbox(self) -> list[Any]:
         return list(self.get("/interactions")["interactions"])
 

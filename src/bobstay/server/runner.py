@@ -18,7 +18,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import AGENTS, BUSY
-from bobstay.server.workers.base import AgentWorker, Patient, WorkerError
+from bobstay.server.workers.base import AgentWorker, Patient, Renewable, WorkerError
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -82,6 +82,8 @@ class Runner:
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             post = self.posts.get(session_id)
+            if post is not None and await _is_outdated(post.worker):
+                await post.worker.stop("asleep")
             if post is None or not post.worker.alive():
                 if self._closing:
                     raise ApiError("unavailable", "The server is being stopped. What was said is kept.")
@@ -186,6 +188,12 @@ class Runner:
         if worker.busy or session.view.queued or session.view.status in BUSY:
             return False
         return time.time() - session.view.updated_at > self._idle
+
+
+async def _is_outdated(worker: AgentWorker) -> bool:
+    if not isinstance(worker, Renewable) or not worker.alive() or worker.busy:
+        return False
+    return await worker.is_outdated() and not worker.busy
 
 
 async def _not_started(session: OpenSession, id: str, epoch: int, error: str) -> None:

@@ -41,7 +41,12 @@ async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
     script = tmp_path / "engine.py"
     script.write_text(ENGINE)
     async with Place(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
+        trust(made)  # an engine nobody knows starts in no other folder
         yield made
+
+
+def trust(place: Place) -> None:
+    TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
 
 
 def write(path: Path, content: Any) -> None:
@@ -74,7 +79,7 @@ async def test_hooks_of_an_untrusted_folder_are_listed_and_marked_and_never_run(
     assert said["trusted"] is False
     assert "not trusted" in said["notice"]
     assert not ran.exists()
-    TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+    trust(place)
     trusted = await of_place(place)
     assert all(hook["in_force"] and hook["trusted"] for hook in trusted["hooks"])
     assert not ran.exists()
@@ -131,6 +136,7 @@ async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Pl
     secret = tmp_path / "outside.md"
     secret.write_text("---\ndescription: the secret\n---\n")
     (both.work / ".claude" / "commands" / "link.md").symlink_to(secret)
+    trust(both)
     early = await of_place(both, "other")
     assert (early["origin"], early["at"], early["tools"]) == ("files", None, [])
     assert {command["name"] for command in early["commands"]} == {"deploy", "team:retro"}
@@ -164,6 +170,24 @@ async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Pl
     assert [row for row in rows if row["kind"] == "raw"] == []
     page = (await both.get(f"/api/v1/sessions/{id}/events")).json["events"]
     assert len([entry for entry in page if entry["event"]["type"] == "raw"]) == 1  # it said the same twice
+
+
+async def test_an_external_engine_is_shown_without_what_an_untrusted_folder_names(both: Place, tmp_path: Path) -> None:
+    write(both.work / ".claude" / "commands" / "deploy.md", "Go")
+    write(both.work / ".claude" / "settings.json", hooks("theirs"))
+    write(both.work / ".mcp.json", {"mcpServers": {"db": {"command": "db"}}})
+    write(tmp_path / ".claude" / "commands" / "mine.md", "Go")
+    said = await of_place(both, "other")
+    assert (said["trusted"], [hook["in_force"] for hook in said["hooks"]]) == (False, [False])
+    assert "bobstay trust add" in said["notice"]
+    assert [command["name"] for command in said["commands"]] == ["mine"]
+    assert [(server["name"], server["state"]) for server in said["mcp_servers"]] == [("db", "not_used")]
+    refused = await both.post("/api/v1/sessions", {"cwd": str(both.work), "prompt": "hello", "engine": "other"})
+    assert (refused.status, refused.json["error"]["code"]) == (422, "cannot_start")
+    assert "bobstay trust add" in refused.json["error"]["message"]
+    trust(both)
+    assert [hook["in_force"] for hook in (await of_place(both, "other"))["hooks"]] == [True]
+    await both.until_status(await both.launch("hello", engine="other"), "completed")
 
 
 async def test_what_an_engine_said_survives_a_rebuild(both: Place) -> None:

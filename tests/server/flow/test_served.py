@@ -219,6 +219,25 @@ def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> 
             served.ask("DELETE", "/permission-rules", change)
 
 
+@pytest.mark.skipif(not os.path.exists(ORACLE), reason="no claude")
+def test_hooks_of_a_directory_wait_for_trust_with_an_external_engine(served: Served, model: ModelServer) -> None:
+    """The same engine takes them up at the next message after the person trusted the directory."""
+    folder, ran = served.work / "cloned", served.folder / "hook-ran"
+    (folder / ".claude").mkdir(parents=True)
+    hook = {"matcher": "", "hooks": [{"type": "command", "command": f"touch {ran}"}]}
+    (folder / ".claude" / "settings.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [hook]}}))
+    prompt = model.play("cloned", *(Step(blocks=[Say("Fine.")]) for _ in range(2)))
+    id = served.launch(f"{prompt} go", engine="claude", cwd=str(folder))
+    served.until(id, "completed")
+    assert not ran.exists()
+    notes = [entry["event"] for entry in served.get(f"/sessions/{id}/events")["events"]]
+    assert [note["level"] for note in notes if "not trusted" in note.get("text", "")] == ["warning"]
+    served.post("/trust", {"cwd": str(folder)})
+    served.post(f"/sessions/{id}/messages", {"content": f"{prompt} again"})
+    served.until_turn(id, 2)
+    assert ran.exists()
+
+
 def test_a_directory_is_trusted_and_its_rules_count_then(served: Served) -> None:
     place = f"cwd={served.work}"
     assert not served.get(f"/trust?{place}")["trusted"]

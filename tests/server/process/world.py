@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bobstay.config.environment import Environment
+from bobstay.config.trust_parts import executable_parts
+from bobstay.config.trust_store import TrustStore
 from bobstay.engine.ports import Answer
 from bobstay.model.around import InterruptAsked, SessionConfig
 from bobstay.model.event import Durable, Envelope, InputQueued, InteractionOpened, RunDone
@@ -103,7 +105,9 @@ class Case:
 
 
 class World:
-    def __init__(self, directory: Path, model: ModelServer | None = None, **variables: str) -> None:
+    def __init__(
+        self, directory: Path, model: ModelServer | None = None, *, trusted: bool = True, **variables: str
+    ) -> None:
         self.directory = directory
         self.cwd = directory / "work"
         self.cwd.mkdir(exist_ok=True)
@@ -113,6 +117,8 @@ class World:
         self.changed = asyncio.Event()
         self.cases: list[Case] = []
         self.environment = Environment.read(_variables(directory / "home", model) | variables)
+        if trusted:  # an engine nobody knows starts in no other folder
+            TrustStore(self.environment.paths.bobstay).put(str(self.cwd), executable_parts(str(self.cwd)))
 
     def case(self, command: tuple[str, ...] = FAKE, *, config: Any = None, id: str = "", **parts: Any) -> Case:
         """A session and its worker. `config` are fields of its configuration; `id` takes up an existing session."""

@@ -54,16 +54,15 @@ def files_of(cwd: str, paths: Paths, problems: list[str], *, external: bool) -> 
     return found
 
 
-def hooks_of(files: list[SettingsFile], problems: list[str], *, trusted: bool, obeyed: bool) -> tuple[HookEntry, ...]:
-    """`obeyed`: the engine runs them whether or not we trust the directory."""
+def hooks_of(files: list[SettingsFile], problems: list[str], *, trusted: bool) -> tuple[HookEntry, ...]:
+    """The commands that settings name. Those of a directory nobody trusts are listed, and not in force."""
     found: list[HookEntry] = []
     for file in files:
         mine = trusted or file.level not in OF_FOLDER
         try:
             for hook in command_hooks(file.settings.hooks, file.path, problems):
                 command = concealed(hook.command[:LONGEST_COMMAND])
-                runs = mine or obeyed
-                found.append(HookEntry(hook.event, hook.pattern, command, file.path, file.level, mine, runs))
+                found.append(HookEntry(hook.event, hook.pattern, command, file.path, file.level, mine, mine))
         except BadHookError as error:
             problems.append(f"{file.path}: {error}"[:500])
     return tuple(found[:MOST])

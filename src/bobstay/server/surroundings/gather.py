@@ -26,6 +26,8 @@ from bobstay.server.surroundings.found import files_of, hooks_of, of_session, se
 from bobstay.server.surroundings.shapes import InstructionFile, Level, McpServer, SandboxState, Surroundings
 from bobstay.server.surroundings.shelves import Shelf
 from bobstay.server.surroundings.told import Told, newest
+from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.engine_trust import folder_trust
 from bobstay.server.workflows import denied_tools
 from bobstay.tools.shelf import Shelf as Tools
 
@@ -68,7 +70,7 @@ def _ours(console: Console, view: SessionView) -> Surroundings:
         tools=_tools(loaded, view, console, problems),
         commands=(),
         mcp_servers=servers_of(files, view.cwd, "not_used", trusted=trusted),
-        hooks=hooks_of(files, problems, trusted=trusted, obeyed=False),
+        hooks=hooks_of(files, problems, trusted=trusted),
         skills=(),
         agents=(),
         instructions=_instructions(view.cwd, console, trusted=trusted),
@@ -79,13 +81,16 @@ def _ours(console: Console, view: SessionView) -> Surroundings:
 
 
 def _theirs(console: Console, view: SessionView) -> Surroundings:
-    """For an external engine, from the files it would read. Whether it trusts a directory is its own business."""
+    """For an external engine, from the files it would read. It starts without those of a directory nobody trusts."""
     paths, problems = console.environment.paths, list[str]()
-    trusted = standing(view.cwd, paths).trusted
+    trusted, notice = _trust(console, view)
     files = files_of(view.cwd, paths, problems, external=True)
     servers = (*of_session(view.config.mcp_config, "configured"),)
     known = {server.name for server in servers}
-    named = servers_of(files, view.cwd, "configured", trusted=trusted)
+    named = [
+        server if server.trusted else replace(server, state="not_used")
+        for server in servers_of(files, view.cwd, "configured", trusted=trusted)
+    ]
     with ExitStack() as stack:
         shelves = _shelves(stack, console, view.cwd, trusted=trusted)
         commands = tuple(entry for shelf in shelves for entry in shelf.commands())
@@ -99,11 +104,11 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
         at=None,
         version="",
         trusted=trusted,
-        notice="",
+        notice=notice,
         tools=(),
         commands=commands,
         mcp_servers=(*servers, *(server for server in named if server.name not in known)),
-        hooks=hooks_of(files, problems, trusted=trusted, obeyed=True),
+        hooks=hooks_of(files, problems, trusted=trusted),
         skills=skills,
         agents=agents,
         instructions=_their_instructions(view.cwd, paths.claude, trusted=trusted),
@@ -111,6 +116,16 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
         capabilities=capabilities(view),
         problems=tuple(problems[:50]),
     )
+
+
+def _trust(console: Console, view: SessionView) -> tuple[bool, str]:
+    """Whether the directory is trusted, and what the engine is started without if it is not."""
+    command = console.config.engines.get(view.config.engine, (view.config.engine,))
+    try:
+        found = folder_trust(command, view.cwd, console.environment.paths)
+    except WorkerError as error:
+        return False, str(error)
+    return found.trusted, found.notice
 
 
 def _branch(cwd: str) -> str:
@@ -230,6 +245,8 @@ def _shelves(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> 
         (cwd, ".claude", "project", trusted, bounds_of(console)),
         (home, "", "user", True, Bounds((home,))),
     ):
+        if not trust:
+            continue  # the engine is started without them
         try:
             opened = stack.enter_context(look(place, bounds))
         except ApiError:

@@ -65,6 +65,15 @@ class Patient(Protocol):
         ...
 
 
+@runtime_checkable
+class Renewable(Protocol):
+    """A worker that was started with something that can change under it."""
+
+    async def is_outdated(self) -> bool:
+        """Whether it would be started differently now; between two turns it is then started anew."""
+        ...
+
+
 def refuse(what: str) -> Any:
     """S004-8: some workers have no screen, others no prompt."""
     raise ApiError("not_supported", f"This kind of worker has no {what}.")

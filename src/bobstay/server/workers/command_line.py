@@ -40,6 +40,8 @@ class Launch(Struct, frozen=True):
     mcp_file: str = ""
     throw_away: bool = False
     """The engine keeps nothing of the talk."""
+    project: tuple[str, ...] = ()
+    """Flags that keep the engine from using the folder's own files."""
 
 
 def live_arguments(launch: Launch) -> tuple[str, ...]:
@@ -98,7 +100,7 @@ def _settings(launch: Launch) -> tuple[str, ...]:
         found += flag("--disallowedTools", ",".join(denied))
     if launch.mcp_file:
         found += flag("--mcp-config", launch.mcp_file)
-    return found
+    return (*found, *launch.project)
 
 
 def write_mcp_config(config: dict[str, Any], directory: str) -> str:

@@ -77,6 +77,7 @@ class ProcessWorker:
             raise WorkerError("This worker was started before.")
         try:
             self._spawner.check()
+            await asyncio.to_thread(self._spawner.look_at_folder)
             if self._live:
                 await self._spawn(None)
             else:
@@ -106,6 +107,9 @@ class ProcessWorker:
 
     def alive(self) -> bool:
         return bool(self._tasks) and not self._down.is_set()
+
+    async def is_outdated(self) -> bool:
+        return await asyncio.to_thread(self._spawner.is_outdated)
 
     @property
     def busy(self) -> bool:
@@ -217,6 +221,7 @@ class ProcessWorker:
         self._engine_session = "" if talk.fork else talk.resume
         self._started(engine.pid)
         self._task("watch", self._until_gone(engine))
+        self._scribe.note_once(self._spawner.trust.notice)
         await engine.open_input()
         if self._live:
             self._wire.greet(hooked=self._parts.questions == "hook")

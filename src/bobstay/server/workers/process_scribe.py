@@ -92,6 +92,11 @@ class Scribe:
         for line in self._lines.rest():
             self._line(line)
 
+    def note_once(self, text: str) -> None:
+        """Tell the person something, unless the session's log says it already."""
+        if text and not any(entry.event == Noted(text, "warning") for entry in self._session.read()):
+            self.store(Noted(text, "warning"))
+
     def errors(self) -> str:
         """What it said on its error output, as far as kept."""
         return self._hiding.mask.text(self._errors.text(SHOWN)).strip()

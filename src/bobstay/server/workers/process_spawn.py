@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bobstay.config.environment import Environment
+from bobstay.context.git import guarded
 from bobstay.kit.watchdog import mark_of_this_process
 from bobstay.model.event import InputQueued
 from bobstay.model.message import text_of
@@ -24,6 +25,7 @@ from bobstay.server.workers.command_line import (
     starting_mode,
     write_mcp_config,
 )
+from bobstay.server.workers.engine_trust import FolderTrust, folder_trust, is_trusted
 from bobstay.server.workers.process_child import EngineProcess, Patience, check_directory, program_of
 from bobstay.server.workers.process_environment import engine_environment
 from bobstay.server.workflows import permission_mode
@@ -55,6 +57,8 @@ class Spawner:
         self._mcp_file = ""
         self.mode = ""
         """The permission mode the last process was started in."""
+        self.trust = FolderTrust()
+        """How the last process was started with regard to the folder's own files."""
 
     def check(self) -> str:
         """The program, if it can be run where the session works.
@@ -64,6 +68,18 @@ class Spawner:
         """
         check_directory(self._session.view.cwd)
         return program_of(self.command, self._parts.environment.children.get("PATH", ""))
+
+    def look_at_folder(self) -> None:
+        """Find out what the next process may use of the folder. It reads files: not for the event loop.
+
+        Raises:
+            WorkerError: the folder is not trusted, and this engine cannot be kept from using its files.
+        """
+        self.trust = folder_trust(self.command, self._session.view.cwd, self._parts.environment.paths)
+
+    def is_outdated(self) -> bool:
+        """Whether the folder was trusted, or is no longer, since the last process was started. It reads files."""
+        return is_trusted(self._session.view.cwd, self._parts.environment.paths) != self.trust.trusted
 
     def start(
         self, talk: Talk, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
@@ -76,20 +92,21 @@ class Spawner:
         program = self.check()
         view = self._session.view
         self.mode = self._mode()
-        launch = Launch(view.config, talk, self.mode, self._mcp())
+        launch = Launch(view.config, talk, self.mode, self._mcp(), project=self.trust.arguments)
         arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
         mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
+        environment = engine_environment(
+            self._parts.environment,
+            self.command,
+            self._session.id,
+            mark,
+            self._overrides,
+            pass_keys=self._parts.pass_keys,
+        )
         return EngineProcess(
             (program, *self.command[1:], *arguments),
             cwd=view.cwd,
-            environment=engine_environment(
-                self._parts.environment,
-                self.command,
-                self._session.id,
-                mark,
-                self._overrides,
-                pass_keys=self._parts.pass_keys,
-            ),
+            environment=environment if self.trust.trusted else guarded(environment, view.cwd),
             mark=mark,
             receive=receive,
             live=queued is None,
