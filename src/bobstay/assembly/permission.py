@@ -35,7 +35,7 @@ def make_policy(start: Start, mode: str, *, can_bypass: bool, readable: tuple[st
     rules = [Rule.parse(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in loaded.rules]
     rules += [Rule.parse(text, Verdict.ALLOW, "cli") for text in options.allowed_tools]
     rules += [Rule.parse(text, Verdict.DENY, "cli") for text in options.disallowed_tools]
-    return Policy(
+    policy = Policy(
         mode,
         rules,
         root=start.cwd,
@@ -44,6 +44,8 @@ def make_policy(start: Start, mode: str, *, can_bypass: bool, readable: tuple[st
         can_bypass=can_bypass,
         readable=readable,
     )
+    policy.read_only = options.read_only
+    return policy
 
 
 class StoredUpdates(Struct):

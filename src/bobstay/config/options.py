@@ -62,6 +62,8 @@ class Options(Struct, frozen=True, kw_only=True):
     """Who is asked for permission in print mode: nobody, or whoever looks at the console."""
     dangerously_skip_permissions: bool = False
     allow_dangerously_skip_permissions: bool = False
+    read_only: bool = False
+    """Only reading goes without asking, whatever mode and rules say. For those who start sessions themselves."""
     add_dirs: tuple[str, ...] = ()
     trust: bool = False
     """Take the working directory as trusted, for this run only."""

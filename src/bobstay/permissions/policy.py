@@ -51,6 +51,8 @@ class Policy:
         self._cwd = self._root
         self._asked: dict[str, tuple[str, bytes]] = {}
         self._refused: dict[tuple[str, bytes], str] = {}
+        self.read_only = False
+        """Only reading goes without asking, in whatever mode, whatever rules allow and wherever it would run."""
         self.sandboxed: Callable[[str], bool] | None = None
         """Whether a command would run in a sandbox, and need not be asked about for want of a rule."""
         self.directories: tuple[str, ...] = ()
@@ -68,12 +70,19 @@ class Policy:
             self._mode = mode_named(name)
 
     @property
+    def _judging(self) -> Mode:
+        """The mode as calls are judged in it."""
+        if not self.read_only:
+            return self._mode
+        return Mode("read-only", "asks before anything but reading", looks_only=True, asks=self._mode.asks)
+
+    @property
     def rules(self) -> tuple[Rule, ...]:
         return self._book.rules
 
     def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> Decision:
         """Decide a call: deny over ask over allow, whatever the source; then the mode; then the default."""
-        decision = self._boxed(self._judge(self._mode, tool, accesses, input, read_only), accesses)
+        decision = self._boxed(self._judge(self._judging, tool, accesses, input, read_only), accesses)
         if decision.verdict is not Verdict.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
             return Decision(Verdict.DENY, why, "session", "remembered")
         if decision.verdict is Verdict.ASK and not self._mode.asks:
@@ -84,7 +93,7 @@ class Policy:
     def _boxed(self, decision: Decision, accesses: tuple[Access, ...]) -> Decision:
         """Let a command run in the sandbox that would be asked about only because no rule speaks of it."""
         open_ = decision.reason_type == "default" or decision.unread
-        if decision.verdict is not Verdict.ASK or not open_ or not self._mode.boxes:
+        if decision.verdict is not Verdict.ASK or not open_ or not self._judging.boxes:
             return decision
         commands = [access.target for access in accesses if access.kind == "exec"]
         if self.sandboxed is None or not commands or len(commands) != len(accesses):
@@ -102,7 +111,7 @@ class Policy:
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
-        decision = self._judge(self._mode, tool, accesses, input, read_only=False)
+        decision = self._judge(self._judging, tool, accesses, input, read_only=False)
         if decision.verdict is not Verdict.ASK or decision.reason_type != "default":
             return ()  # an ask rule, a protected path or plan mode would ask again, whatever was added
         found = suggestions.suggest(tool, accesses, world=self._world, cwd=self._cwd)
@@ -134,6 +143,7 @@ class Policy:
             readable=self._readable,
             **self._options,
         )
+        other.read_only = self.read_only
         other.stands_in(self._cwd)
         other.apply(PermissionsChanged(updates))
         return other

@@ -10,7 +10,18 @@ from bobstay.model.around import SessionConfig
 Workflow: TypeAlias = Literal["chat", "research", "plan", "review_plan", "implement"]
 BYPASS = "bypassPermissions"
 EDITING = ("Edit", "Write", "NotebookEdit")
-"""Rules that take away every way of changing files; redirections of a shell are judged by them too."""
+"""Rules that take away the tools for changing files; redirections of a shell are judged by them too."""
+READING = frozenset(
+    {
+        *("Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "ListMcpResources", "ReadMcpResource"),
+        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput", "ToolSearch"),
+        *("TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop"),
+        *("BashOutput", "KillShell"),
+    }
+)
+"""Tools that change no file, of our engine and of `claude`."""
+STARTING = ("Bash", "Task", "Agent", "Skill")
+"""Tools a read-only session also has: what they start is held to the same rules."""
 
 
 class Mode(Struct, frozen=True):
@@ -21,6 +32,8 @@ class Mode(Struct, frozen=True):
     denied: tuple[str, ...] = ()
     permission_modes: tuple[str, ...] = ()
     """Permission modes the session may be in; empty means any. The first is where it begins."""
+    reads_only: bool = False
+    """Commands that do more than read are asked about each time, whatever was allowed before."""
     leaves: Literal["", "research", "plan", "review"] = ""
 
 
@@ -38,6 +51,7 @@ it. Each statement about the code names its place as `path:line`. End with a sum
 what was found, how the parts work together, and what could not be found out.""",
     EDITING,
     ("default", "dontAsk"),
+    True,
     "research",
 )
 PLAN = Mode(
@@ -59,6 +73,7 @@ what they must print) and manual verification (what a person looks at). A phase 
 plan for approval when it is complete.""",
     EDITING,
     ("plan", "default", "dontAsk"),
+    True,
     "plan",
 )
 REVIEW_PLAN = Mode(
@@ -73,6 +88,7 @@ Report in this form: first the line `Status: Ready` or `Status: Needs Revision`;
 the place in the code as `path:line`, and what is wrong; then improvements worth the effort. Change nothing.""",
     EDITING,
     ("default", "dontAsk"),
+    True,
     "review",
 )
 IMPLEMENT = Mode(
@@ -97,6 +113,17 @@ def system_text(config: SessionConfig) -> str:
 
 def denied_tools(config: SessionConfig) -> tuple[str, ...]:
     return (*config.disallowed_tools, *MODES[config.workflow].denied)
+
+
+def allowed_tools(config: SessionConfig) -> tuple[str, ...]:
+    """What the session may do unasked: in a read-only workflow nothing that could change a file."""
+    if not only_reads(config):
+        return config.allowed_tools
+    return tuple(rule for rule in config.allowed_tools if rule.partition("(")[0].strip() in READING)
+
+
+def only_reads(config: SessionConfig) -> bool:
+    return MODES[config.workflow].reads_only
 
 
 def permission_mode(config: SessionConfig) -> str:

@@ -8,11 +8,21 @@ from msgspec import Struct
 
 from bobstay.model.around import SessionConfig
 from bobstay.model.ids import new_id
-from bobstay.server.workflows import BYPASS, denied_tools, system_text
+from bobstay.server.workflows import (
+    BYPASS,
+    READING,
+    STARTING,
+    allowed_tools,
+    denied_tools,
+    only_reads,
+    system_text,
+)
 
 STREAM = ("--output-format", "stream-json", "--verbose", "--include-partial-messages")
 LIVE = ("--input-format", "stream-json", "--replay-user-messages")
 ASKING = ("--permission-prompt-tool", "stdio")
+ASK_FIRST = json.dumps({"permissions": {"ask": ["Bash"]}})
+"""Settings by which every command comes to us first: an ask rule is stronger than whatever allows, of any source."""
 MCP_PREFIX = "mcp-"
 MCP_SUFFIX = ".json"
 
@@ -94,12 +104,14 @@ def _settings(launch: Launch) -> tuple[str, ...]:
         found += flag("--system-prompt", config.system_prompt)
     if words := system_text(config):
         found += flag("--append-system-prompt", words)
-    if config.allowed_tools:
-        found += flag("--allowedTools", ",".join(config.allowed_tools))
+    if allowed := allowed_tools(config):
+        found += flag("--allowedTools", ",".join(allowed))
     if denied := denied_tools(config):
         found += flag("--disallowedTools", ",".join(denied))
     if launch.mcp_file:
         found += flag("--mcp-config", launch.mcp_file)
+    if only_reads(config):
+        found += ("--tools", ",".join((*STARTING, *sorted(READING))), "--settings", ASK_FIRST)
     return (*found, *launch.project)
 
 

@@ -25,7 +25,15 @@ from bobstay.server.sessions.open import OpenSession
 from bobstay.server.slots import Slots
 from bobstay.server.workers.base import Kind, WorkerError
 from bobstay.server.workers.bypass import BypassTimer
-from bobstay.server.workflows import MODES, denied_tools, may_be_in, permission_mode, system_text
+from bobstay.server.workflows import (
+    MODES,
+    allowed_tools,
+    denied_tools,
+    may_be_in,
+    only_reads,
+    permission_mode,
+    system_text,
+)
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -229,8 +237,9 @@ class NativeWorker:
             max_budget_usd=config.max_budget_usd,
             system_prompt=config.system_prompt or None,
             append_system_prompt=system_text(config) or None,
-            allowed_tools=config.allowed_tools,
+            allowed_tools=allowed_tools(config),
             disallowed_tools=denied_tools(config),
+            read_only=only_reads(config),
         )
 
 

@@ -19,6 +19,7 @@ from bobstay.server.workers.process_asks import Asks, Post
 from bobstay.server.workers.process_child import EngineProcess
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_past import Past
+from bobstay.server.workers.process_reading import ReadingOnly
 from bobstay.server.workers.process_scribe import Ears, Scribe
 from bobstay.server.workers.process_spawn import ProcessParts, Spawner
 from bobstay.server.workers.process_stop import end, how, interrupt, signal_name
@@ -56,9 +57,9 @@ class ProcessWorker:
         self._scribe = Scribe(session, hiding, self._past, ears)
         self._wire = Wire()
         agent, store = self._scribe.normaliser.agent, self._scribe.store
-        post = Post(
-            session.id, parts.inbox, hiding.mask, store, self._wire.send, agent, self._waits, self._storage_failed
-        )
+        reading = ReadingOnly(session.view.config, session.view.cwd, parts.environment.paths.home)
+        send, broken = self._wire.send, self._storage_failed
+        post = Post(session.id, parts.inbox, hiding.mask, store, send, agent, self._waits, broken, reading)
         self._asks = Asks(post)
         self._engine_session = ""
         self._why: Why | Literal[""] = ""

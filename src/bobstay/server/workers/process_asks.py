@@ -12,8 +12,10 @@ from bobstay.kit.secrets import Mask
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
+from bobstay.permissions.access import Verdict
 from bobstay.server.inbox import Inbox
 from bobstay.server.workers.process_fields import record, text
+from bobstay.server.workers.process_reading import ReadingOnly, refusal
 from bobstay.sessions.log import LogError
 from bobstay.wire.control import failure, success
 
@@ -44,6 +46,8 @@ class Post(Struct, frozen=True):
     """Told when the engine begins to wait for people, and when it no longer does."""
     broken: Callable[[LogError], None]
     """Told when an answer cannot be stored: then it was not given."""
+    reading: ReadingOnly
+    """What the session's workflow forbids, whoever would allow it."""
 
 
 class _Open(Struct):
@@ -62,7 +66,9 @@ class Asks:
         id, request = text(frame, "request_id"), record(frame, "request")
         subtype = text(request, "subtype")
         if subtype == "can_use_tool":
-            self._ask(id, _of_permission(request), text(request, "agent_id"), by_hook=False)
+            opened = _of_permission(request)
+            if not self._decided(id, opened.call):
+                self._ask(id, opened, text(request, "agent_id"), by_hook=False)
         elif subtype == "hook_callback":
             self._hooked(id, request)
         else:
@@ -75,6 +81,15 @@ class Asks:
     def cancel_all(self, by: str) -> None:
         for id in tuple(self._open):
             self._cancel(id, by)
+
+    def _decided(self, id: str, call: ToolCall) -> bool:
+        """Answer at once what the workflow of the session decides. False if a person must."""
+        decided = self._post.reading.decision(call)
+        if decided is None or decided.verdict is Verdict.ASK:
+            return False
+        answer = Answer(decided.verdict is Verdict.ALLOW, refusal(decided))
+        self._post.send(success(id, permission_response(answer, call.input)))
+        return True
 
     def _hooked(self, id: str, request: dict[str, Any]) -> None:
         call = record(request, "input")
@@ -110,6 +125,7 @@ class Asks:
         if not self._close(id, InteractionClosed(shown.id, outcome, answer.message, answer.by, answer.input)):
             return
         whole = restored(opened.call.input, shown.call.input, answer.input)
+        answer = self._post.reading.answer(opened.call, answer, whole)
         response = hook_response(opened, answer, whole) if by_hook else permission_response(answer, whole)
         self._post.send(success(id, response))
 

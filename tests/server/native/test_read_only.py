@@ -1,0 +1,61 @@
+"""Workflows that only look, with our own engine: no file changes, whatever was allowed beforehand (S000-43)."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bobstay.engine.ports import Answer
+from bobstay.model.event import InteractionOpened, RunDone
+from tests.modelserver import Call, ModelServer, Say, Step
+from tests.server.stage import Stage
+
+ALLOWED = ("Bash", "Bash(*)", "Write", "Edit", "NotebookEdit")
+DENIED = ("echo x > made.txt", "echo x >> kept.txt")
+ASKED = (
+    "sed -i s/a/b/ kept.txt",
+    "echo x | tee made.txt",
+    "python3 -c \"open('made.txt', 'w').write('x')\"",
+    "touch made.txt",
+)
+
+
+@pytest.fixture
+async def stage(model: ModelServer, tmp_path: Path) -> AsyncIterator[Stage]:
+    made = Stage(model, tmp_path)
+    settings = {"permissions": {"allow": list(ALLOWED)}, "sandbox": {"enabled": True, "autoAllow": True}}
+    (tmp_path / "bobstay").mkdir(exist_ok=True)
+    (tmp_path / "bobstay" / "settings.json").write_text(json.dumps(settings))
+    (made.work / "kept.txt").write_text("a\n")
+    yield await made.start()
+    await made.close()
+
+
+async def refusing(stage: Stage, session_id: str, turns: int) -> None:
+    """Wait for the end of a turn, in which a person says no to whatever is asked."""
+
+    def over() -> bool:
+        return sum(isinstance(event, RunDone) for event in stage.events(session_id)) == turns
+
+    found = await stage.until(session_id, lambda view: view.status == "waiting_input" or over())
+    if found.status == "waiting_input":
+        await stage.answer(found, Answer(False, "no", by="ada"))
+    await stage.until(session_id, lambda _: over())
+
+
+@pytest.mark.parametrize("workflow", ["research", "plan", "review_plan"])
+async def test_rules_of_the_client_and_of_the_settings_allow_no_writing(
+    stage: Stage, model: ModelServer, workflow: str
+) -> None:
+    """A person is asked about each command that may write; what surely writes is refused without asking."""
+    view = await stage.launch("", workflow=workflow, allowed_tools=ALLOWED)
+    for number, command in enumerate((*DENIED, *ASKED, "cat kept.txt | wc -l")):
+        call = Call("Bash", {"command": command}, f"c{number}")
+        prompt = model.play(f"deed-{number}", Step(blocks=[call]), Step(blocks=[Say("Done.")]))
+        await stage.say(view.id, f"{prompt} go")
+        await refusing(stage, view.id, number + 1)
+    files = {path.name: path.read_text() for path in stage.work.iterdir() if path.is_file()}
+    assert files == {"kept.txt": "a\n"}
+    asked = [event.call.input["command"] for event in stage.events(view.id) if isinstance(event, InteractionOpened)]
+    assert asked == list(ASKED)
