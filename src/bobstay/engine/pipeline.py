@@ -40,6 +40,8 @@ INTERRUPTED = (
     "Interrupted by the user before it finished. What it did until then stays done: check before trying again."
 )
 NEVER_BEGAN = "Interrupted by the user before it began: it had no effect."
+HARMLESS = frozenset({"read", "none", "person"})
+"""Kinds of access that change nothing outside the session."""
 
 
 class Past(Struct, frozen=True):
@@ -114,6 +116,7 @@ class Settlement:
                     yield event
             if self.prepared is not checked:
                 await self.prepared.tool.check(self.prepared.args, self._fresh())
+                self._check_placeholders()
         except ToolError as error:
             yield self._finish(self._error(f"<tool_use_error>{error}</tool_use_error>", error.display))
             return
@@ -126,16 +129,24 @@ class Settlement:
             yield event
 
     def _check_placeholders(self) -> None:
-        """What stands for a secret must not be written into a file in the secret's place: that would destroy it."""
-        prepared, mask = self.prepared, self.toolbox.mask
+        """What stands for a secret must not be written in the secret's place: that would destroy it.
+
+        A command can write anything, and a tool that does not say what it touches may, so all are refused that do not
+        plainly only look. Searching for the placeholder itself is harmless.
+        """
+        prepared = self.prepared
         assert prepared is not None
-        if (found := mask.given_in(prepared.input)) and any(
-            access.kind == "write" for access in prepared.tool.access(prepared.args, prepared.context)
-        ):
-            raise ToolError(
-                f"{found} stands for a secret that was not shown to you; in the file is its true value. Writing this "
-                "would destroy that. Change only the parts around it, with an edit that does not touch its line."
-            )
+        found = self.toolbox.mask.given_in(prepared.input)
+        if not found or prepared.read_only:
+            return
+        accesses = prepared.tool.access(prepared.args, prepared.context)
+        if accesses and all(access.kind in HARMLESS for access in accesses):
+            return
+        raise ToolError(
+            f"{found} stands for a secret that was not shown to you; where you saw it is the true value. Writing this "
+            "would destroy that, so nothing was run. Change only what is around it, with an edit that does not touch "
+            "its line. If the line itself must change, ask the person to do it."
+        )
 
     # ------------------------------------------------------------ third phase
 
