@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -132,6 +132,7 @@ class Wishes(Struct, kw_only=True):
     """Made for the server's URL; in place of `vendor` where that is not exact enough."""
     model: str = "claude-test"
     effort: Effort | None = None
+    thinking: Literal["off", "adaptive"] = "off"
 
 
 class World:
@@ -202,6 +203,7 @@ class World:
         return Agent(
             model=wanted.model,
             effort=wanted.effort,
+            thinking=wanted.thinking,
             models=self.routes,
             system=("You are a test.",),
             toolbox=toolbox,

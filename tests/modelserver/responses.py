@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.responses_rules import refusal_of
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _CODES = {
@@ -24,11 +25,15 @@ _numbers = itertools.count(1)
 class ResponsesDialect:
     name = "openai"
 
+    def __init__(self) -> None:
+        self._followers: dict[str, tuple[str, str]] = {}
+        """What came behind each reasoning item that was given out."""
+
     def owns(self, asked: Asked) -> bool:
-        return asked.method == "POST" and asked.path == "/v1/responses"
+        return asked.method == "POST" and asked.path.endswith("/v1/responses")
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        return None
+        return refusal_of(asked.path, asked.body or {}, self._followers)
 
     def turns(self, asked: Asked) -> list[Turn]:
         given = (asked.body or {}).get("input", [])
@@ -41,6 +46,7 @@ class ResponsesDialect:
 
     def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
         response = self.whole(asked, step)
+        self._remember(response["output"])
         opening = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
         counter = itertools.count()
 
@@ -89,6 +95,11 @@ class ResponsesDialect:
             },
         }
 
+    def _remember(self, output: list[dict[str, Any]]) -> None:
+        for item, after in itertools.pairwise(output):
+            if item["type"] == "reasoning":
+                self._followers[item["encrypted_content"]] = (after["type"], after.get("call_id", ""))
+
     def error(self, status: int, error_type: str, message: str) -> dict[str, Any]:
         code = error_type or _CODES.get(status, "server_error")
         kind = "invalid_request_error" if 400 <= status < 500 else "server_error"
@@ -117,7 +128,7 @@ class ResponsesDialect:
 
 def _turn(item: dict[str, Any]) -> Turn:
     kind = item.get("type", "message")
-    if kind in ("function_call", "reasoning") or item.get("role") == "assistant":
+    if kind in ("function_call", "reasoning", "web_search_call") or item.get("role") == "assistant":
         return Turn("assistant")
     content = item.get("content")
     if isinstance(content, str):
@@ -137,9 +148,13 @@ def _item(part: Part) -> dict[str, Any]:
                 "status": "completed",
                 "content": content,
             }
+        case Think(search=query) if query:
+            action = {"type": "search", "query": query}
+            return {"id": f"ws_{number}", "type": "web_search_call", "status": "completed", "action": action}
         case Think(text, signature, redacted):
             summary = [] if redacted else [{"type": "summary_text", "text": text}]
-            return {"id": f"rs_{number}", "type": "reasoning", "summary": summary, "encrypted_content": signature}
+            sealed = f"{signature}.{number}"
+            return {"id": f"rs_{number}", "type": "reasoning", "summary": summary, "encrypted_content": sealed}
         case Call(name, value, identity, raw):
             return {
                 "id": f"fc_{number}",
@@ -157,6 +172,8 @@ def _emptied(item: dict[str, Any]) -> dict[str, Any]:
             return {"content": []}
         case "reasoning":
             return {"summary": [], "encrypted_content": ""}
+        case "web_search_call":
+            return {}
         case _:
             return {"arguments": ""}
 
@@ -171,6 +188,9 @@ def _deltas(item: dict[str, Any], part: Part, chunk: int) -> Iterator[tuple[str,
                 yield "response.output_text.delta", {**place, "delta": piece, "logprobs": []}
             yield "response.output_text.done", {**place, "text": text, "logprobs": []}
             yield "response.content_part.done", {**place, "part": whole}
+        case Think(search=query) if query:
+            yield "response.web_search_call.searching", {}
+            yield "response.web_search_call.completed", {}
         case Think(text, _, redacted):
             if redacted:
                 return

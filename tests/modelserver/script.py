@@ -28,6 +28,8 @@ class Think(Struct, frozen=True, tag="think"):
     text: str
     signature: str = "c2lnbmF0dXJl"
     redacted: bool = False
+    search: str = ""
+    """What the vendor itself searched the web for while it thought; only the Responses API tells."""
 
 
 class Call(Struct, frozen=True, tag="call"):

@@ -4,9 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from bobstay.model.event import Noted
 from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
+from bobstay.providers.effort import Efforts, is_refused_level
 from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent, broken_off
 from bobstay.providers.http import HttpClient, Reply
@@ -15,6 +18,9 @@ from bobstay.providers.responses_stream import ORIGIN, Reader
 _ERROR_LIMIT = 256 * 1024
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
 """How the names of models begin that refuse to be asked about reasoning."""
+_OPAQUE = ("reasoning", "web_search_call")
+"""Items that are sent back as they came: a reasoning item is refused without the one that followed it."""
+_NO_SUMMARY = "OpenAI gives no summaries of this model's reasoning to your organization: they are left out."
 
 
 class Responses:
@@ -29,12 +35,18 @@ class Responses:
         self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
         self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message))))
         self._plain_items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message, reasons=False))))
+        self._efforts = Efforts()
         self._without_reasoning: set[str] = set()
-        """Models that have refused to hear of reasoning, or to take back some that is in the history."""
+        """Models that have refused to hear of reasoning."""
+        self._without_history: set[str] = set()
+        """Models that have refused to take back reasoning that is in the history."""
+        self._without_summary: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._ask(request)
+        reply, notes = await self._ask(request)
         try:
+            for note in notes:
+                yield Noted(note, "warning")
             await accept(reply, self.name)
             reader = Reader(request.model, reply.headers)
             async for _, data in reply.events():
@@ -52,29 +64,53 @@ class Responses:
 
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
-        reasons = self._reasons(request.model)
-        items = (self._items if reasons else self._plain_items).all(request.messages)
-        settings = to_json(settings_of(request, reasons=reasons))
+        model = request.model
+        history = self._reasons(model) and model not in self._without_history
+        items = (self._items if history else self._plain_items).all(request.messages)
+        asked = replace(request, effort=self._efforts.allowed(model, request.effort))
+        summary = model not in self._without_summary
+        settings = to_json(settings_of(asked, reasons=self._reasons(model), summary=summary))
         return b'%b,"input":[%b]}' % (settings[:-1], b",".join(filter(None, items)))
 
-    async def _ask(self, request: Request) -> Reply:
-        """Ask; where it is the reasoning that is refused, ask again without, and remember."""
-        reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
-        if reply.status != 400 or not self._reasons(request.model):
-            return reply
-        refusal = await reply.read(_ERROR_LIMIT)
-        if b"encrypted" in refusal or b"reasoning" in refusal:
-            self._without_reasoning.add(request.model)
-            return await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
-        from bobstay.providers.errors import classify
+    async def _ask(self, request: Request) -> tuple[Reply, list[str]]:
+        """Ask; where it is the reasoning that is refused, ask again with less of it, and remember."""
+        notes: list[str] = []
+        while True:
+            reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
+            if reply.status not in (400, 404) or not self._reasons(request.model):
+                return reply, notes
+            refusal = await reply.read(_ERROR_LIMIT)
+            learnt = self._learn(request, refusal.decode("utf-8", "replace").lower())
+            if learnt is None:
+                from bobstay.providers.errors import classify
 
-        raise classify(reply.status, refusal, reply.headers, self.name)
+                raise classify(reply.status, refusal, reply.headers, self.name)
+            if learnt:
+                notes.append(learnt)
+
+    def _learn(self, request: Request, refusal: str) -> str | None:
+        """Leave out the least that `refusal` complains of; return what to tell the person, None if nothing helps."""
+        model = request.model
+        effort = self._efforts.allowed(model, request.effort)
+        if effort is not None and is_refused_level(refusal):
+            return self._efforts.refuse(model, effort)
+        if "summar" in refusal and model not in self._without_summary:
+            self._without_summary.add(model)
+            return _NO_SUMMARY
+        of_history = any(words in refusal for words in ("encrypted", "following item", "not persisted"))
+        if of_history and model not in self._without_history:
+            self._without_history.add(model)
+            return ""
+        if "encrypted" in refusal or "reasoning" in refusal:
+            self._without_reasoning.add(model)
+            return ""
+        return None
 
     def _reasons(self, model: str) -> bool:
         return model not in self._without_reasoning and not model.startswith(_WITHOUT_REASONING)
 
 
-def settings_of(request: Request, *, reasons: bool = True) -> dict[str, Any]:
+def settings_of(request: Request, *, reasons: bool = True, summary: bool = True) -> dict[str, Any]:
     """All of the request's body but its `input`."""
     settings: dict[str, Any] = {
         "model": request.model,
@@ -102,19 +138,19 @@ def settings_of(request: Request, *, reasons: bool = True) -> dict[str, Any]:
         settings["parallel_tool_calls"] = True
     if reasons:
         settings["include"] = ["reasoning.encrypted_content"]
-        reasoning = _reasoning(request)
+        reasoning = _reasoning(request, summary=summary)
         if reasoning:
             settings["reasoning"] = reasoning
     return settings
 
 
-def _reasoning(request: Request) -> dict[str, str]:
+def _reasoning(request: Request, *, summary: bool) -> dict[str, str]:
     reasoning: dict[str, str] = {}
     if request.effort is not None:
         reasoning["effort"] = request.effort
     elif isinstance(request.thinking, int):
         reasoning["effort"] = "low" if request.thinking <= 4_096 else "medium" if request.thinking <= 16_384 else "high"
-    if request.thinking != "off":
+    if request.thinking != "off" and summary:
         reasoning["summary"] = "auto"
     return reasoning
 
@@ -130,13 +166,13 @@ def items_of(message: Message, *, reasons: bool = True) -> list[dict[str, Any]]:
             said.append({"type": "input_text", "text": block.text})
         elif isinstance(block, Image):
             said.append(_image(block))
-        elif (item := _item(block)) is not None and (reasons or item["type"] != "reasoning"):
+        elif (item := _item(block)) is not None and (reasons or item["type"] not in _OPAQUE):
             items.append(item)
     if said:
         # Behind the results of calls, which must follow their calls.
         items.append({"type": "message", "role": "user", "content": said})
     # Reasoning cut off before anything came of it is refused.
-    while items and items[-1]["type"] == "reasoning":
+    while items and items[-1]["type"] in _OPAQUE:
         items.pop()
     return items
 
@@ -153,14 +189,19 @@ def _item(block: Thinking | ToolCall | ToolReply) -> dict[str, Any] | None:
 
 
 def _reasoning_item(thinking: Thinking) -> dict[str, Any] | None:
-    """The item as it came, which is what `signature` keeps; other vendors' thinking is not sent."""
+    """The item as it came, which is what `signature` keeps; other vendors' thinking is not sent.
+
+    Without its id: nothing is stored at the vendor, and an id that is looked up there is not found.
+    """
     if thinking.origin != ORIGIN or not thinking.signature:
         return None
     try:
         item: dict[str, Any] = msgspec.json.decode(thinking.signature, type=dict)
     except msgspec.DecodeError:
         return None
-    return {**item, "type": "reasoning"}
+    item.pop("id", None)
+    item.setdefault("type", "reasoning")
+    return item if item["type"] in _OPAQUE else None
 
 
 def _output(reply: ToolReply) -> str | list[dict[str, Any]]:

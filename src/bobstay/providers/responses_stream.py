@@ -58,6 +58,9 @@ class _Item(Struct):
     content: list[_Part] | None = None
     summary: list[_Part] | None = None
     encrypted_content: str | None = None
+    status: str | None = None
+    action: Any = None
+    """Of a hosted search: what was searched for."""
 
 
 class _Event(Struct):
@@ -131,6 +134,12 @@ class Reader:
             texts = [part.text for part in (item.summary or item.content or ()) if part.text]
             answer.signature = _signature(item)
             yield from answer.close("\n\n".join(texts))
+        elif item.type == "web_search_call":
+            yield from answer.open("thinking")
+            yield from answer.add("thinking", _searched(item.action))
+            kept = {"type": item.type, "status": item.status or "completed", "action": item.action}
+            answer.signature = msgspec.json.encode(kept).decode()
+            yield from answer.close()
         elif item.type == "message":
             parts = item.content or ()
             self._refused = self._refused or any(part.refusal for part in parts)
@@ -178,12 +187,18 @@ def _is_foreign(data: bytes) -> bool:
     return event.type not in _DELTAS and event.type not in _UNDERSTOOD
 
 
+def _searched(action: Any) -> str:
+    """A hosted search in words, for whoever reads the thinking it was part of."""
+    query = action.get("query") if isinstance(action, dict) else None
+    return f"Searched the web for: {query}" if isinstance(query, str) and query else ""
+
+
 def _signature(item: _Item) -> str:
     """All that must be sent back for the model to go on thinking where it stopped."""
     if not item.encrypted_content:
         return ""
     summary = [{"type": "summary_text", "text": part.text} for part in item.summary or ()]
-    kept = {"id": item.id, "summary": summary, "encrypted_content": item.encrypted_content}
+    kept = {"type": "reasoning", "summary": summary, "encrypted_content": item.encrypted_content}
     return msgspec.json.encode(kept).decode()
 
 

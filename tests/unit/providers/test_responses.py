@@ -71,7 +71,7 @@ def test_messages_become_items_in_order() -> None:
     picture = {"type": "input_image", "image_url": "data:image/png;base64,aWJt", "detail": "auto"}
     assert items == [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look"}, picture]},
-        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "xyz"},
+        {"type": "reasoning", "summary": [], "encrypted_content": "xyz"},
         {"type": "message", "role": "assistant", "content": "I look."},
         {"type": "function_call", "call_id": "call_1", "name": "Read", "arguments": '{"file_path":"a"}'},
         {
@@ -87,7 +87,12 @@ def test_the_vendors_own_types_accept_every_item() -> None:
     from openai.types.responses import ResponseInputParam
     from pydantic import TypeAdapter
 
-    items = [item for message in HISTORY for item in items_of(message)]
+    # The types want the id of a reasoning item; the server does not, and looks in vain for what it never stored.
+    items = [
+        item if item["type"] != "reasoning" else {**item, "id": "rs_1"}
+        for message in HISTORY
+        for item in items_of(message)
+    ]
     TypeAdapter(ResponseInputParam).validate_python(items)
 
 
@@ -146,7 +151,7 @@ def test_reasoning_comes_back_as_it_was_signed() -> None:
     assert isinstance(done.block, Thinking)
     assert done.block.text == "a\n\nb"
     replayed = items_of(Message("assistant", (done.block, Text("x"))))[0]
-    assert replayed == item
+    assert replayed == {key: value for key, value in item.items() if key != "id"}
 
 
 def test_usage_does_not_count_cached_tokens_twice() -> None:
@@ -270,8 +275,8 @@ async def test_the_request_carries_key_and_headers_of_the_settings(server: Model
 
 async def test_reasoning_that_is_refused_is_left_out_from_then_on(server: ModelServer, provider: Responses) -> None:
     def picky(body: Any) -> Step:
-        if any(item["type"] == "reasoning" for item in body["input"]) or "include" in body:
-            return Step(status=400, error_type="invalid_encrypted_content", message="The encrypted content is invalid.")
+        if "include" in body:
+            return Step(status=400, error_type="invalid_request_error", message="Unknown parameter: 'reasoning'.")
         return Step(blocks=[Say("Hello.")])
 
     server.play("picky", picky)
