@@ -1,5 +1,6 @@
 """Writing to it: sending, queueing, steering, drafts, what goes with the words; and how it works from then on."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from bobstay.server.index.drafts import draft_of
 from tests.browser.desk import Desk
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 
@@ -127,15 +129,22 @@ async def test_a_draft_survives_a_reload_and_is_there_on_another_device(desk: De
     await message(page).fill("half a thought")
     await page.reload()
     await expect(message(page)).to_have_value("half a thought")
-    await desk.place.until(session, lambda view: view.draft == "half a thought")
+    await saved_draft(desk, session, "half a thought")
     other = await desk.seat()
     theirs = await other.open(f"/session/{session}")
     await expect(message(theirs)).to_have_value("half a thought")
     await message(page).press("Enter")
     await expect(message(page)).to_have_value("")
-    await desk.place.until(session, lambda view: view.draft == "")
+    await saved_draft(desk, session, "")
     await page.reload()
     await expect(message(page)).to_have_value("")
+
+
+async def saved_draft(desk: Desk, session: str, text: str) -> None:
+    """Wait until the server has this draft."""
+    async with asyncio.timeout(20):
+        while (await draft_of(desk.place.console.database, "owner", session)).text != text:
+            await asyncio.sleep(0.05)
 
 
 async def test_words_that_cannot_be_sent_come_back_and_wait_for_the_connection(desk: Desk) -> None:

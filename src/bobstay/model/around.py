@@ -51,8 +51,6 @@ class SessionChanged(Struct, frozen=True, tag="session_changed", omit_defaults=T
     discarded: bool | None = None
     parent: str | None = None
     """The session this one goes on from."""
-    draft: str | None = None
-    """Words typed and not yet sent."""
     by: str = ""
 
 

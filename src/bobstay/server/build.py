@@ -164,7 +164,7 @@ class _Life:
                 console.database, console.registry.store, console.config.archive_after_days
             )
             for session_id in moved.sessions:
-                console.registry.forget(session_id)
+                console.registry.pack(session_id)
             await asyncio.sleep(DAY)
 
     async def _prune(self) -> None:

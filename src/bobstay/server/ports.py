@@ -13,8 +13,12 @@ class Index(Protocol):
         """Take note of an entry of a log, soon. `view` is the session after it."""
         ...
 
-    def keeps(self, session_id: str) -> bool:
-        """Whether the session's log was packed away: then it is not gone."""
+    def packed_log(self, session_id: str) -> str:
+        """Where the session's log is if it was packed away: then it is not gone. Else empty."""
+        ...
+
+    async def unpack(self, session_id: str, by: str) -> None:
+        """Bring a packed log back to where it was."""
         ...
 
     async def forget(self, session_id: str) -> None:
@@ -31,5 +35,8 @@ class NoIndex:
     async def forget(self, session_id: str) -> None:
         return
 
-    def keeps(self, session_id: str) -> bool:
-        return False
+    def packed_log(self, session_id: str) -> str:
+        return ""
+
+    async def unpack(self, session_id: str, by: str) -> None:
+        return

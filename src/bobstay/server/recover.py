@@ -33,6 +33,9 @@ def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> No
             registry.learn(as_seen(registry, view))
         except OSError as error:  # a folder, a name that is no id: not ours, and no reason not to start
             log.warning("%s is no session that can be read: %s", session_id, error)
+    for session_id, view in (known or {}).items():
+        if view.stored and session_id not in registry.views:
+            registry.learn(view)
 
 
 def as_seen(registry: Registry, view: SessionView) -> SessionView:

@@ -12,7 +12,7 @@ from bobstay.model.event import Noted, Prompted
 from bobstay.model.message import Text
 from bobstay.server.index.audit_trail import trail
 from bobstay.server.index.listing import list_sessions
-from bobstay.server.index.retention import archive_older_than, restore
+from bobstay.server.index.retention import archive_older_than
 from bobstay.server.index.search import search
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
 from tests.server.index.desk import Desk
@@ -66,7 +66,7 @@ async def test_a_stored_session_can_be_brought_back_and_gone_on_with(desk: Desk,
     await with_sessions(desk)
     content = (tmp_path / "sessions" / "old.jsonl").read_bytes()
     await archive_older_than(desk.database, desk.store, 30)
-    await restore(desk.database, desk.store, "old", by="ann")
+    await desk.database.unpack("old", "ann")
     assert (tmp_path / "sessions" / "old.jsonl").read_bytes() == content
     assert not (tmp_path / "state" / "archive" / "old.jsonl.gz").exists()
     log, _, _ = desk.store.open("old")
@@ -78,7 +78,7 @@ async def test_a_stored_session_can_be_brought_back_and_gone_on_with(desk: Desk,
     assert {(hit.kind, hit.stored) for hit in hits} == {("text", False), ("title", False)}
     assert (await list_sessions(desk.database)).stored == ()
     with pytest.raises(SessionMissing):
-        await restore(desk.database, desk.store, "old", by="ann")
+        await desk.database.unpack("old", "ann")
 
 
 async def test_a_session_somebody_writes_is_left_alone(desk: Desk, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_a_damaged_archive_is_not_taken_for_a_log(desk: Desk, tmp_path: Pa
     kept = tmp_path / "state" / "archive" / "old.jsonl.gz"
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(LogError):
-        await restore(desk.database, desk.store, "old", by="ann")
+        await desk.database.unpack("old", "ann")
     assert kept.exists()
     assert sorted(path.name for path in (tmp_path / "sessions").iterdir()) == ["shown.jsonl", "young.jsonl"]
 
@@ -114,4 +114,4 @@ async def test_bringing_back_does_not_overwrite(desk: Desk) -> None:
     await archive_older_than(desk.database, desk.store, 30)
     desk.begin("old")
     with pytest.raises(SessionExists):
-        await restore(desk.database, desk.store, "old", by="ann")
+        await desk.database.unpack("old", "ann")

@@ -179,10 +179,10 @@ async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) 
     """Each opens it and lets it go: none finds it shut under its hands."""
     here = await stage()
     view = await here.launch("")
-    changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(draft="d"), SessionChanged())
+    changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
     await asyncio.gather(*(commands.describe(here.console, view.id, change) for change in changes))
     changed = here.registry.view(view.id)
-    assert (changed.title, changed.pinned, changed.draft) == ("a", True, "d")
+    assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
     assert here.registry.opened(view.id) is None
 
 

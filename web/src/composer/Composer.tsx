@@ -1,11 +1,11 @@
 /** Where a person writes to the agent, with what is queued, how it stands, and how it works from here on. */
-import { memo } from "react";
+import { memo, useEffect } from "react";
 import type { SessionView } from "@/api/types";
 import { QueueDock } from "@/dock/QueueDock";
 import { type Delivery, send } from "@/state/actions";
 import { Attachments } from "./Attachments";
 import { attach } from "./attach";
-import { type Draft, draftOf, isEmpty, put, wordsOf } from "./drafts";
+import { type Draft, draftOf, fetchDraft, isEmpty, put, wordsOf } from "./drafts";
 import { MessageField } from "./MessageField";
 import { ModeMenus } from "./ModeMenus";
 import { useRefusal } from "./refusal";
@@ -17,7 +17,7 @@ const WHY = "composer-why";
 
 export const Composer = memo(function Composer({ session }: { session: SessionView }) {
   const { id } = session;
-  draftOf(id, session.draft);
+  useEffect(() => void fetchDraft(id), [id]);
   const refusal = useRefusal(session);
   const capabilities = useSurroundings(id)?.capabilities;
   const steers = capabilities?.steer !== false && session.config.inputs !== "queue";

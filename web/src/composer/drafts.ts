@@ -1,8 +1,7 @@
 /** What somebody has begun to write to each session: kept in this browser at once, on the server soon after. */
 import { useSyncExternalStore } from "react";
-import { api } from "@/api/client";
+import { api, said } from "@/api/client";
 import type { ImagePart } from "@/api/types";
-import { useApp } from "@/state/app";
 
 /** A long text that was pasted: beside the words, not among them (FM-26). */
 export interface Pasted {
@@ -47,17 +46,35 @@ function place(id: string): string {
   return `bobstay.draft.${id}`;
 }
 
-/** The draft of a session. `saved` is what the server has of it, taken where this browser has nothing newer. */
-export function draftOf(id: string, saved = ""): Draft {
+/** The draft of a session, as this browser has it. */
+export function draftOf(id: string): Draft {
   const held = drafts.get(id);
   if (held) return held;
   const kept = read(id);
-  const text = kept && kept.text !== kept.synced ? kept.text : saved;
-  const draft = { ...NOTHING, text, pasted: kept?.pasted ?? [] };
+  const draft = { ...NOTHING, text: kept?.text ?? "", pasted: kept?.pasted ?? [] };
   drafts.set(id, draft);
-  synced.set(id, saved);
-  if (text !== saved) later(id); // written before a reload, and not heard of by the server
+  synced.set(id, kept?.synced ?? "");
   return draft;
+}
+
+/** Take what this person wrote on another device, where this browser has nothing newer. */
+export async function fetchDraft(id: string): Promise<void> {
+  try {
+    const draft = await said(api.GET("/sessions/{id}/draft", { params: { path: { id } } }));
+    received(id, draft.text);
+  } catch {
+    // the browser's own copy is good enough; it is sent with the next word
+  }
+}
+
+/** The server has `saved`. */
+export function received(id: string, saved: string): void {
+  const { text } = draftOf(id);
+  const writtenHere = text !== synced.get(id);
+  synced.set(id, saved);
+  if (text === saved) return;
+  if (writtenHere) later(id);
+  else put(id, { text: saved });
 }
 
 /** Words as they are typed. */
@@ -137,14 +154,9 @@ function later(id: string): void {
 async function save(id: string): Promise<void> {
   const draft = draftOf(id);
   write(id, draft);
-  const session = useApp.getState().sessions[id];
-  if (!session || session.elsewhere || draft.text.length > LONG) return;
-  if (draft.text === session.draft) return known(id, draft.text);
+  if (draft.text.length > LONG || draft.text === synced.get(id)) return;
   try {
-    await api.PATCH("/sessions/{id}", {
-      params: { path: { id } },
-      body: { draft: draft.text } as never,
-    });
+    await api.PUT("/sessions/{id}/draft", { params: { path: { id } }, body: { text: draft.text } });
     known(id, draft.text);
   } catch {
     // it is tried again with the next word

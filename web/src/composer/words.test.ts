@@ -3,7 +3,7 @@ import type { ServerConfig, SessionView } from "@/api/types";
 import type { Row } from "@/state/rows";
 import { digits } from "./Clock";
 import { completed, matching, triggerAt } from "./completion";
-import { draftOf, isEmpty, put, typed, wordsOf } from "./drafts";
+import { draftOf, isEmpty, put, received, typed, wordsOf } from "./drafts";
 import { addToDraft } from "./insert";
 import { bypassEnd, modeNow, permissionChoices, workflowChange } from "./modes";
 import { readPictures } from "./pictures";
@@ -99,6 +99,12 @@ describe("completion", () => {
 describe("drafts", () => {
   beforeEach(() => localStorage.clear());
 
+  /** What is in the field after the server said what it has. */
+  function shownAfter(id: string, saved: string): string {
+    received(id, saved);
+    return draftOf(id).text;
+  }
+
   it("are kept in the browser at once, with pasted texts", () => {
     typed("one", "half a thou");
     put("one", { pasted: [{ id: "p", text: "long" }] });
@@ -108,16 +114,16 @@ describe("drafts", () => {
   });
 
   it("come from the server where this browser has nothing newer", () => {
-    expect(draftOf("two", "from afar").text).toBe("from afar");
+    expect(shownAfter("two", "from afar")).toBe("from afar");
     localStorage.setItem(
       "bobstay.draft.three",
       JSON.stringify({ text: "newer", pasted: [], synced: "older" }),
     );
-    expect(draftOf("three", "older").text).toBe("newer");
+    expect(shownAfter("three", "older")).toBe("newer");
     localStorage.setItem("bobstay.draft.four", JSON.stringify({ text: "same", pasted: [], synced: "same" }));
-    expect(draftOf("four", "changed on the phone").text).toBe("changed on the phone");
+    expect(shownAfter("four", "changed on the phone")).toBe("changed on the phone");
     localStorage.setItem("bobstay.draft.sent", JSON.stringify({ text: "old", pasted: [], synced: "old" }));
-    expect(draftOf("sent", "").text).toBe(""); // sent from the phone meanwhile
+    expect(shownAfter("sent", "")).toBe(""); // sent from the phone meanwhile
     localStorage.setItem("bobstay.draft.five", "{broken");
     expect(isEmpty(draftOf("five"))).toBe(true);
   });

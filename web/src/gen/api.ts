@@ -500,7 +500,7 @@ export interface paths {
         delete: operations["sessions_delete"];
         options?: never;
         head?: never;
-        /** Title, archive, pin, draft; or model, permission mode, workflow, limits. */
+        /** Title, archive, pin; or model, permission mode, workflow, limits. */
         patch: operations["sessions_change"];
         trace?: never;
     };
@@ -634,6 +634,24 @@ export interface paths {
         put?: never;
         /** Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. */
         post: operations["diff_reject_diff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your own draft for a session; empty if there is none. */
+        get: operations["drafts_show_draft"];
+        /** Save your draft for a session; an empty text removes it. */
+        put: operations["drafts_put_draft"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1154,6 +1172,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List deleted sessions, those deleted last first. */
+        get: operations["trash_list_trash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trash/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a deleted session for good, with the output it kept. */
+        delete: operations["trash_remove_trash"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trash/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bring a deleted session back. */
+        post: operations["trash_restore_trash"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/trust": {
         parameters: {
             query?: never;
@@ -1424,7 +1493,6 @@ export interface components {
             title?: string;
             archived?: boolean;
             pinned?: boolean;
-            draft?: string;
             model?: string;
             permission_mode?: string;
             /** @enum {unknown} */
@@ -1601,6 +1669,13 @@ export interface components {
         /** Directories */
         Directories: {
             directories: string[];
+        };
+        /** Draft */
+        Draft: {
+            /** @default  */
+            text: string;
+            /** @default 0 */
+            updated_at: number;
         };
         /** Echo */
         Echo: {
@@ -2184,6 +2259,10 @@ export interface components {
              * @default 2592000
              */
             lifetime: number;
+        };
+        /** NewDraft */
+        NewDraft: {
+            text: string;
         };
         /** NewMessage */
         NewMessage: {
@@ -2773,11 +2852,6 @@ export interface components {
              * @default null
              */
             parent: string | null;
-            /**
-             * @description Words typed and not yet sent.
-             * @default null
-             */
-            draft: string | null;
             /** @default  */
             by: string;
         };
@@ -2927,8 +3001,6 @@ export interface components {
             first_prompt: string;
             /** @default  */
             last_prompt: string;
-            /** @default  */
-            draft: string;
             /** @default false */
             archived: boolean;
             /** @default false */
@@ -2972,6 +3044,11 @@ export interface components {
              * @default
              */
             head: string;
+            /**
+             * @description Its log is packed away in the archive. It can be read as it is; the next change brings it back.
+             * @default false
+             */
+            stored: boolean;
             /**
              * @description Another process runs it: a command line, or a console that is no longer.
              * @default false
@@ -3517,6 +3594,21 @@ export interface components {
             to: "completed" | "discarded" | "draft" | "failed" | "interrupted" | "interrupting" | "running" | "starting" | "waiting_input";
             /** @default  */
             error: string;
+        };
+        /** TrashList */
+        TrashList: {
+            sessions: components["schemas"]["Trashed"][];
+        };
+        /**
+         * Trashed
+         * @description A deleted session.
+         */
+        Trashed: {
+            id: string;
+            title: string;
+            cwd: string;
+            deleted_at: number;
+            bytes: number;
         };
         /** TrustBody */
         TrustBody: {
@@ -5510,6 +5602,73 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    drafts_show_draft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    drafts_put_draft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDraft"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     transcript_events: {
         parameters: {
             query?: {
@@ -6659,6 +6818,92 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trash_list_trash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashList"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trash_remove_trash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    trash_restore_trash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];

@@ -79,8 +79,8 @@ export const dropInput = (id: string, input_id: string) =>
 /** Change what is known of a session. The page shows it at once and takes it back if the server does not agree. */
 export async function configure(id: string, body: Partial<Change>): Promise<SessionView | undefined> {
   const before = useApp.getState().sessions[id];
-  const { title, archived, pinned, draft } = body;
-  const seen = { title, archived, pinned, draft };
+  const { title, archived, pinned } = body;
+  const seen = { title, archived, pinned };
   if (before) putSession({ ...before, ...(JSON.parse(JSON.stringify(seen)) as Partial<SessionView>) });
   const after = await changed(api.PATCH("/sessions/{id}", { ...at(id), body: body as Change }));
   if (!after && before) putSession(before);
@@ -98,6 +98,9 @@ export async function archive(session: SessionView): Promise<void> {
 export async function remove(id: string): Promise<boolean> {
   try {
     await api.DELETE("/sessions/{id}", at(id));
+    toast("Session deleted.", {
+      action: { label: "Undo", onClick: () => void changed(api.POST("/trash/{id}/restore", at(id))) },
+    });
     return true;
   } catch (error) {
     complain(error);

@@ -115,7 +115,6 @@ class Change(Struct, frozen=True, forbid_unknown_fields=True):
     title: str | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
-    draft: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
     permission_mode: str | UnsetType = UNSET
     workflow: Workflow | UnsetType = UNSET
@@ -166,10 +165,12 @@ async def listing(call: Call) -> SessionList:
         parents = {view.parent for view in views}
         views = [view for view in views if view.id not in parents]
     views.sort(key=lambda view: (view.updated_at, view.id), reverse=True)
-    start = next((place + 1 for place, view in enumerate(views) if view.id == query.cursor), 0)
+    if query.cursor:
+        last = _read_cursor(query.cursor)
+        views = [view for view in views if (view.updated_at, view.id) < last]
     limit = min(max(query.limit, 1), MOST_LISTED)
-    page = views[start : start + limit]
-    more = page[-1].id if page and start + limit < len(views) else ""
+    page = views[:limit]
+    more = f"{page[-1].updated_at!r}_{page[-1].id}" if len(views) > limit else ""
     return SessionList(tuple(page), more)
 
 
@@ -224,10 +225,10 @@ async def fork(call: Call) -> SessionView:
 
 
 async def change(call: Call) -> SessionView:
-    """Title, archive, pin, draft; or model, permission mode, workflow, limits."""
+    """Title, archive, pin; or model, permission mode, workflow, limits."""
     given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
     check_lifting(call, given.get("permission_mode", ""))
-    about = {name: given[name] for name in ("title", "archived", "pinned", "draft") if name in given}
+    about = {name: given[name] for name in ("title", "archived", "pinned") if name in given}
     view = call.console.registry.view(call.path["id"])
     if about:
         view = await commands.describe(call.console, view.id, SessionChanged(**about, by=call.principal.name))
@@ -246,7 +247,7 @@ async def delete(call: Call) -> None:
     view = call.console.registry.view(call.path["id"])
     if view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
-    await commands.discard(call.console, view.id, by=call.principal.name)
+    await commands.discard(call.console, view.id)
 
 
 async def edit_input(call: Call) -> SessionView:
@@ -267,6 +268,15 @@ async def drop_input(call: Call) -> SessionView:
 def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:
     pictures = tuple(Image(image.media_type, image.data) for image in images)
     return (*((Text(text),) if text.strip() else ()), *pictures)
+
+
+def _read_cursor(cursor: str) -> tuple[float, str]:
+    """Where the page before ended: a place in the order of the list, whatever becomes of the session that was there."""
+    moment, _, id = cursor.partition("_")
+    try:
+        return float(moment), id
+    except ValueError:
+        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.") from None
 
 
 def _wanted(view: SessionView, query: ListQuery) -> bool:

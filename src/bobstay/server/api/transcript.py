@@ -8,10 +8,8 @@ from msgspec import Meta, Struct
 from bobstay.model.event import Envelope
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.errors import ApiError
-from bobstay.server.index import retention, transcript
+from bobstay.server.index import transcript
 from bobstay.server.index.transcript import CallRow, Transcript
-from bobstay.server.recover import as_seen
-from bobstay.server.sessions.registry import fold_file
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.cutting import LEAST, cut_struct
 
@@ -109,8 +107,9 @@ async def show_call(call: Call) -> CallRow:
 async def restore(call: Call) -> SessionView:
     """Bring a session back from the archive of old ones."""
     registry, id = call.console.registry, call.path["id"]
-    await retention.restore(call.console.database, registry.store, id, by=call.principal.name)
-    registry.learn(as_seen(registry, fold_file(registry.store, id)))
+    if not registry.view(id).stored:
+        raise ApiError("wrong_state", "This session is not in the archive.", status=registry.view(id).status)
+    await registry.unpack(id, by=call.principal.name)
     return registry.view(id)
 
 

@@ -1,5 +1,6 @@
 """The tables: what is made from the logs, and what is nobody's projection. One writer, in batches."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator
@@ -7,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -113,9 +115,27 @@ class Database:
         """Remove all that was made from the log of a session that was deleted."""
         await self.writer.remove(session_id)
 
-    def keeps(self, session_id: str) -> bool:
-        """Whether its log is packed away in the archive."""
-        return os.path.isfile(self.archive.path(session_id))
+    def packed_log(self, session_id: str) -> str:
+        """Where its log is in the archive; empty if it was not packed away."""
+        path = self.archive.path(session_id)
+        return path if os.path.isfile(path) else ""
+
+    async def unpack(self, session_id: str, by: str) -> None:
+        """Bring a log back from the archive.
+
+        Raises:
+            SessionMissing, SessionExists, LogError
+        """
+        assert self._store is not None
+        await asyncio.to_thread(self.archive.bring_back, session_id, self._store.path(session_id))
+        await self.mark_stored(session_id, stored=False)
+        self.audit.record(by, "session.restored", {}, session_id)
+        self.look_again(session_id)
+
+    async def mark_stored(self, session_id: str, *, stored: bool) -> None:
+        async with self.owning() as connection:
+            change = update(sessions).where(sessions.c.id == session_id)
+            await connection.execute(change.values(stored=stored, log_size=None))
 
     async def catch_up(self, store: Store) -> Counts:
         """Take in what the logs have and the tables have not; of logs that did not change nothing is read.
@@ -155,9 +175,9 @@ class Database:
     async def views(self) -> dict[str, SessionView]:
         """All sessions as the tables have them, so that no log need be folded to list them."""
         async with self.reading() as connection:
-            rows = await connection.execute(select(sessions.c.id, sessions.c.view))
-            read = {row.id: read_view(row.view) for row in rows}
-        return {session_id: view for session_id, view in read.items() if view is not None}
+            rows = (await connection.execute(select(sessions.c.id, sessions.c.view, sessions.c.stored))).all()
+        read = {row.id: (read_view(row.view), row.stored) for row in rows}
+        return {id: replace(view, stored=stored) for id, (view, stored) in read.items() if view is not None}
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:

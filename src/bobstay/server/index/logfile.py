@@ -1,14 +1,13 @@
 """Reads a log from where an index stopped, in pieces: only what is new, whatever happened to the file meanwhile."""
 
-import gzip
 import os
-from typing import IO, cast
+from typing import IO
 
 import msgspec
 from msgspec import Struct
 
 from bobstay.model.event import Envelope
-from bobstay.server.sessions.reader import opened_file
+from bobstay.server.sessions.reader import opened_file, opened_log
 from bobstay.sessions.codec import BadLine, decode
 from bobstay.sessions.scan import LONGEST_LINE
 
@@ -50,7 +49,7 @@ class LogFile:
             OSError: the file cannot be read.
         """
         if self._file is None:
-            self._file = _opened(self._path)
+            self._file = opened_log(self._path)
             self._file.seek(self._place)
         entries: list[Envelope] = []
         start = self._place
@@ -81,13 +80,6 @@ class LogFile:
             return line
         self._file.seek(self._place)
         return None
-
-
-def _opened(path: str) -> IO[bytes]:
-    """A file for the reader to close."""
-    if path.endswith(".gz"):
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    return opened_file(path)
 
 
 def place_after(path: str, seq: int, entry: str) -> int | None:

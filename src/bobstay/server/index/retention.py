@@ -1,11 +1,11 @@
-"""Puts the logs of old archived sessions away and brings them back. Nothing is ever deleted here."""
+"""Packs the logs of old archived sessions away. Nothing is ever deleted here."""
 
 import asyncio
 import logging
 import time
 
 from msgspec import Struct
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from bobstay.server.index.database import Database
 from bobstay.server.index.tables import sessions
@@ -47,26 +47,7 @@ async def archive_older_than(database: Database, store: Store, days: float, *, b
             failed[session_id] = str(error)
             log.warning("session %s was not put into the archive: %s", session_id, error)
         else:
-            await _mark(database, session_id, stored=True)
+            await database.mark_stored(session_id, stored=True)
             database.audit.record(by, "session.stored", {"days": days}, session_id)
             moved.append(session_id)
     return PutAway(tuple(moved), tuple(busy), failed)
-
-
-async def restore(database: Database, store: Store, session_id: str, *, by: str) -> None:
-    """Bring a log back from the archive.
-
-    Raises:
-        SessionMissing, SessionExists, LogError
-    """
-    path = store.path(session_id)
-    await asyncio.to_thread(database.archive.bring_back, session_id, path)
-    await _mark(database, session_id, stored=False)
-    database.audit.record(by, "session.restored", {}, session_id)
-    database.look_again(session_id)
-
-
-async def _mark(database: Database, session_id: str, *, stored: bool) -> None:
-    async with database.owning() as connection:
-        change = update(sessions).where(sessions.c.id == session_id)
-        await connection.execute(change.values(stored=stored, log_size=None))

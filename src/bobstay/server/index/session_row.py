@@ -43,7 +43,7 @@ def finished(session_id: str, row: Row) -> Row:
         "in_turn": view.standing.in_turn,
         "log_size": row.get("log_size"),
         "stored": row.get("stored", False),
-        "view": as_json(replace(view, elsewhere=False)),
+        "view": as_json(replace(view, elsewhere=False, stored=False)),
     }
 
 

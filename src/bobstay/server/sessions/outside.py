@@ -80,9 +80,12 @@ class Outside:
         if self._is_ours(session_id):
             return
         if not self._registry.store.exists(session_id):
+            if self._registry.index.packed_log(session_id):
+                if session_id in self._registry.views:
+                    self._registry.pack(session_id)
+                return
             self._registry.forget(session_id)
-            if not self._registry.index.keeps(session_id):
-                await self._registry.index.forget(session_id)
+            await self._registry.index.forget(session_id)
             return
         view = self._registry.views.get(session_id, SessionView(session_id))
         while True:

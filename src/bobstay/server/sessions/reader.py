@@ -1,12 +1,13 @@
 """Reads a session's log from any `seq` on without reading it all: a sparse table of where entries begin."""
 
 import errno
+import gzip
 import os
 import stat
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Protocol
+from typing import IO, BinaryIO, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -48,7 +49,7 @@ class LogReader:
         """Whole lines with a `seq` above `after`. One that is still being written is not whole."""
         place = self._places[bisect_right(self._seqs, after) - 1]
         try:
-            file = opened_file(self.path, PIECE)
+            file = opened_log(self.path)
         except FileNotFoundError:  # it has no lines
             return
         with file:
@@ -100,6 +101,15 @@ def questions(reader: LogReader, wanted: Iterable[Asked]) -> list[InteractionOpe
         return []
     events = (envelope.event for envelope in reader.read())
     return [event for event in events if isinstance(event, InteractionOpened) and event.id in ids]
+
+
+def opened_log(path: str) -> IO[bytes]:
+    """A log for the reader to close, plain or packed.
+
+    Raises:
+        OSError
+    """
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else opened_file(path, PIECE)
 
 
 def opened_file(path: str, buffer: int = -1) -> BinaryIO:

@@ -38,6 +38,7 @@ class Registry:
         self._open: dict[str, OpenSession] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._readers: dict[str, LogReader] = {}
+        self._unpacking = asyncio.Lock()
 
     def create(
         self, cwd: str, config: SessionConfig, *, parent: str = "", title: str = "", by: str = "", id: str = ""
@@ -70,6 +71,7 @@ class Registry:
             session = self._open.get(session_id)
             if session is not None:
                 return session
+            await self.unpack(session_id)
             await self._load(session_id, partial(_loaded, self.store, session_id, self.view(session_id).seq))
 
     def open(self, session_id: str) -> OpenSession:
@@ -89,6 +91,7 @@ class Registry:
         Raises:
             SessionMissing, EntryMissing, LogError
         """
+        await self.unpack(session_id, by=by)
         parent = self.view(session_id)
         child = new_id()
         started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
@@ -136,8 +139,29 @@ class Registry:
         if session is not None:
             return session.reader
         if session_id not in self._readers:
-            self._readers[session_id] = LogReader(self.store.path(session_id))
+            known = self.views.get(session_id)
+            path = self.index.packed_log(session_id) if known is not None and known.stored else ""
+            self._readers[session_id] = LogReader(path or self.store.path(session_id))
         return self._readers[session_id]
+
+    def pack(self, session_id: str) -> None:
+        """Its log was packed away: the session stays listed and readable."""
+        self.shut(session_id)
+        self._readers.pop(session_id, None)
+        self._publish(replace(self.view(session_id), stored=True))
+
+    async def unpack(self, session_id: str, *, by: str = "") -> None:
+        """Bring the log of a session back if it was packed away.
+
+        Raises:
+            SessionMissing, LogError
+        """
+        async with self._unpacking:
+            if not self.view(session_id).stored:
+                return
+            await self.index.unpack(session_id, by)
+            self._readers.pop(session_id, None)
+            self._publish(replace(self.view(session_id), stored=False))
 
     def learn(self, view: SessionView) -> None:
         """Take in what became known of a session that this server does not write."""

@@ -84,7 +84,6 @@ class SessionView(Struct, frozen=True):
     ended_at: float = 0.0
     first_prompt: str = ""
     last_prompt: str = ""
-    draft: str = ""
     archived: bool = False
     pinned: bool = False
     turns: int = 0
@@ -105,6 +104,8 @@ class SessionView(Struct, frozen=True):
     seq: int = 0
     head: str = ""
     """Id of the last entry; one that does not follow it goes another way from an earlier one."""
+    stored: bool = False
+    """Its log is packed away in the archive. It can be read as it is; the next change brings it back."""
     elsewhere: bool = False
     """Another process runs it: a command line, or a console that is no longer."""
     standing: Standing = Standing()
@@ -161,7 +162,7 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             queue = tuple(entry for entry in view.queued if entry.id != id)
             if origin != "human":
                 return view
-            return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks), draft="")
+            return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode):
             return replace(view, turns=turn, model=model, permission_mode=mode or view.permission_mode)
         case BlockDone(block=ToolCall(id=id)):
@@ -208,8 +209,6 @@ def _described(view: SessionView, event: SessionChanged) -> SessionView:
         view = replace(view, pinned=event.pinned)
     if event.parent is not None:
         view = replace(view, parent=event.parent)
-    if event.draft is not None:
-        view = replace(view, draft=event.draft)
     if event.discarded is not None:
         view = replace(view, status="discarded" if event.discarded else view.standing.status)
     return view

@@ -1,0 +1,158 @@
+"""What is packed away, deleted or typed is where people expect it, and nowhere else."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.model.around import SessionChanged
+from bobstay.model.event import Prompted
+from bobstay.model.message import Text
+from bobstay.server.index.retention import archive_older_than
+from tests.modelserver.script import Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+from tests.server.served import Served
+
+
+async def packed(place: Place) -> str:
+    """A session that was archived and is packed away now."""
+    id = await place.launch()
+    session = place.console.registry.open(id)
+    session.append(Prompted("p", (Text("an old ostrich"),)))
+    session.append(SessionChanged(title="Ostrich", archived=True), sync=True)
+    place.console.registry.shut(id)
+    database = place.console.database
+    assert await database.flushed(id, place.view(id).seq)
+    assert (await archive_older_than(database, place.console.registry.store, 0)).sessions == (id,)
+    place.console.registry.pack(id)
+    return id
+
+
+async def test_a_packed_session_is_listed_shown_and_exported(place: Place) -> None:
+    """S003-40: nobody thinks it is gone."""
+    id = await packed(place)
+    listed = (await place.get("/api/v1/sessions?archived=true")).json["sessions"]
+    assert [(each["id"], each["title"], each["stored"]) for each in listed] == [(id, "Ostrich", True)]
+    assert (await place.get(f"/api/v1/sessions/{id}")).json["stored"] is True
+    rows = (await place.get(f"/api/v1/sessions/{id}/rows")).json["rows"]
+    assert "an old ostrich" in str(rows)
+    events = (await place.get(f"/api/v1/sessions/{id}/events")).json["events"]
+    assert "an old ostrich" in str(events)
+    exported = await place.get(f"/api/v1/sessions/{id}/export?format=md")
+    assert (exported.status, b"an old ostrich" in exported.body) == (200, True)
+    assert not os.path.exists(place.console.registry.store.path(id))
+
+
+async def test_a_packed_session_is_brought_back_by_the_next_message(place: Place, model: ModelServer) -> None:
+    id = await packed(place)
+    prompt = model.play("again", Step(blocks=[Say("Here.")]))
+    assert (await place.post(f"/api/v1/sessions/{id}/messages", {"content": prompt})).status == 202
+    view = await place.until_status(id, "completed")
+    assert (view.stored, view.title) == (False, "Ostrich")
+    assert os.path.exists(place.console.registry.store.path(id))
+
+
+async def test_a_packed_session_can_be_forked_and_restored(place: Place) -> None:
+    id = await packed(place)
+    child = await place.post(f"/api/v1/sessions/{id}/fork", {})
+    assert (child.status, child.json["parent"]) == (201, id)
+    again = await place.post(f"/api/v1/sessions/{id}/restore")
+    assert (again.status, again.json["error"]["code"]) == (409, "wrong_state")
+
+
+def test_a_server_that_starts_again_still_lists_what_is_packed(tmp_path: Path) -> None:
+    served = Served(tmp_path, {"BOBSTAY_MODEL": "demo"}, "--archive-after", "0.000001")
+    served.start()
+    try:
+        id = served.launch("")
+        served.ask("PATCH", f"/sessions/{id}", {"archived": True})
+        served.stop()
+        served.start()
+        deadline = time.monotonic() + 20
+        while not served.get(f"/sessions/{id}")["stored"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        served.stop()
+        served.start()
+        listed = served.get("/sessions?archived=true")["sessions"]
+        assert [(each["id"], each["stored"]) for each in listed] == [(id, True)]
+    finally:
+        served.stop()
+
+
+async def test_a_delete_that_fails_hides_nothing(place: Place, tmp_path: Path) -> None:
+    id = await place.launch()
+    trash = Path(place.config.state) / "trash"
+    trash.write_text("no folder")
+    refused = await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert (refused.status, refused.json["error"]["code"]) == (507, "storage")
+    listed = (await place.get("/api/v1/sessions")).json["sessions"]
+    assert [each["id"] for each in listed] == [id]
+    assert place.view(id).status == "draft"
+    trash.unlink()
+    assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+
+
+async def test_a_deleted_session_is_in_the_trash_and_can_be_restored_or_removed(place: Place) -> None:
+    id = await place.launch()
+    await place.ask("PATCH", f"/api/v1/sessions/{id}", {"title": "Regretted"})
+    await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert (await place.get(f"/api/v1/sessions/{id}")).status == 404
+    found = (await place.get("/api/v1/trash")).json["sessions"]
+    assert [(each["id"], each["title"]) for each in found] == [(id, "Regretted")]
+    back = await place.post(f"/api/v1/trash/{id}/restore")
+    assert (back.status, back.json["title"], back.json["status"]) == (200, "Regretted", "draft")
+    assert (await place.get("/api/v1/trash")).json["sessions"] == []
+    await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert (await place.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
+    assert (await place.post(f"/api/v1/trash/{id}/restore")).status == 404
+
+
+@pytest.mark.parametrize("name", ["..%2Fserver", "nothing", ".hidden", "%00"])
+async def test_the_trash_gives_nothing_but_its_own(place: Place, name: str) -> None:
+    assert (await place.post(f"/api/v1/trash/{name}/restore")).status in (400, 404)
+    assert (await place.ask("DELETE", f"/api/v1/trash/{name}")).status in (400, 404)
+
+
+async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(place: Place) -> None:
+    id = await place.launch()
+    before = place.view(id)
+    for text in ("my passw", "my password is swordfish-42", "hello"):
+        assert (await place.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": text})).status == 200
+    assert (await place.get(f"/api/v1/sessions/{id}/draft")).json["text"] == "hello"
+    assert place.view(id) == before
+    log = await asyncio.to_thread(Path(place.console.registry.store.path(id)).read_bytes)
+    assert b"swordfish" not in log
+    other = await other_person(place)
+    assert (await place.ask("GET", f"/api/v1/sessions/{id}/draft", headers=other)).json["text"] == ""
+    assert (await place.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": ""})).json["text"] == ""
+    assert (await place.get(f"/api/v1/sessions/{id}/draft")).json["text"] == ""
+
+
+async def other_person(place: Place) -> dict[str, Any]:
+    _, secret = await place.console.doors.clients.create(
+        "token", "bob", ("read", "operate"), label="test", by="test", lifetime=None
+    )
+    return {"Authorization": f"Bearer {secret}"}
+
+
+async def test_pages_of_a_list_that_moves_show_no_session_twice(place: Place) -> None:
+    ids = [await place.launch() for _ in range(5)]
+    first = (await place.get("/api/v1/sessions?limit=3")).json
+    assert [each["id"] for each in first["sessions"]] == [ids[4], ids[3], ids[2]]
+    await place.ask("PATCH", f"/api/v1/sessions/{ids[2]}", {"title": "moved to the top"})
+    second = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
+    assert ([each["id"] for each in second["sessions"]], second["cursor"]) == ([ids[1], ids[0]], "")
+    await place.ask("DELETE", f"/api/v1/sessions/{ids[2]}")
+    again = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
+    assert [each["id"] for each in again["sessions"]] == [ids[1], ids[0]]
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "zz_1", "_"])
+async def test_a_cursor_that_is_none_of_ours_is_refused(place: Place, cursor: str) -> None:
+    refused = await place.get(f"/api/v1/sessions?cursor={cursor}")
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
