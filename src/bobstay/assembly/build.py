@@ -109,7 +109,14 @@ def _start(options: Options, environment: Environment, history: History | None) 
     model = options.model or loaded.settings.model or environment.model or routes.default()
     routes.route(model)
     history = history or take_up(options, environment, cwd, model)
-    warnings = [*history.warnings, *([loaded.untrusted_notice] if loaded.untrusted_notice else [])]
+    warnings = [
+        *history.warnings,
+        *([loaded.untrusted_notice] if loaded.untrusted_notice else []),
+    ]
+    if environment.unredacted or loaded.settings.env:
+        from bobstay.assembly.notices import unredacted_notice
+
+        warnings += unredacted_notice(environment, loaded.settings)
     return Start(options, environment, loaded, cwd, routes, model, history, warnings)
 
 
@@ -151,6 +158,7 @@ async def _assemble(
     toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
     for envelope in history.branch:
         toolbox.auto.apply(envelope.event)
+        toolbox.mask.recall(envelope.event)
     state = _state(start, surroundings, mode)
     finish = Finish()
     agent = _agent(start, toolbox, finish, state)

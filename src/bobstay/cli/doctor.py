@@ -100,6 +100,7 @@ def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> I
     if not any(finding.state == "fail" for finding in broken):
         loaded = load(cwd, environment.paths)
     yield _keys(environment)
+    yield _redaction(environment)
     yield _model(environment, loaded)
     yield from _programs(environment)
     yield _sandbox(cwd, environment)
@@ -110,6 +111,18 @@ def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> I
     given = wish or Wish()
     for check, state, text, fix in server_findings(environment.paths.bobstay, given.port, given.database):
         yield Finding(check, state, text, fix)
+
+
+def _redaction(environment: Environment) -> Finding:
+    if not environment.unredacted:
+        return Finding("redaction", "ok", f"{len(environment.secrets)} secret values of the environment are redacted")
+    names = ", ".join(environment.unredacted)
+    return Finding(
+        "redaction",
+        "warn",
+        f"not redacted, because the values are ordinary words or too short: {names}",
+        "Use generated values where that matters; redacting ordinary words would make code unreadable.",
+    )
 
 
 def _python() -> Finding:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, secret_values, without_secrets
+from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, secret_values, unredacted_names, without_secrets
 from bobstay.config.paths import Paths
 from bobstay.kit.dial import Network
 from bobstay.kit.proxies import Proxies
@@ -44,6 +44,8 @@ class Environment(Struct, frozen=True):
     debug: bool = False
     secrets: dict[str, str] = {}
     """What must not be stored or shown, by the name of its variable."""
+    unredacted: tuple[str, ...] = ()
+    """Variables whose names promise a secret and whose values are ordinary words."""
     children: dict[str, str] = {}
     """What child processes inherit: everything but secrets."""
 
@@ -74,6 +76,7 @@ class Environment(Struct, frozen=True):
             api_timeout_ms=_number(source, "API_TIMEOUT_MS"),
             debug=_switch(source, "BOBSTAY_DEBUG"),
             secrets=secret_values(source),
+            unredacted=unredacted_names(source),
             children=without_secrets(source),
         )
 

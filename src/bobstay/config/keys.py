@@ -1,6 +1,8 @@
 """Which environment variables are keys, addresses of models, or secrets that no child process may see."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+from bobstay.kit.randomness import is_path, looks_random
 
 PROVIDER_VARIABLES = (
     "ANTHROPIC_API_KEY",
@@ -59,19 +61,36 @@ def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def secret_values(environ: Mapping[str, str]) -> dict[str, str]:
-    """What must not be stored or shown, by the name of its variable: by its name a secret, and not just a path.
+    """What must not be stored or shown, by the name of its variable: by its name a secret, and by its looks one.
 
     A maker's variables that hold no key, such as the name of a model or an address, are kept from child processes but
     would be hard to talk without; of an address only the password in it is a secret.
     """
-    found: dict[str, str] = {}
+    return {name: value for name, value in _named_secrets(environ) if looks_random(value)}
+
+
+def unredacted_names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables whose names promise a secret but whose values are ordinary words, so that they are not redacted."""
+    return tuple(
+        name
+        for name, value in _named_secrets(environ)
+        if not looks_random(value) and not is_path(value) and len(value) >= 6 and not value.isdigit()
+    )
+
+
+def _could_be_meant_as_secret(value: str) -> bool:
+    return not is_path(value) and len(value) >= 6 and not value.isdigit()
+
+
+def _named_secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in environ.items():
         upper = name.upper()
         if upper == "ANTHROPIC_CUSTOM_HEADERS":
-            found.update(_header_values(name, value))
-        elif (password := _password(value)) or (_names_a_secret(upper) and not value.startswith(("/", "~/", "./"))):
-            found[name] = password or value
-    return found
+            yield from _header_values(name, value).items()
+        elif password := _password(value):
+            yield name, password
+        elif _names_a_secret(upper):
+            yield name, value
 
 
 def _header_values(name: str, text: str) -> dict[str, str]:

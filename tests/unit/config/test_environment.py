@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.config.environment import Environment
-from bobstay.config.keys import is_secret
+from bobstay.config.keys import is_secret, secret_values, unredacted_names
 from bobstay.config.paths import MANAGED, Paths, project_name
 from bobstay.kit.proxies import Proxies
 
@@ -109,3 +109,19 @@ def test_folders_of_transcripts_are_named_as_their_readers_expect(tmp_path: Path
     link.symlink_to("real")
     folder = Paths("/h", "/b", "/c").transcript_folder(str(link))
     assert folder == f"/c/projects/{project_name(str(tmp_path.resolve() / 'real'))}"
+
+
+def test_only_values_that_look_like_secrets_are_redacted_and_the_others_are_named() -> None:
+    environ = {
+        "PGPASSWORD": "password",
+        "POSTGRES_PASSWORD": "postgres",
+        "DATABASE_URL": "postgres://app:changeme@db/app",
+        "REDIS_URL": "redis://app:f8Kq2Lm9xT@cache/0",
+        "API_KEY": "q8Zr41LmNp0x",
+        "SSL_KEY": "/etc/ssl/private.key",
+        "MAX_TOKEN": "1000000000",
+        "USE_SECRET": "true",
+        "EMPTY_KEY": "",
+    }
+    assert secret_values(environ) == {"REDIS_URL": "f8Kq2Lm9xT", "API_KEY": "q8Zr41LmNp0x"}
+    assert unredacted_names(environ) == ("PGPASSWORD", "POSTGRES_PASSWORD", "DATABASE_URL")

@@ -52,14 +52,31 @@ def test_a_value_cut_in_two_anywhere_is_masked_whatever_its_letters() -> None:
 
 
 def test_a_value_whose_end_is_how_another_secret_begins_is_masked_wherever_the_pieces_end() -> None:
-    mask = Mask({"A_KEY": "passwords", "B_KEY": "swordfish!"})
-    text = "x passwordsk-passwordsword y"
+    mask = Mask({"A_KEY": "0123456789passwords", "B_KEY": "swordfish!0123456789"})
+    text = "x 0123456789passwordsk-0123456789passwordsword y"
     expected = mask.text(text)
     assert "passwords" not in expected
     for cut in range(1, len(text)):
         assert through(mask, text.encode(), [cut, len(text)]).decode() == expected
         stream = mask.stream()
         assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == expected
+
+
+def test_a_short_value_inside_a_longer_word_is_none_wherever_the_pieces_end() -> None:
+    mask = Mask({"A_PASSWORD": "p4ssw0rd", "B_PASSWORD": "0p3n-s3same"})
+    text = (
+        'check_p4ssw0rd(p4ssw0rd) p4ssw0rd1 xp4ssw0rd {"a": "\\np4ssw0rd"} '
+        "\x1b[0mp4ssw0rd 0p3n-s3same 0p3n-s3sames p4ssw0rd"
+    )
+    expected = mask.text(text)
+    assert expected == (
+        'check_p4ssw0rd([masked A_PASSWORD]) p4ssw0rd1 xp4ssw0rd {"a": "\\n[masked A_PASSWORD]"} '
+        "\x1b[0m[masked A_PASSWORD] [masked B_PASSWORD] 0p3n-s3sames [masked A_PASSWORD]"
+    )
+    for cut in range(1, len(text)):
+        stream = mask.stream()
+        assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == expected, cut
+        assert through(mask, text.encode(), [cut, len(text)]).decode() == expected, cut
 
 
 @given(st.lists(st.binary(max_size=300)))

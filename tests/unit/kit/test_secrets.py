@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.kit.secrets import HINTS, Mask, placeholder
+from bobstay.kit.secrets import Mask, placeholder
+from bobstay.kit.token_shapes import HINTS
 from bobstay.model.event import Noted, ToolDone
 from bobstay.model.message import Text, ToolReply
 

@@ -1,0 +1,87 @@
+"""Decides whether a value looks like a generated secret or is made of ordinary words, numbers and paths.
+
+Redacting an ordinary word (`PGPASSWORD=postgres`) makes every file that contains it unreadable and protects nothing,
+so only values that are unlikely to stand anywhere by chance are redacted.
+"""
+
+import re
+
+SHORTEST = 8
+"""A shorter value would be found by chance."""
+LONGEST_WORD = 15
+"""Letters in a row that may still be one word, or two written together."""
+PASSPHRASE = 16
+"""Characters from which three or more words in a row are a passphrase rather than a name."""
+TELLING = frozenset(
+    {
+        *("admin", "app", "change", "changeme", "database", "demo", "dev", "development", "dummy", "example"),
+        *("fake", "key", "local", "localhost", "my", "mysql", "none", "null", "pass", "passwd", "password"),
+        *("placeholder", "postgres", "prod", "production", "redis", "root", "secret", "staging", "test"),
+        *("testing", "token", "user", "xxx", "your"),
+    }
+)
+"""Words of names and placeholders: a passphrase that contains one of them is taken for a name."""
+_TELLING = re.compile(
+    "|".join(sorted((word for word in TELLING if len(word) > 3), key=len, reverse=True)), re.IGNORECASE
+)
+_PATH = ("/", "~/", "./", "../", "file:")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+]{1,20}://")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_SEPARATORS = re.compile(r"[\s_.,:;/\\@=&?+|-]+")
+_DIGITS_BEHIND = re.compile(r"\d{1,4}$")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
+_VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
+_REPEATED = re.compile(r"(.)\1*$", re.DOTALL)
+
+
+def looks_random(value: str) -> bool:
+    """Whether `value` is so unusual that it can be redacted wherever it stands."""
+    value = value.strip()
+    if len(value) < SHORTEST or is_path(value) or _REPEATED.match(value):
+        return False
+    value = _SCHEME.sub("", value)
+    parts = [part for part in _SEPARATORS.split(value.strip("!?*#$%\"'<>()[]{}")) if part]
+    if not all(_is_plain(part) for part in parts):
+        return True
+    return _is_passphrase(value, parts)
+
+
+def is_path(value: str) -> bool:
+    return value.startswith(_PATH) or value[1:3] == ":\\"
+
+
+def _is_passphrase(value: str, parts: list[str]) -> bool:
+    """Three or more words with spaces or hyphens between them; names with `_` or `.` are identifiers and hosts."""
+    words = [part for part in parts if part.isalpha()]
+    separated = re.fullmatch(r"[^\W_]+(?:(?: +|-)[^\W_]+){2,}", value)
+    return (
+        separated is not None
+        and len(value) >= PASSPHRASE
+        and len(words) >= 3
+        and TELLING.isdisjoint(map(str.lower, words))
+    )
+
+
+def _is_plain(part: str) -> bool:
+    """A number, a word, or words in camelCase; up to four digits may stand behind it (`postgres16`, `admin2024`)."""
+    if part.isdigit():
+        return True
+    letters = _DIGITS_BEHIND.sub("", part)
+    if not letters.isalpha():
+        return False
+    words = _WORD.findall(letters)
+    # Random letters change between upper and lower case every second letter, words do not.
+    short = sum(len(word) < 3 for word in words)
+    return all(map(_reads_as_word, words)) and (
+        len(words) == 1 or (short <= len(words) // 2 and len(letters) >= 4 * len(words))
+    )
+
+
+def _reads_as_word(word: str) -> bool:
+    if len(word) > LONGEST_WORD:
+        word = _TELLING.sub("", word)  # `supersecretpassword` is long and no secret
+        if len(word) > LONGEST_WORD // 2:
+            return False
+    if len(word) <= 4 or not word.isascii():
+        return True
+    return _VOWELS.search(word) is not None and _CONSONANTS.search(word) is None
