@@ -158,7 +158,6 @@ async def _assemble(
     toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
     for envelope in history.branch:
         toolbox.auto.apply(envelope.event)
-        toolbox.mask.recall(envelope.event)
     state = _state(start, surroundings, mode)
     finish = Finish()
     agent = _agent(start, toolbox, finish, state)
@@ -228,6 +227,7 @@ def _state(start: Start, surroundings: Surroundings, mode: str) -> State:
     for envelope in start.history.branch:
         state = state.apply(envelope.event)
         surroundings.apply(envelope.event)
+        surroundings.parts["shells"].mask.recall(envelope.event)
     # The mode is that of this start, not of an earlier one: nobody resumes into more than they asked for.
     model = "" if start.options.model else state.model
     return msgspec.structs.replace(state, mode=mode, running=False, model=model)

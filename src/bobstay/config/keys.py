@@ -72,9 +72,7 @@ def secret_values(environ: Mapping[str, str]) -> dict[str, str]:
 def unredacted_names(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Variables whose names promise a secret but whose values are ordinary words, so that they are not redacted."""
     return tuple(
-        name
-        for name, value in _named_secrets(environ)
-        if not looks_random(value) and not is_path(value) and len(value) >= 6 and not value.isdigit()
+        name for name, value in _named_secrets(environ) if not looks_random(value) and _could_be_meant_as_secret(value)
     )
 
 

@@ -1,8 +1,7 @@
 """Takes secrets out of what happens before it is stored, shown, or sent to the model again.
 
-The reply to a call is masked where it is made, because its whole may also go to a file. A person's own words are kept
-as typed, but for secrets of this process: nobody means to write those into a log. What is run is the truth: masking
-a call changes what is remembered of it, not what it does.
+A person's own words are kept as typed, but for secrets of this process: nobody means to write those into a log. What is
+run is the truth: redacting a call changes what is remembered of it, not what it does.
 """
 
 from typing import Any, TypeVar
@@ -10,62 +9,107 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from bobstay.kit.secrets import Mask
+from bobstay.model.around import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
 from bobstay.model.event import (
     Advised,
     BlockDone,
-    Event,
+    Durable,
     HookRan,
+    InputDropped,
+    InputQueued,
     InteractionClosed,
     InteractionOpened,
+    MessageDone,
+    ModeChanged,
+    ModelChanged,
     Noted,
+    PermissionsChanged,
     Prompted,
+    Pruned,
+    Raw,
     RunDone,
+    SessionStarted,
     TasksReplaced,
     ToolDone,
     ToolStarted,
+    TurnStarted,
 )
 from bobstay.model.message import Block, ReplyPart, Text, Thinking, ToolCall
 
-Kind = TypeVar("Kind", bound=Event)
+Kind = TypeVar("Kind", bound=Durable)
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Advised: ("reason",),
+    ArtifactMade: ("title", "text"),
+    BlockDone: ("block",),
+    Configured: ("config",),
     HookRan: ("text",),
-    InteractionClosed: ("message",),
-    InteractionOpened: ("reason", "suggestions", "blocked_path", "description"),
+    InputDropped: (),
+    InputQueued: ("blocks",),
+    InteractionClosed: ("message", "input"),
+    InteractionOpened: ("call", "reason", "suggestions", "blocked_path", "description"),
+    InterruptAsked: (),
+    MessageDone: (),
+    ModeChanged: (),
+    ModelChanged: (),
     Noted: ("text",),
-    RunDone: ("text", "structured"),
+    PermissionsChanged: ("updates",),
+    Prompted: ("blocks",),
+    Pruned: (),
+    Raw: ("data",),
+    RunDone: ("text", "error", "structured", "deferred"),
+    SessionChanged: ("title", "draft"),
+    SessionStarted: (),
     TasksReplaced: ("tasks",),
-    ToolDone: ("display", "input", "decided"),
+    ToolDone: ("reply", "display", "input", "decided"),
     ToolStarted: ("input",),
+    TurnStarted: (),
+    WorkerExited: ("error",),
+    WorkerStarted: ("command",),
 }
-"""Where in an event others' words stand. Kinds that are not here have none, or are looked at apart."""
+"""Where in each kind of event text of others stands. The others have ids, names, paths and numbers only.
+
+Every kind is here; a test compares the table with the union.
+"""
 
 
 def conceal(event: Kind, mask: Mask) -> Kind:
     """`event` as it may be kept; the very same if there is no secret in it."""
     changed: dict[str, Any] = {}
-    for name in FIELDS.get(type(event), ()):
+    for name in FIELDS[type(event)]:
         old = getattr(event, name)
-        new = mask.value(old)
+        new = _redacted(event, name, old, mask)
         if new is not old:
             changed[name] = new
-    if isinstance(event, BlockDone) and (block := concealed_block(event.block, mask)) is not event.block:
-        changed["block"] = block
-    elif isinstance(event, InteractionOpened) and (call := _call(event.call, mask)) is not event.call:
-        changed["call"] = call
-    elif isinstance(event, Prompted) and (blocks := concealed_words(event.blocks, event.origin, mask)) != event.blocks:
-        changed["blocks"] = blocks
-    elif isinstance(event, RunDone) and event.deferred is not None:
-        changed["deferred"] = _call(event.deferred, mask)
     return replace(event, **changed) if changed else event
 
 
+def _redacted(event: Durable, name: str, value: Any, mask: Mask) -> Any:
+    if name == "blocks":
+        return concealed_words(value, event.origin if isinstance(event, Prompted) else "human", mask)
+    return concealed_block(value, mask) if name == "block" else mask.value(value)
+
+
 def concealed_words(blocks: tuple[Block, ...], origin: str, mask: Mask) -> tuple[Block, ...]:
-    """Words for the model from outside."""
-    if origin != "human":
-        return tuple(concealed_block(block, mask) for block in blocks)
-    return tuple(Text(mask.known(block.text)) if isinstance(block, Text) else block for block in blocks)
+    """Words for the model from outside; the very same tuple if there is no secret in them."""
+    if origin == "human":
+        found = tuple(_as_typed(block, mask) for block in blocks)
+    else:
+        found = tuple(concealed_block(block, mask) for block in blocks)
+    return blocks if all(new is old for new, old in zip(found, blocks, strict=True)) else found
+
+
+def _as_typed(block: Block, mask: Mask) -> Block:
+    if not isinstance(block, Text) or (known := mask.known(block.text)) is block.text:
+        return block
+    return Text(known)
 
 
 def concealed_parts(content: str | tuple[ReplyPart, ...], mask: Mask) -> str | tuple[ReplyPart, ...]:

@@ -16,11 +16,12 @@ from bobstay.engine.agent import Agent, Sending
 from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
 from bobstay.engine.limits import reached
+from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
 from bobstay.engine.repeat import REMINDER, Finished, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
-from bobstay.model.event import Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
+from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live import LIVE, Requesting, Retrying
 from bobstay.model.message import Stop, Text, ToolCall
@@ -58,6 +59,7 @@ async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = 
 
     `taken_up`: the turn had begun before a crash; its open calls come first.
     """
+    live = LiveRedaction(agent.toolbox.mask)
     walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
     while True:
         if control.model:
@@ -76,8 +78,11 @@ async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = 
         async with aclosing(step_events):
             async for happened in step_events:
                 if isinstance(happened, LIVE):
-                    yield happened
+                    if (shown := live.shown(happened)) is not None:
+                        yield shown
                     continue
+                if isinstance(happened, BlockDone) and (rest := live.rest(happened)) is not None:
+                    yield rest
                 event = conceal(happened, agent.toolbox.mask)
                 state = state.apply(event)
                 yield event

@@ -96,6 +96,8 @@ def act(prompt: str) -> None:
     elif word == "secret":
         say(f"the key is {os.environ['ANTHROPIC_API_KEY']}")
         done("told")
+    elif word == "secret_result":
+        done(f"{'x' * 190} {os.environ['ANTHROPIC_API_KEY']}")
     elif word == "ask":
         ask(rest)
     else:

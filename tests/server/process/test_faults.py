@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.around import ArtifactMade, WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, MessageDone, Noted, Prompted, Raw, RunDone, ToolDone, TurnStarted
 from bobstay.model.message import Text
 from bobstay.server.workers.base import WorkerError
@@ -211,6 +211,16 @@ async def test_secrets_of_the_server_do_not_reach_the_log(world: World) -> None:
     await case.turn("secret")
     assert "dummy-k3y-of-n0-worth" not in Path(case.session.path).read_text()
     assert "the key is [masked ANTHROPIC_API_KEY]" in Path(case.session.path).read_text()
+
+
+async def test_what_a_workflow_leaves_behind_holds_no_secret_of_the_server_not_even_half_of_one(world: World) -> None:
+    """FM-56"""
+    case = world.case(config={"workflow": "research"})
+    await case.worker.start()
+    await case.turn("secret_result")
+    made = await case.until(ArtifactMade)
+    assert made.text == f"{'x' * 190} [masked ANTHROPIC_API_KEY]"
+    assert "dummy" not in Path(case.session.path).read_text()
 
 
 async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:

@@ -195,7 +195,9 @@ class Scribe:
             if (words := self.errors()) and words not in done.text:
                 self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
             self.store(done)
-            self._leave(done)
+            kept = self._hiding.stored(done)
+            if isinstance(kept, RunDone):
+                self._leave(kept)  # made from what may be kept: a title is cut, and half a secret is not known again
         finally:
             self._released()
 
