@@ -10,6 +10,7 @@ from msgspec import Struct
 from bobstay.hooks.event import HookOutcome
 from bobstay.model.event import Noted
 from bobstay.providers.chat import Chat
+from bobstay.providers.ollama import Ollama
 from tests.flow.world import Adapter, Listeners, World
 from tests.modelserver.script import Call, Counts, Say, Step, Think
 from tests.modelserver.server import ModelServer
@@ -24,6 +25,8 @@ class Vendor(Struct, frozen=True):
 
     @property
     def adapter(self) -> Adapter:
+        if self.name == "ollama":
+            return lambda http, url: Ollama(http, base_url=url + self.path)
         return lambda http, url: Chat(http, base_url=url + self.path, api_key="dummy", name=self.name)
 
 

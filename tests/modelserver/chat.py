@@ -1,6 +1,7 @@
 """The test model speaking the Chat Completions format of OpenAI and of the many servers that imitate it."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,8 @@ class ChatDialect:
     def __init__(self) -> None:
         self._signatures: dict[str, str] = {}
         """What OpenRouter's Gemini signed, by the id of the call."""
+        self._loaded: list[str] = []
+        """The models that Ollama was asked for."""
 
     def owns(self, asked: Asked) -> bool:
         return asked.method == "POST" and asked.path.endswith("/chat/completions")
@@ -54,6 +57,8 @@ class ChatDialect:
     def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
         body = asked.body or {}
         vendor = vendor_of(asked.path, str(body.get("model", "")))
+        if vendor == "ollama":
+            self._loaded.append(str(body.get("model", "")))
         writer = _Writer(vendor, str(body.get("model", "")), self._signatures)
         base = {
             "id": f"chatcmpl-{next(_numbers):08}",
@@ -120,7 +125,22 @@ class ChatDialect:
         return {"x-request-id": f"req_{next(_numbers):08}"}
 
     def extra(self, asked: Asked) -> Any:
+        """Ollama's own API (docs/api.md of ollama/ollama): the models that run, and what a model's file says."""
+        if asked.path == "/ollama/api/ps":
+            return {"models": [_running(model) for model in self._loaded]}
+        if asked.path == "/ollama/api/show" and asked.method == "POST":
+            model = (asked.body or {}).get("model", "")
+            return {"parameters": "temperature 0.6\nnum_ctx    8192" if model.startswith("configured") else ""}
         return None
+
+
+def _running(model: str) -> dict[str, Any]:
+    """The window is part of the names played here: `qwen3-4k`. One called `old` or `configured` tells none."""
+    name = model if ":" in model else f"{model}:latest"
+    size = re.search(r"-(\d+)k", model)
+    tells = not model.startswith(("old", "configured"))
+    window = {"context_length": int(size[1]) * 1024 if size else 32_768} if tells else {}
+    return {"name": name, "model": name, "size": 1, "size_vram": 1, **window}
 
 
 def _text(content: Any) -> str:

@@ -1,6 +1,6 @@
 """Speaks Chat Completions, the format of OpenAI that Ollama, vLLM, llama.cpp, LM Studio and OpenRouter share."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from msgspec.structs import replace
@@ -67,7 +67,7 @@ class Chat:
         self._efforts = Efforts()
         self._known: dict[str, _Known] = {}
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         reply, notes = await self._ask(request)
         try:
             for note in notes:

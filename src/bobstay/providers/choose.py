@@ -180,7 +180,9 @@ def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
     variable = "OPENROUTER_API_KEY" if provider == "openrouter" else "OPENAI_API_KEY"
     url = keys.get("OPENROUTER_BASE_URL") or "https://openrouter.ai/api/v1"
     if provider == "openai-chat":
-        url = keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        from bobstay.providers.addresses import local_url
+
+        url = local_url(provider, keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     key = keys.get(variable)
     if not key and not (provider == "openai-chat" and keys.get("OPENAI_BASE_URL")):
         # A base URL of one's own is somebody's own server, and many of those want no key.
@@ -189,20 +191,15 @@ def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
 
 
 def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
-    from bobstay.providers.chat import Chat
+    from bobstay.providers.addresses import local_url
 
     server = LOCAL[provider]
     url = local_url(provider, keys.get(server.variable) or server.url)
     http.hint(url, f"{server.start}. If it runs elsewhere, say where in {server.variable}.")
-    return Chat(http, base_url=url, api_key=keys.get(server.key), name=provider)
-
-
-def local_url(provider: str, address: str) -> str:
-    """Complete what people write, such as `0.0.0.0:11434`, to a URL that can be asked."""
-    url = address if "://" in address else f"http://{address}"
-    url = url.rstrip("/").replace("//0.0.0.0", "//127.0.0.1")
     if provider == "ollama":
-        if url.count(":") < 2:
-            url = f"{url}:11434"
-        return url if url.endswith("/v1") else f"{url}/v1"
-    return url
+        from bobstay.providers.ollama import Ollama
+
+        return Ollama(http, base_url=url, api_key=keys.get(server.key))
+    from bobstay.providers.chat import Chat
+
+    return Chat(http, base_url=url, api_key=keys.get(server.key), name=provider)

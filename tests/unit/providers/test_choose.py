@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from bobstay.providers.addresses import local_url
 from bobstay.providers.choose import (
     LOCAL,
     PROVIDERS,
@@ -12,7 +13,6 @@ from bobstay.providers.choose import (
     MissingKey,
     UnknownModelError,
     build,
-    local_url,
     parse_model,
 )
 from bobstay.providers.http import HttpClient
@@ -87,6 +87,18 @@ def test_an_unknown_provider_is_refused() -> None:
         ("ollama", "0.0.0.0", "http://127.0.0.1:11434/v1"),
         ("ollama", "box.lan:9999/", "http://box.lan:9999/v1"),
         ("ollama", "https://ollama.example:443/v1", "https://ollama.example:443/v1"),
+        ("ollama", "https://ollama.example.com", "https://ollama.example.com/v1"),
+        ("ollama", "https://x.example/ollama", "https://x.example/ollama/v1"),
+        ("ollama", "http://box.lan", "http://box.lan:11434/v1"),
+        ("ollama", "box.lan/ollama/", "http://box.lan:11434/ollama/v1"),
+        ("ollama", "::1", "http://[::1]:11434/v1"),
+        ("ollama", "[::]:9999", "http://[::1]:9999/v1"),
+        ("ollama", "https://me:secret@ollama.example", "https://me:secret@ollama.example/v1"),
+        ("vllm", "http://gpu:8000", "http://gpu:8000/v1"),
+        ("vllm", "gpu:8000/", "http://gpu:8000/v1"),
+        ("vllm", "https://gpu.example/models/api", "https://gpu.example/models/api"),
+        ("lmstudio", "http://127.0.0.1:1234", "http://127.0.0.1:1234/v1"),
+        ("llamacpp", "http://box:8080/v1/chat/completions", "http://box:8080/v1"),
         ("vllm", "http://gpu:8000/v1/", "http://gpu:8000/v1"),
     ],
 )
