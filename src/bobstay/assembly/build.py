@@ -117,6 +117,8 @@ def _start(options: Options, environment: Environment, history: History | None) 
         from bobstay.assembly.notices import unredacted_notice
 
         warnings += unredacted_notice(environment, loaded.settings)
+    models = (model, *(options.fallback_models or loaded.settings.fallbacks))
+    warnings += routes.cautions(models, _budget(options, loaded.settings.max_budget_usd))
     return Start(options, environment, loaded, cwd, routes, model, history, warnings)
 
 
@@ -246,7 +248,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
         fallbacks=options.fallback_models or settings.fallbacks,
         limits=Limits(
             turns=options.max_turns or settings.max_turns,
-            cost=options.max_budget_usd if options.max_budget_usd is not None else settings.max_budget_usd,
+            cost=_budget(options, settings.max_budget_usd),
             tokens=options.max_tokens_total or options.task_budget,
             seconds=options.max_seconds,
         ),
@@ -268,6 +270,10 @@ def _patience(start: Start) -> Patience:
     first = (timeouts.first_event if timeouts else None) or (start.environment.api_timeout_ms or 0) / 1000
     between = (timeouts.between_events if timeouts else None) or usual.between
     return Patience(first or usual.first, between, first or usual.first_local)
+
+
+def _budget(options: Options, configured: float | None) -> float | None:
+    return options.max_budget_usd if options.max_budget_usd is not None else configured
 
 
 def _effort(said: str | None) -> Any:

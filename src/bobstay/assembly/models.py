@@ -1,5 +1,6 @@
 """Which models a session can reach, how, and at what price."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from bobstay.engine.ports import Route
@@ -15,6 +16,11 @@ BY_KEY = (
     ("gemini/gemini-3-pro", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 )
 """The model taken where none is named, by the first key that is there."""
+
+SMALL_WINDOW = 16_384
+"""Tokens; a prompt with tools takes a quarter of it before the first word."""
+_TELL_THEIR_COST = frozenset({"openrouter"})
+"""Providers that say with each answer what it cost."""
 
 
 class ModelRoutes:
@@ -64,6 +70,25 @@ class ModelRoutes:
         """What is known of a model, whether or not it can be reached. Never fails."""
         return self.catalogue.lookup(name)
 
+    def cautions(self, names: Sequence[str], budget: float | None) -> list[str]:
+        """What the person should know before these models are asked: a budget that cannot be kept, a small window."""
+        found: list[str] = []
+        for name in dict.fromkeys(names):
+            info = self.info(name)
+            provider = _provider_of(name)
+            if budget and not info.priced and provider not in _TELL_THEIR_COST:
+                found.append(
+                    f"The budget of ${budget:g} cannot be kept: no price is known for {name}, so that it counts as "
+                    'free. Add its price to "models" in the settings.'
+                )
+            if info.context < SMALL_WINDOW:
+                found.append(
+                    f"The context window of {name} is {info.context:,} tokens; below {SMALL_WINDOW:,} a coding agent "
+                    "soon forgets what it was asked. Choose a model with a larger one, or correct "
+                    '"models" in the settings.'
+                )
+        return found
+
     def listing(self) -> list[dict[str, Any]]:
         """The models a host may offer to choose from."""
         listed = []
@@ -93,6 +118,13 @@ class ModelRoutes:
         for provider in self._providers.values():
             await provider.close()
         await self.http.close()
+
+
+def _provider_of(name: str) -> str:
+    try:
+        return parse_model(name)[0]
+    except ValueError:
+        return ""
 
 
 def shown(provider: str, model: str) -> str:

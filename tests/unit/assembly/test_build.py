@@ -226,3 +226,38 @@ async def test_a_model_on_ones_own_machine_is_known_as_local(place: Place) -> No
     routes = session.driver.agent.models
     assert [routes.route(name).local for name in ("ollama/qwen3", "claude-sonnet-4-5")] == [True, False]
     await session.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "budget", "warned"),
+    [
+        ("openai-chat/some-model", 0.5, True),
+        ("openai-chat/some-model", None, False),
+        ("openrouter/moonshotai/kimi-k2.5", 0.5, False),  # it says what each answer cost
+        ("ollama/qwen3", 0.5, False),
+        ("demo", 0.5, False),
+    ],
+)
+async def test_a_budget_on_a_model_without_a_price_is_warned_about(
+    place: Place, model: str, budget: float | None, warned: bool
+) -> None:
+    place.variables |= {"OPENAI_API_KEY": "dummy", "OPENROUTER_API_KEY": "dummy"}
+    session = await place.open(model=model, max_budget_usd=budget)
+    assert any("cannot be kept" in warning for warning in session.warnings) is warned
+    await session.close()
+
+
+async def test_a_fallback_without_a_price_is_warned_about_too(place: Place) -> None:
+    place.variables |= {"OPENAI_API_KEY": "dummy"}
+    session = await place.open(fallback_models=("openai-chat/some-model",), max_budget_usd=1.0)
+    assert any("openai-chat/some-model" in warning for warning in session.warnings)
+    await session.close()
+
+
+@pytest.mark.parametrize(("tokens", "warned"), [(8_192, True), (16_383, True), (16_384, False)])
+async def test_a_window_under_16_k_is_warned_about(place: Place, tokens: int, warned: bool) -> None:
+    """H3-12"""
+    place.write("~/.bobstay/settings.json", {"models": {"llamacpp/tiny": {"context": tokens}}})
+    session = await place.open(model="llamacpp/tiny")
+    assert any("soon forgets" in warning for warning in session.warnings) is warned
+    await session.close()
