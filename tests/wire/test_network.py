@@ -85,6 +85,17 @@ def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ende
     assert "(1 of 3)" in ended.stderr
 
 
+def test_a_fallback_and_its_end_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
+    busy = Step(status=529, times=3, then=say("Hello."))
+    model = ("--model", "claude-sonnet-4-5", "--fallback-model", "claude-haiku-4-5")
+    ended = run("-p", server.play("t", busy), *model, CLAUDE_CODE_MAX_RETRIES="2")
+    assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
+    assert "claude-haiku-4-5 stands in for it" in ended.stderr
+    ended = run("-p", server.play("u", say("Hello again.")), "-c", CLAUDE_CODE_MAX_RETRIES="2")
+    assert "Using claude-sonnet-4-5 again" in ended.stderr
+    assert server.requests[-1].body["model"] == "claude-sonnet-4-5"
+
+
 async def test_web_fetch_goes_through_the_proxy_of_the_environment(
     server: ModelServer, run: Callable[..., Ended]
 ) -> None:

@@ -231,8 +231,8 @@ def _state(start: Start, surroundings: Surroundings, mode: str) -> State:
         surroundings.apply(envelope.event)
         surroundings.parts["shells"].mask.recall(envelope.event)
     # The mode is that of this start, not of an earlier one: nobody resumes into more than they asked for.
-    model = "" if start.options.model else state.model
-    return msgspec.structs.replace(state, mode=mode, running=False, model=model)
+    model, chosen = ("", "") if start.options.model else (state.model, state.chosen)
+    return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
 def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agent:

@@ -160,7 +160,13 @@ class Driver:
         for said in (prompted, *(conceal(note, mask) for note in _notes(outcome))):
             self.record(said)
             yield said
-        started = TurnStarted(self.state.turn + 1, self.state.model or self.agent.model, self.state.mode)
+        # A fallback lasts one turn: a passing overload must not change the session's model for good.
+        model = self.state.chosen or self.agent.model
+        if self.state.model and self.state.model != model:
+            restored = ModelChanged(model, "restored", self.state.model)
+            self.record(restored)
+            yield restored
+        started = TurnStarted(self.state.turn + 1, model, self.state.mode)
         self.record(started)
         yield started
         if outcome.decision in ("block", "deny") or outcome.stop:

@@ -88,6 +88,8 @@ class State(Struct, frozen=True):
     tasks: tuple[Task, ...] = ()
     mode: str = ""
     model: str = ""
+    chosen: str = ""
+    """The model a person chose; `model` is another one while a fallback stands in for it."""
     queued: tuple[InputQueued, ...] = ()
     started: frozenset[str] = frozenset()
     """Calls of the last answer that began to run."""
@@ -167,8 +169,8 @@ class State(Struct, frozen=True):
                 return replace(self, tasks=tasks)
             case ModeChanged(mode=mode):
                 return replace(self, mode=mode)
-            case ModelChanged(model=model):
-                return replace(self, model=model)
+            case ModelChanged(model=model, why=why):
+                return replace(self, model=model, chosen=model if why == "asked" else self.chosen)
             case Pruned():
                 return self._prune(event)
             case (
@@ -204,7 +206,8 @@ class State(Struct, frozen=True):
 
     def _begin(self, started: TurnStarted) -> "State":
         fresh = replace(self, steps=0, usage=Usage(), ended=None)
-        return replace(fresh, turn=started.turn, model=started.model, mode=started.mode, running=True)
+        model = started.model
+        return replace(fresh, turn=started.turn, model=model, chosen=model, mode=started.mode, running=True)
 
     def _close(self, message_id: str) -> "State":
         closed = self.closed

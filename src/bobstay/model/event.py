@@ -199,7 +199,8 @@ class ModeChanged(Struct, frozen=True, tag="mode_changed"):
 
 class ModelChanged(Struct, frozen=True, tag="model_changed", omit_defaults=True):
     model: str
-    why: Literal["asked", "fallback"] = "asked"
+    why: Literal["asked", "fallback", "restored"] = "asked"
+    """A person chose it; it stands in for this turn; the chosen one is asked again in a new turn."""
     previous: str = ""
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from bobstay.model.event import Event, RunDone
+from bobstay.model.event import Event, ModelChanged, RunDone
 from bobstay.model.live import Retrying
 from bobstay.wire.results import VERDICTS, failure_text
 from bobstay.wire.stdio import Output
@@ -21,8 +21,12 @@ class TextFace:
             # A person who sees nothing for minutes takes the program for dead.
             count = f"{event.attempt} of {event.attempts}"
             why = _one_line(event.reason or event.error)
-            sys.stderr.write(f"{why} Trying again in {event.delay:.0f} s ({count}).\n")
-            sys.stderr.flush()
+            _tell(f"{why} Trying again in {event.delay:.0f} s ({count}).")
+        elif isinstance(event, ModelChanged) and event.why == "fallback":
+            text = f"{event.previous} did not answer: {event.model} stands in for it until this turn ends."
+            _tell(_one_line(text))
+        elif isinstance(event, ModelChanged) and event.why == "restored":
+            _tell(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):
@@ -34,6 +38,11 @@ class TextFace:
         if VERDICTS[done.ending].says_result:
             return done.text
         return f"Error: {failure_text(done)}"
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _one_line(text: str) -> str:

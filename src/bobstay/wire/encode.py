@@ -320,6 +320,8 @@ class Encoder:
         return self._partials.message_done(event) if self._partials else []
 
     def _model_changed(self, event: ModelChanged) -> list[Frame]:
+        if event.why == "restored":
+            return self._noted(Noted(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
         if event.why != "fallback":
             return []
         content = f"Switched from {event.previous} to {event.model}, which was named as a fallback"

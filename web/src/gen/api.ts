@@ -2184,10 +2184,11 @@ export interface components {
             type: "model_changed";
             model: string;
             /**
+             * @description A person chose it; it stands in for this turn; the chosen one is asked again in a new turn.
              * @default asked
              * @enum {unknown}
              */
-            why: "asked" | "fallback";
+            why: "asked" | "fallback" | "restored";
             /** @default  */
             previous: string;
         };
