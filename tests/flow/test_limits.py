@@ -1,6 +1,7 @@
 """Each limit ends a run with its own name, and structured output is given or asked for (H3-2, H3-6, H3-10)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -105,11 +106,61 @@ async def test_structured_output_ends_the_run_at_once(server: ModelServer, world
     assert "name" in wrong.text
 
 
-async def test_a_model_that_forgets_the_structure_is_reminded_once(server: ModelServer, world: Make) -> None:
+FILLED = Step(blocks=[Call("StructuredOutput", {"name": "Ada", "age": 36}, "o")])
+FORCED: dict[str, dict[str, Any]] = {
+    "anthropic": {"tool_choice": {"type": "tool", "name": "StructuredOutput"}},
+    "openrouter": {"tool_choice": {"type": "function", "function": {"name": "StructuredOutput"}}},
+    "responses": {"tool_choice": {"type": "function", "name": "StructuredOutput"}},
+    "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["StructuredOutput"]}}},
+}
+
+
+@pytest.mark.parametrize("vendor", list(FORCED))
+async def test_a_model_that_forgets_the_structure_is_made_to_give_it(
+    server: ModelServer, world: Make, vendor: str
+) -> None:
+    here = world(schema=SCHEMA, vendor=vendor)
+    done = await here.run(server.play("forgets", Step(blocks=[Say("It is Ada.")]), FILLED))
+    assert (done.ending, done.structured) == ("completed", {"name": "Ada", "age": 36})
+    first, second = (request.body for request in server.requests)
+    for key, value in FORCED[vendor].items():
+        assert key not in first
+        assert second[key] == value
+
+
+async def test_a_model_that_never_gives_the_structure_ends_with_its_own_error(server: ModelServer, world: Make) -> None:
+    done = await world(schema=SCHEMA).run(server.play("never", Step(blocks=[Say("It is Ada.")])))
+    assert (done.ending, done.structured, len(server.requests)) == ("max_structured_retries", None, 6)
+
+
+async def test_text_and_wrong_structures_count_together(server: ModelServer, world: Make) -> None:
+    text, wrong = Step(blocks=[Say("It is Ada.")]), Step(blocks=[Call("StructuredOutput", {"name": 7})])
+    done = await world(schema=SCHEMA).run(server.play("both", text, wrong, text, wrong, text, wrong, FILLED))
+    assert (done.ending, len(server.requests)) == ("max_structured_retries", 6)
+
+
+@pytest.mark.parametrize("thinking", ["adaptive", 2_000])
+async def test_a_model_that_thinks_is_only_told_to_give_the_structure(
+    server: ModelServer, world: Make, thinking: Any
+) -> None:
+    """Claude refuses to be forced while it thinks."""
     here = world(schema=SCHEMA)
-    done = await here.run(server.play("forgets", Step(blocks=[Say("one")]), Step(blocks=[Say("two")])))
-    assert (done.ending, done.text, done.structured) == ("completed", "two", None)
-    assert len(server.requests) == 2
+    here.driver.agent.thinking = thinking
+    done = await here.run(server.play("thinks", Step(blocks=[Say("It is Ada.")]), FILLED))
+    assert done.structured == {"name": "Ada", "age": 36}
+    assert server.refused == []
+    assert "thinking" in server.requests[1].body
+
+
+async def test_a_server_that_cannot_be_made_to_use_a_tool_is_asked_without(server: ModelServer, world: Make) -> None:
+    def refusing(body: Any) -> Step:
+        if "tool_choice" in body:
+            return Step(status=400, message="deepseek-reasoner does not support this tool_choice")
+        return FILLED
+
+    done = await world(schema=SCHEMA, vendor="vllm").run(server.play("no", Step(blocks=[Say("It is Ada.")]), refusing))
+    assert (done.ending, done.structured) == ("completed", {"name": "Ada", "age": 36})
+    assert len(server.requests) == 3
 
 
 async def test_a_structure_that_never_fits_ends_the_run(server: ModelServer, world: Make) -> None:

@@ -186,7 +186,7 @@ class World:
             state = state.apply(envelope.event)
             self.surroundings.apply(envelope.event)
         # As with --model: the model of this start counts, not that of an earlier one.
-        return log, replace(state, model="") if wanted.adapter else state
+        return log, replace(state, model="", chosen="") if wanted.adapter else state
 
     def _agent(self, wanted: "Wishes") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()

@@ -31,7 +31,8 @@ class AnthropicDialect:
         return asked.method == "POST" and asked.path == "/v1/messages"
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        return _prefill(asked.body or {})
+        body = asked.body or {}
+        return _prefill(body) or _forced_while_thinking(body)
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [
@@ -110,6 +111,14 @@ def _prefill(body: dict[str, Any]) -> Refusal | None:
     return Refusal(
         "This model does not support assistant message prefill. The conversation must end with a user message."
     )
+
+
+def _forced_while_thinking(body: dict[str, Any]) -> Refusal | None:
+    """github.com/run-llama/llama_index/issues/19641 (2025-08), platform.claude.com "Extended thinking"."""
+    thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+    if not thinks or (body.get("tool_choice") or {}).get("type") not in ("any", "tool"):
+        return None
+    return Refusal("Thinking may not be enabled when tool_choice forces tool use.")
 
 
 def _text(content: Any) -> str:

@@ -59,7 +59,7 @@ class Sending:
         self._clean = 0
         self._last: Message | None = None
 
-    def request(self, agent: Agent, state: State, route: Route) -> Request:
+    def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
         return Request(
             model=route.model,
             system=agent.system,
@@ -72,6 +72,7 @@ class Sending:
             betas=agent.betas,
             session_id=agent.session_id,
             hosted_search=agent.hosted_search,
+            forced_tool=forced_tool,
         )
 
     def forget(self) -> None:

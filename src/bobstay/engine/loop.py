@@ -50,7 +50,9 @@ class Walk(Struct):
     used: set[str]
     fallbacks: list[str]
     structured_failures: int = 0
-    structured_reminded: bool = False
+    forcing: bool = False
+    """The next answer must be a call of the tool for structured output."""
+    can_force: bool = True
     stop_hook_active: bool = False
 
 
@@ -94,7 +96,8 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
     """One model call, and then whatever it leads to: more of the same, recovery, or the end of the turn."""
     route = agent.models.route(state.model or agent.model)
     yield Requesting(route.name)
-    request = walk.sending.request(agent, state, route)
+    forced = agent.toolbox.structured_tool if walk.forcing else ""
+    request = walk.sending.request(agent, state, route, forced_tool=forced)
     log.debug("asking %s: %d messages", route.name, len(request.messages))
     step = Step(agent, route, request, control, walk.used)
     async with aclosing(step.events()) as events:
@@ -164,9 +167,9 @@ async def _after_answer(agent: Agent, state: State, walk: Walk, stop: Stop | Non
             yield event
         return
     walk.recovery.progressed()
-    if agent.structured and not walk.structured_reminded:
-        walk.structured_reminded = True
-        yield _harness(WANT_STRUCTURED, "structured_output")
+    if agent.structured:
+        walk.forcing = walk.can_force
+        yield _unstructured(agent, state, walk, 1) or _harness(WANT_STRUCTURED, "structured_output")
         return
     outcome = await agent.finish.before_end(state.last_text, again=walk.stop_hook_active)
     if outcome.decision == "block" and not outcome.stop:
@@ -218,11 +221,10 @@ async def _after_tools(
             yield _done(state, walk, "auto_denied", settlement.reason, stop="tool_use")
             return
     walk.repeats.add(_finished(step))
+    walk.forcing = False
     failures = _structured_failures(agent, step)
-    walk.structured_failures += failures
-    if failures and walk.structured_failures > agent.limits.structured_retries:
-        text = f"The structured answer did not fit its schema {walk.structured_failures} times."
-        yield _done(state, walk, "max_structured_retries", text)
+    if failures and (ended := _unstructured(agent, state, walk, failures)):
+        yield ended
         return
     if step.stop == "max_tokens":
         walk.recovery.continuations += 1
@@ -261,6 +263,15 @@ def _structured_failures(agent: Agent, step: Step) -> int:
     )
 
 
+def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunDone | None:
+    """Count answers that are not the structure that was asked for; the end of the turn, if there were too many."""
+    walk.structured_failures += failures
+    if walk.structured_failures <= agent.limits.structured_retries:
+        return None
+    text = f"The model gave no structured answer that fits the schema in {walk.structured_failures} attempts."
+    return _done(state, walk, "max_structured_retries", text)
+
+
 async def _after_repeats(state: State, walk: Walk) -> AsyncGenerator[Event, None]:
     verdict, what, count = walk.repeats.verdict()
     if verdict == "stop":
@@ -279,6 +290,10 @@ async def _after_fault(
     error = step.error
     assert error is not None
     log.debug("the model call failed: %s (%s, status %s)", error, error.kind, error.status)
+    if walk.forcing and error.kind == "invalid_request":
+        # Some models cannot be made to call a tool: ask once more without.
+        walk.forcing = walk.can_force = False
+        return
     action = after_error(error, walk.recovery, agent.retry, state, walk.fallbacks)
     match action:
         case Wait(seconds=seconds):

@@ -68,7 +68,7 @@ class State(Struct, frozen=True):
     calls are answered while the answer is still coming, so neither is complete before the next answer begins.
     """
 
-    closed: Chain[Message] = field(default_factory=Chain)
+    closed: Chain[Message] = field(default_factory=Chain[Message])
     answer_id: str = ""
     answer: tuple[Block, ...] = ()
     ended: MessageDone | None = None

@@ -58,6 +58,8 @@ class Toolbox:
         self.auto: Auto | None = None
         """Who judges in auto mode what a person would be asked about; without it the person is asked."""
         self.order = Order(at_once)
+        self.structured_tool = next((entry.name for entry in shelf.entries if entry.needs == "schema"), "")
+        """The tool that takes the structured answer, if one is wanted."""
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> Prepared:

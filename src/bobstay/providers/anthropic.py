@@ -142,6 +142,9 @@ def _settings(request: Request) -> dict[str, Any]:
         budget = min(request.thinking, request.max_tokens - 1)
         if budget >= SMALLEST_BUDGET:
             settings["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    if request.forced_tool and "thinking" not in settings:
+        # The API refuses to force a call while the model thinks.
+        settings["tool_choice"] = {"type": "tool", "name": request.forced_tool}
     if request.effort:
         settings["output_config"] = {"effort": request.effort}
     if request.session_id:

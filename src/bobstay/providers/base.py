@@ -41,6 +41,8 @@ class Request(Struct, frozen=True):
     session_id: str = ""
     hosted_search: bool = False
     """Offer the vendor's own web search to the model."""
+    forced_tool: str = ""
+    """The tool the model must call, where its vendor lets one say so."""
     on_activity: Callable[[], None] | None = None
     """Called for every piece of the answer that arrives, pings and comments included: a watchdog wants to know."""
 

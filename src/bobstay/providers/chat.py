@@ -207,6 +207,8 @@ def settings_of(request: Request, dialect: str, left_out: frozenset[str] = froze
             }
             for tool in request.tools
         ]
+    if request.forced_tool:
+        settings["tool_choice"] = {"type": "function", "function": {"name": request.forced_tool}}
     if request.effort is not None:
         if dialect == "openrouter":
             settings["reasoning"] = {"effort": request.effort}

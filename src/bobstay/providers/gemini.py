@@ -87,6 +87,9 @@ def settings_of(request: Request, *, json_schema: bool = True) -> dict[str, Any]
         settings["systemInstruction"] = {"parts": parts}
     if request.tools:
         settings["tools"] = [{"functionDeclarations": _declarations(request, json_schema=json_schema)}]
+        if request.forced_tool:
+            forced = {"mode": "ANY", "allowedFunctionNames": [request.forced_tool]}
+            settings["toolConfig"] = {"functionCallingConfig": forced}
     elif request.hosted_search:
         # Search of the vendor's own and functions of ours exclude each other.
         settings["tools"] = [{"googleSearch": {}}]

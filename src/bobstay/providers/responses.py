@@ -136,6 +136,8 @@ def settings_of(request: Request, *, reasons: bool = True, summary: bool = True)
     if tools:
         settings["tools"] = tools
         settings["parallel_tool_calls"] = True
+    if request.forced_tool:
+        settings["tool_choice"] = {"type": "function", "name": request.forced_tool}
     if reasons:
         settings["include"] = ["reasoning.encrypted_content"]
         reasoning = _reasoning(request, summary=summary)
