@@ -1,12 +1,15 @@
 """What happens around the talk of a session: how it is to be run, who runs it, what people say about it."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 
 class SessionConfig(Struct, frozen=True, omit_defaults=True):
-    """How a session is to be run, whoever runs it. Environment values are not here: they may be secret."""
+    """How a session is to be run, whoever runs it.
+
+    Values of the environment and the configuration of MCP servers are not here: they may be secret.
+    """
 
     engine: str = "native"
     """`native`, or the name of an external command such as `claude`."""
@@ -19,7 +22,8 @@ class SessionConfig(Struct, frozen=True, omit_defaults=True):
     append_system_prompt: str = ""
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
-    mcp_config: dict[str, Any] = {}
+    mcp_servers: tuple[str, ...] = ()
+    """Names of the MCP servers that were given to this session."""
     live: bool = True
     """Whether an external command stays and takes more prompts, or is started once for each."""
     inputs: Literal["interactive", "queue", "locked"] = "interactive"

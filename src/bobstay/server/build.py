@@ -49,7 +49,7 @@ from bobstay.server.workers.base import AgentWorker, WorkerError
 from bobstay.server.workers.command_line import clear_mcp_configs
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
-from bobstay.server.workers.process_spawn import ProcessParts
+from bobstay.server.workers.process_spawn import Own, ProcessParts
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
 
@@ -219,7 +219,7 @@ def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
         if command is None:
             text = f"This server has no engine {engine!r}. Start it with --engine {engine}=COMMAND."
             raise WorkerError(text)
-        return ProcessWorker(id, epoch, session, command, process, own)
+        return ProcessWorker(id, epoch, session, command, process, Own(own, variables.mcp_config(session.id)))
 
     return make
 

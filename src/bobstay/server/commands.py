@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +41,8 @@ class Words(Struct, frozen=True):
     """The sender's own id for it: said twice, it is heard once."""
     variables: dict[str, str] = {}
     """Of a session that begins: what its processes find in their environment."""
+    mcp_config: dict[str, Any] = {}
+    """Of a session that begins: the MCP servers of its engine."""
 
 
 class Tree(Struct, frozen=True):
@@ -67,8 +69,8 @@ async def launch(
     where = working_directory(console, cwd)
     check_engine(console, config.engine)
     session_id = new_id()
-    if words.variables and console.variables is not None:
-        await console.variables.give(console.database, session_id, words.variables)
+    if (words.variables or words.mcp_config) and console.variables is not None:
+        await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path
@@ -160,20 +162,14 @@ async def follow_on(
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
     check_engine(console, settings.engine)
     child = await console.registry.branch_off(session_id, at, settings, by=words.by)
-    await _inherit(console, session_id, child.id)
+    if console.variables is not None:
+        await console.variables.hand_on(console.database, session_id, child.id)
     if words.blocks:
         child = await console.registry.take(child.id)
         child.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(child.id)
     console.runner.let_go(child.id)
     return child.view
-
-
-async def _inherit(console: Console, parent: str, child: str) -> None:
-    """A child is run with the variables of the session it goes on from."""
-    own = console.variables.of(parent) if console.variables is not None else {}
-    if own and console.variables is not None:
-        await console.variables.give(console.database, child, own)
 
 
 async def retry(console: Console, session_id: str, *, by: str = "") -> SessionView:

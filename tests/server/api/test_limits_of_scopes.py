@@ -22,7 +22,7 @@ from tests.server.api.place import Place
         {"permission_mode": "auto"},
         {"allowed_tools": ["Bash"]},
         {"engine": "claude", "mcp_config": {"mcpServers": {"one": {"command": "touch"}}}},
-        {"env": {"GIT_SSH_COMMAND": "touch ran"}},
+        {"env": {"MY_FLAGS": "touch ran"}},
     ],
 )
 async def test_who_may_not_approve_cannot_begin_a_session_that_asks_less(place: Place, wish: dict[str, Any]) -> None:

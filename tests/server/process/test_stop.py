@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.around import SessionConfig, WorkerExited
+from bobstay.model.around import WorkerExited
 from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
 from bobstay.server.sessions.reader import LogReader
 from bobstay.server.sessions.sweep import left_running, sweep
 from bobstay.server.slots import Slots
 from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.process_spawn import Own
 from tests.server.process.world import QUICK, Case, World
 
 
@@ -163,8 +164,8 @@ async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -
 
 async def test_configurations_of_mcp_servers_are_private_and_removed(world: World) -> None:
     """S000-7, FM-54"""
-    config = SessionConfig(mcp_config={"calc": {"command": "calc", "env": {"TOKEN": "t"}}}).mcp_config
-    case = world.case(config={"mcp_config": config})
+    config = {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}
+    case = world.case(own=Own(mcp_config=config))
     await case.worker.start()
     arguments = (await case.turn("argv")).text
     (file,) = (world.directory / "tmp").iterdir()

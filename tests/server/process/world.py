@@ -25,7 +25,7 @@ from bobstay.server.slots import Slots
 from bobstay.server.stream.hub import Hub
 from bobstay.server.workers.process import ProcessWorker
 from bobstay.server.workers.process_child import Patience
-from bobstay.server.workers.process_spawn import ProcessParts
+from bobstay.server.workers.process_spawn import NOTHING, Own, ProcessParts
 from bobstay.sessions.store import Store
 from tests.modelserver import ModelServer
 
@@ -38,10 +38,12 @@ Kind = TypeVar("Kind")
 class Case:
     """One session. Its log is watched from the start; live events are in `shown`."""
 
-    def __init__(self, world: "World", session: OpenSession, command: tuple[str, ...], parts: ProcessParts) -> None:
+    def __init__(
+        self, world: "World", session: OpenSession, command: tuple[str, ...], parts: ProcessParts, own: Own = NOTHING
+    ) -> None:
         self.world = world
         self.session = session
-        self.worker = ProcessWorker("agent-1", 1, session, command, parts)
+        self.worker = ProcessWorker("agent-1", 1, session, command, parts, own)
         self.shown: list[Live] = []
         show = session.show
 
@@ -129,10 +131,11 @@ class World:
         return self.around(session, command, **parts)
 
     def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> Case:
+        own = parts.pop("own", NOTHING)
         shared = ProcessParts(
             self.environment, self.inbox, parts.pop("slots", Slots(8)), str(self.directory / "tmp"), **parts
         )
-        case = Case(self, session, command, shared)
+        case = Case(self, session, command, shared, own)
         self.cases.append(case)
         return case
 

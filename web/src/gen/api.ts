@@ -2347,7 +2347,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description MCP servers for an external engine.
+             * @description MCP servers for an external engine; kept apart from the log, and only their names are shown.
              * @default {}
              */
             mcp_config: Record<string, never>;
@@ -2865,7 +2865,9 @@ export interface components {
         };
         /**
          * SessionConfig
-         * @description How a session is to be run, whoever runs it. Environment values are not here: they may be secret.
+         * @description How a session is to be run, whoever runs it.
+         *
+         *         Values of the environment and the configuration of MCP servers are not here: they may be secret.
          */
         SessionConfig: {
             /**
@@ -2894,8 +2896,11 @@ export interface components {
             allowed_tools: string[];
             /** @default [] */
             disallowed_tools: string[];
-            /** @default {} */
-            mcp_config: Record<string, never>;
+            /**
+             * @description Names of the MCP servers that were given to this session.
+             * @default []
+             */
+            mcp_servers: string[];
             /**
              * @description Whether an external command stays and takes more prompts, or is started once for each.
              * @default true

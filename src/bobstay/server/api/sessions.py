@@ -60,7 +60,7 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[str, str] = {}
     """Variables for its processes; kept apart from the log, and never shown."""
     mcp_config: dict[str, Any] = {}
-    """MCP servers for an external engine."""
+    """MCP servers for an external engine; kept apart from the log, and only their names are shown."""
     client_id: str = ""
 
 
@@ -143,13 +143,13 @@ async def create(call: Call) -> SessionView:
         allowed_tools=new.allowed_tools,
         disallowed_tools=new.disallowed_tools,
         inputs=new.inputs,
-        mcp_config=new.mcp_config,
+        mcp_servers=variables.server_names(new.mcp_config),
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
     handed = await artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
     blocks = blocks_of(new.prompt, new.images)
     variables.check(new.env)
-    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env)
+    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config)
     tree = Tree(new.branch, new.base) if new.worktree else None
     return await commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree)
 

@@ -17,6 +17,13 @@ FILE = "index.sqlite"
 BUSY_SECONDS = 2.0
 """How long SQLite itself waits for another process before it says it is locked."""
 READERS = 4
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "journal_size_limit=67108864",
+    "temp_store=MEMORY",
+    "secure_delete=ON",  # variables of sessions may be secret: what is deleted is overwritten
+)
 
 
 class Engines(Struct):
@@ -134,7 +141,7 @@ def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) 
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "journal_size_limit=67108864", "temp_store=MEMORY"):
+        for pragma in PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")
         if read_only:
             cursor.execute("PRAGMA query_only=ON")
@@ -146,3 +153,13 @@ def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) 
     event.listen(engine.sync_engine, "connect", connected)
     event.listen(engine.sync_engine, "begin", begun)
     return engine
+
+
+def truncate_wal(file: str) -> None:
+    """Move all of the write-ahead log into the database file and empty it; a busy one is left for the next time."""
+    import sqlite3
+    from contextlib import closing, suppress
+
+    with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=2.0)) as connection:
+        connection.execute("PRAGMA secure_delete=ON")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -17,7 +17,7 @@ from bobstay.server.index import apply
 from bobstay.server.index.archive import Archive
 from bobstay.server.index.audit_book import AuditBook
 from bobstay.server.index.claim import Claim, check_home
-from bobstay.server.index.connect import Engines, connect, resolve
+from bobstay.server.index.connect import Engines, connect, resolve, truncate_wal
 from bobstay.server.index.logfile import place_after
 from bobstay.server.index.migrate import migrate
 from bobstay.server.index.own_tables import settings
@@ -102,6 +102,11 @@ class Database:
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
         """Take note of an entry of a log, soon. See `ports.Index`."""
         self.writer.put(session_id, envelope, view)
+
+    async def wipe(self) -> None:
+        """Empty SQLite's write-ahead log, so that what was just deleted is not left there."""
+        if file := self.engines.file:
+            await asyncio.to_thread(truncate_wal, file)
 
     def look_again(self, session_id: str) -> None:
         """Somebody else wrote to this log: take in what is new."""

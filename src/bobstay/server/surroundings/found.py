@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -81,12 +81,10 @@ def servers_of(files: list[SettingsFile], cwd: str, state: str, *, trusted: bool
     return tuple(found.values())[:MOST]
 
 
-def of_session(config: dict[str, Any], state: str) -> tuple[McpServer, ...]:
+def of_session(names: tuple[str, ...], state: str) -> tuple[McpServer, ...]:
     """Servers that were given to one session."""
-    inner = config.get("mcpServers", config)
     level: Level = "session"
-    names = list(inner)[:MOST] if isinstance(inner, dict) else []
-    return tuple(McpServer(str(name)[:300], state, "", level, True) for name in names)
+    return tuple(McpServer(name, state, "", level, True) for name in names[:MOST])
 
 
 def _named_in(path: str) -> Iterator[str]:

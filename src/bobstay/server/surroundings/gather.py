@@ -85,7 +85,7 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
     paths, problems = console.environment.paths, list[str]()
     trusted, notice = _trust(console, view)
     files = files_of(view.cwd, paths, problems, external=True)
-    servers = (*of_session(view.config.mcp_config, "configured"),)
+    servers = (*of_session(view.config.mcp_servers, "configured"),)
     known = {server.name for server in servers}
     named = [
         server if server.trusted else replace(server, state="not_used")

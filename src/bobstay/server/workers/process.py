@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeAlias
 
-from bobstay.config.keys import secret_values
 from bobstay.kit.secrets import Mask
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import InputQueued, ModeChanged, ModelChanged, Noted
@@ -21,7 +20,7 @@ from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_past import Past
 from bobstay.server.workers.process_reading import ReadingOnly
 from bobstay.server.workers.process_scribe import Ears, Scribe
-from bobstay.server.workers.process_spawn import ProcessParts, Spawner
+from bobstay.server.workers.process_spawn import NOTHING, Own, ProcessParts, Spawner
 from bobstay.server.workers.process_stop import end, how, interrupt, signal_name
 from bobstay.server.workers.process_wire import Wire
 from bobstay.server.workflows import MODES, may_be_in
@@ -41,18 +40,18 @@ class ProcessWorker:
         session: OpenSession,
         command: Sequence[str],
         parts: ProcessParts,
-        overrides: Mapping[str, str] | None = None,
+        own: Own = NOTHING,
     ) -> None:
-        """`overrides` are variables of this session's own; they are not stored anywhere."""
+        """`own` is what this session alone is run with; nothing of it is in its log."""
         self.id = id
         self.epoch = epoch
         self._session = session
         self._parts = parts
         self._live = session.view.config.live
-        self._spawner = Spawner(tuple(command), session, parts, overrides or {})
+        self._spawner = Spawner(tuple(command), session, parts, own)
         self._past = Past()
         self._past.catch_up(session)
-        hiding = Hiding(Mask(parts.environment.secrets | secret_values(overrides or {})))
+        hiding = Hiding(Mask(parts.environment.secrets | own.secrets()))
         ears = Ears(self._control, self._known, self._turn_over, self._storage_failed)
         self._scribe = Scribe(session, hiding, self._past, ears)
         self._wire = Wire()

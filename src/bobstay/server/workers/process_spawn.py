@@ -2,13 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from bobstay.config.environment import Environment
+from bobstay.config.keys import secret_values
 from bobstay.context.git import guarded
 from bobstay.kit.watchdog import mark_of_this_process
 from bobstay.model.event import InputQueued
@@ -16,6 +17,7 @@ from bobstay.model.message import text_of
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.slots import Slots
+from bobstay.server.variables import server_secrets
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.command_line import (
     Launch,
@@ -46,14 +48,25 @@ class ProcessParts(Struct, frozen=True):
     patience: Patience = Patience()
 
 
+class Own(Struct, frozen=True):
+    """What one session alone is run with. It may be secret."""
+
+    variables: dict[str, str] = {}
+    mcp_config: dict[str, Any] = {}
+
+    def secrets(self) -> dict[str, str]:
+        return secret_values(self.variables) | server_secrets(self.mcp_config)
+
+
+NOTHING = Own()
+
+
 class Spawner:
-    def __init__(
-        self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, overrides: Mapping[str, str]
-    ) -> None:
+    def __init__(self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, own: Own) -> None:
         self.command = command
         self._session = session
         self._parts = parts
-        self._overrides = dict(overrides)
+        self._own = own
         self._mcp_file = ""
         self.mode = ""
         """The permission mode the last process was started in."""
@@ -100,7 +113,7 @@ class Spawner:
             self.command,
             self._session.id,
             mark,
-            self._overrides,
+            self._own.variables,
             pass_keys=self._parts.pass_keys,
         )
         return EngineProcess(
@@ -124,7 +137,7 @@ class Spawner:
         return starting_mode(view.config, begun, time.time())
 
     def _mcp(self) -> str:
-        config = self._session.view.config.mcp_config
+        config = self._own.mcp_config
         if config and not self._mcp_file:
             try:
                 self._mcp_file = write_mcp_config(config, self._parts.temporary)

@@ -1,0 +1,126 @@
+"""What a session is run with and may be secret: shown to nobody, in no log, gone when the session is (FM-54, FM-56)."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.config.trust_parts import executable_parts
+from bobstay.config.trust_store import TrustStore
+from bobstay.server import variables
+from bobstay.server.errors import ApiError
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+
+ENGINE = """
+import json, sys
+path = next((word for word in sys.argv if word.endswith(".json")), "")
+seen = open(path).read() if path else "nothing"
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "control_request":
+        answer = {"subtype": "success", "request_id": frame["request_id"], "response": {}}
+        print(json.dumps({"type": "control_response", "response": answer}), flush=True)
+    elif frame["type"] == "user":
+        print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": seen,
+                          "num_turns": 1, "session_id": "e-1"}), flush=True)
+"""
+TOKEN, PASSWORD, BEARER = "ghp_" + "aB3d" * 10, "sw0rdf1sh-42-x", "t0ps3cretbearer77"
+CONFIG: dict[str, Any] = {
+    "gh": {
+        "command": "gh-server",
+        "env": {"GITHUB_TOKEN": TOKEN, "DB_PASSWORD": PASSWORD},
+        "headers": {"Authorization": f"Bearer {BEARER}"},
+    }
+}
+
+
+@pytest.fixture
+async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
+    script = tmp_path / "engine.py"
+    script.write_text(ENGINE)
+    async with Place(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
+        TrustStore(made.environment.paths.bobstay).put(str(made.work), executable_parts(str(made.work)))
+        yield made
+
+
+def secrets_in(text: str) -> list[str]:
+    return [secret for secret in (TOKEN, PASSWORD, BEARER) if secret in text]
+
+
+async def test_of_mcp_servers_only_names_are_told_and_stored(both: Place, tmp_path: Path) -> None:
+    """S000-7"""
+    id = await both.launch("go", engine="other", mcp_config=CONFIG, env={"MY_TOKEN": "v4r1able-of-its-own"})
+    await both.until_status(id, "completed")
+    reader = await both.token("read")
+    where = f"/api/v1/sessions/{id}"
+    for path in ("/api/v1/sessions", where, f"{where}/events", f"{where}/messages", f"{where}/export?format=jsonl"):
+        reply = await both.get(path, headers=reader)
+        assert secrets_in(reply.text) == [], path
+    assert (await both.get(where)).json["config"]["mcp_servers"] == ["gh"]
+    logs = [path.read_text() for path in (tmp_path / "bobstay" / "sessions").rglob("*.jsonl")]
+    assert [secrets_in(text) for text in logs] == [[] for _ in logs]
+    assert any("gh-server" in text for text in logs), "the engine was given the servers"
+
+
+async def test_a_session_that_goes_on_from_another_has_its_servers(both: Place) -> None:
+    id = await both.launch("go", engine="other", mcp_config=CONFIG)
+    await both.until_status(id, "completed")
+    child = (await both.post(f"/api/v1/sessions/{id}/continue", {"prompt": "again"})).json["id"]
+    await both.until_status(child, "completed")
+    assert both.console.variables is not None
+    assert both.console.variables.mcp_config(child) == CONFIG
+    assert both.view(child).config.mcp_servers == ("gh",)
+
+
+async def test_a_log_of_an_earlier_version_is_shown_without_the_values(model: ModelServer, tmp_path: Path) -> None:
+    async with Place(model, tmp_path) as place:
+        id = await place.launch("")
+        log = Path(place.console.registry.store.path(id))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (configured,) = [line for line in lines if line["event"]["type"] == "configured"]
+    configured["event"]["config"]["mcp_config"] = CONFIG
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    async with Place(model, tmp_path) as place:
+        for path in ("", "/events", "/export?format=jsonl"):
+            reply = await place.get(f"/api/v1/sessions/{id}{path}")
+            assert reply.status == 200
+            assert secrets_in(reply.text) == [], path
+
+
+async def test_what_was_secret_is_not_left_in_the_database_file(both: Place, tmp_path: Path) -> None:
+    value = "v4r1able-of-its-own"
+    id = await both.launch("", engine="other", mcp_config=CONFIG, env={"MY_TOKEN": value})
+    files = [path for path in (tmp_path / "bobstay" / "server").iterdir() if path.is_file()]
+    assert any(value.encode() in path.read_bytes() for path in files)
+    assert (await both.ask("DELETE", f"/api/v1/sessions/{id}")).status in (200, 204)
+    left = b"".join(path.read_bytes() for path in files if path.exists())
+    assert value.encode() not in left
+    assert PASSWORD.encode() not in left
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GIT_SSH_COMMAND", "PERL5OPT", "SHELLOPTS", "HOME", "OLLAMA_HOST", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES"),
+        *("PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS", "BASH_ENV", "ENV", "PATH", "GIT_CONFIG_KEY_0", "https_proxy"),
+        *("HTTPS_PROXY", "ANTHROPIC_BASE_URL", "SSL_CERT_FILE", "BOBSTAY_HOME", "EDITOR", "JAVA_TOOL_OPTIONS"),
+    ],
+)
+def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(name: str) -> None:
+    with pytest.raises(ApiError, match=name):
+        variables.check({name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ENVIRONMENT", "ENV_NAME", "PATHS", "GIT_AUTHOR_NAME", "PYTHONUNBUFFERED", "PYTHON_VERSION", "HOMEPAGE"),
+        *("MY_APP_BASE_URL", "REVERSE_PROXY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "ENVOY", "LDAP_HOST", "home"),
+    ],
+)
+def test_a_variable_that_only_resembles_one_of_those_is_accepted(name: str) -> None:
+    variables.check({name: "x"})
