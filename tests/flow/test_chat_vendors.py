@@ -30,7 +30,7 @@ class Vendor(Struct, frozen=True):
         return lambda http, url: Chat(http, base_url=url + self.path, api_key="dummy", name=self.name)
 
 
-OPENAI = Vendor("openai", "/openai/v1", "gpt-5.5")
+OPENAI = Vendor("openai", "/openai/v1", "o3")
 GEMINI = Vendor("openrouter", "/openrouter/api/v1", "google/gemini-3-pro")
 CLAUDE = Vendor("openrouter", "/openrouter/api/v1", "anthropic/claude-opus-5")
 DEVSTRAL = Vendor("openrouter", "/openrouter/api/v1", "mistralai/devstral-medium")
@@ -214,7 +214,7 @@ async def test_what_openrouter_says_an_answer_cost_is_what_it_cost(server: Model
 @pytest.mark.parametrize(
     ("vendor", "efforts"),
     [
-        (OPENAI, ["max", "xhigh", "xhigh"]),
+        (OPENAI, ["max", "xhigh", "high", "high"]),
         (MISTRAL, ["max", "xhigh", "high", "high"]),
         (OLLAMA, ["max", "xhigh", "high", "high"]),
     ],
@@ -231,6 +231,18 @@ async def test_an_effort_that_is_refused_goes_down_level_by_level_and_is_told(
     assert len(notes) == len(efforts) - 2
     assert "does not take the effort 'max'" in notes[0]
     assert here.of(Noted) == []
+
+
+@pytest.mark.parametrize("effort", ["high", None])
+async def test_a_model_that_reasons_beside_tools_on_responses_only_is_told_not_to(
+    server: ModelServer, world: Make, effort: str | None
+) -> None:
+    here = of(Vendor("openai", "/openai/v1", "gpt-5.5"), world, effort=effort)
+    done = await here.run(run_tools("tools", server))
+    (note,) = here.of(Noted)
+    assert (len(server.refused), done.text) == (1, "Done.")
+    assert {asked.body["reasoning_effort"] for asked in server.requests[1:]} == {"none"}
+    assert "openai/gpt-5.5" in note.text
 
 
 async def test_an_effort_that_no_level_of_is_taken_is_left_out(server: ModelServer, world: Make) -> None:

@@ -160,6 +160,12 @@ def _openai(body: Body) -> Refusal | None:
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
         )
     effort = body.get("reasoning_effort")
+    if model.startswith(("gpt-5.4", "gpt-5.5", "gpt-5.6")) and body.get("tools") and effort != "none":
+        # BerriAI/litellm#34569 (2026-07): with no effort at all, too. openai/openai-openapi#541 (2026-05).
+        return Refusal(
+            f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. "
+            "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+        )
     if effort is not None and not reasons:
         return Refusal("Unrecognized request argument supplied: reasoning_effort")
     if effort is not None and effort not in EFFORTS.get(model, ("minimal", "low", "medium", "high")):

@@ -124,7 +124,8 @@ class Chat:
 
     def _settings(self, request: Request, known: "_Known") -> dict[str, Any]:
         effort = self._efforts.allowed(request.model, request.effort)
-        return settings_of(replace(request, effort=effort), self._dialect, known.left_out)
+        settings = settings_of(replace(request, effort=effort), self._dialect, known.left_out)
+        return {**settings, "reasoning_effort": "none"} if known.unreasoning and request.tools else settings
 
     def _learn(self, request: Request, refusal: str) -> str | None:
         """Change what is sent so that `refusal` does not come again.
@@ -132,6 +133,12 @@ class Chat:
         Returns what to tell the person, which may be nothing, or None if there is nothing to change.
         """
         known = self._model(request.model)
+        if "reasoning_effort" in refusal and "/v1/responses" in refusal and not known.unreasoning:
+            known.unreasoning = True
+            return (
+                f"{request.model} does not reason where it has tools on Chat Completions, and is asked not to. "
+                f"With the model openai/{request.model} the Responses API is used, where it does."
+            )
         effort: Effort | None = self._efforts.allowed(request.model, request.effort)
         if effort is not None and is_refused_level(refusal):
             return self._efforts.refuse(request.model, effort)
@@ -150,6 +157,8 @@ class _Known:
     def __init__(self, rules: Rules) -> None:
         self.left_out: frozenset[str] = frozenset()
         """Settings the server has said it does not know."""
+        self.unreasoning = False
+        """It takes tools only if it is told not to reason, as OpenAI's models since GPT-5.4 in this format."""
         self._set(rules)
 
     def _set(self, rules: Rules) -> None:

@@ -10,7 +10,6 @@ _NO_LEVEL_HELPS = (
     "unexpected",
     "extra ",
     "extra_",
-    "/v1/responses",  # OpenAI's newer models take no effort beside tools on Chat Completions
 )
 
 
