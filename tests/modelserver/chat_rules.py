@@ -6,6 +6,8 @@ Sources were read 2026-11-17; `docs/providers.md` has them in full.
 import re
 from typing import Any
 
+import msgspec
+
 from tests.modelserver.dialect import Refusal
 
 Body = dict[str, Any]
@@ -57,6 +59,7 @@ MISTRAL_FIELDS = {
 MISTRAL_MODELS = ("mistral", "magistral", "devstral", "codestral", "ministral", "pixtral", "mixtral")
 EFFORTS = {"gpt-5.5": ("none", "low", "medium", "high", "xhigh"), "o3": ("low", "medium", "high")}
 SKIP = "skip_thought_signature_validator"
+_LARGE_BOUND = re.compile(r'"maxLength":\d{4,}|"maxItems":\d{3,}')
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
@@ -279,7 +282,9 @@ def _ollama(body: Body) -> Refusal | None:
 
 
 def _llamacpp(body: Body) -> Refusal | None:
-    """The template of gpt-oss: ggml-org/llama.cpp#17040 (2025-11)."""
+    """The template of gpt-oss: ggml-org/llama.cpp#17040 (2025-11). Bounds: #17473 (2025-11) to #28469 (2026-09)."""
+    if _LARGE_BOUND.search(msgspec.json.encode(body.get("tools")).decode()):
+        return Refusal("Failed to initialize samplers: failed to parse grammar")
     for message in body["messages"]:
         both = message.get("content") and message.get("reasoning_content")
         if "gpt-oss" in body["model"] and both and message.get("tool_calls"):

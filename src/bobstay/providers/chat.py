@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bobstay.model.event import Noted
-from bobstay.providers.base import Chunk, Effort, ProviderError, Request
+from bobstay.providers.base import Chunk, Effort, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_messages import Rules, messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.effort import Efforts, is_refused_level
@@ -212,7 +212,11 @@ def settings_of(request: Request, dialect: str, left_out: frozenset[str] = froze
         settings["tools"] = [
             {
                 "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": schema_of(tool, dialect),
+                },
             }
             for tool in request.tools
         ]
@@ -232,6 +236,31 @@ def settings_of(request: Request, dialect: str, left_out: frozenset[str] = froze
         # Without it the model is not shown the reasoning of earlier turns that it is sent.
         settings["thinking"] = {"type": "enabled", "clear_thinking": False}
     return {key: value for key, value in settings.items() if key not in left_out}
+
+
+def schema_of(tool: ToolSpec, dialect: str) -> dict[str, Any]:
+    """A tool's schema as the server takes it: llama.cpp refuses one whose bounds make its grammar too large.
+
+    The bounds are checked when the call is made, so that a server may do without them.
+    """
+    loosened: dict[str, Any] = (
+        _unbounded(tool.schema) if dialect == "local" or dialect in LOCAL_SERVERS else tool.schema
+    )
+    return loosened
+
+
+def _unbounded(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_unbounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: {name: _unbounded(each) for name, each in value.items()}
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict)
+        else _unbounded(value)
+        for key, value in schema.items()
+        if key not in ("maxLength", "maxItems")
+    }
 
 
 def _unknown_setting(refusal: str, sent: dict[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live import BlockBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.chat import Chat, dialect_of, settings_of
+from bobstay.providers.chat import Chat, dialect_of, schema_of, settings_of
 from bobstay.providers.chat_messages import messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.http import HttpClient
@@ -64,6 +64,18 @@ def test_the_limit_of_output_has_the_name_the_server_knows(name: str, url: str, 
 )
 def test_a_vendor_is_known_by_its_address_or_else_by_its_name(name: str, url: str, dialect: str) -> None:
     assert dialect_of(name, url) == dialect
+
+
+def test_bounds_that_a_grammar_of_llama_cpp_cannot_have_are_left_out() -> None:
+    bounded = {"type": "string", "maxLength": 2000, "minLength": 1}
+    listed = {"type": "array", "items": bounded, "maxItems": 200}
+    tool = ToolSpec("T", "", {"type": "object", "properties": {"maxLength": bounded, "all": listed}})
+    text = {"type": "string", "minLength": 1}
+    assert schema_of(tool, "llamacpp") == {
+        "type": "object",
+        "properties": {"maxLength": text, "all": {"type": "array", "items": text}},
+    }
+    assert schema_of(tool, "openai") is tool.schema
 
 
 def test_effort_is_said_the_way_the_server_understands() -> None:
