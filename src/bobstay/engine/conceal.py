@@ -65,7 +65,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     Pruned: (),
     Raw: ("data",),
     RunDone: ("text", "error", "structured", "deferred"),
-    SessionChanged: ("title", "draft"),
+    SessionChanged: ("title",),
     SessionStarted: (),
     TasksReplaced: ("tasks",),
     ToolDone: ("reply", "display", "input", "decided"),
