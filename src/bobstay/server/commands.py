@@ -1,6 +1,7 @@
 """What people and programs may do with sessions, whichever door they come through."""
 
 import asyncio
+import logging
 import os
 from typing import Any, Literal, TypeAlias
 
@@ -27,8 +28,11 @@ from bobstay.server.sessions.registry import fold_file
 from bobstay.server.sessions.status import BUSY, ENDED
 from bobstay.server.sessions.trash import Trash
 from bobstay.server.sessions.view import SessionView
+from bobstay.server.workers.base import AgentWorker
 from bobstay.server.workflows import may_be_in
+from bobstay.sessions.log import LogError
 
+log = logging.getLogger(__name__)
 Delivery: TypeAlias = Literal["steer", "queue", "interrupt"]
 
 
@@ -111,7 +115,10 @@ async def message(
 
 
 async def interrupt(console: Console, session_id: str, *, by: str = "", force: bool = False) -> SessionView:
-    """End the turn of a session. Raises `wrong_state` if none is under way."""
+    """End the turn of a session. Raises `wrong_state` if none is under way.
+
+    An agent that is up is stopped even if nothing can be written: a full disk is when one wants to stop it most.
+    """
     view = console.registry.view(session_id)
     if view.status not in BUSY:
         raise ApiError("wrong_state", f"Nothing runs in this session: it is {view.status}.", status=view.status)
@@ -119,18 +126,32 @@ async def interrupt(console: Console, session_id: str, *, by: str = "", force: b
         await console.outside.interrupt(session_id)
         return view
     session = await console.registry.take(session_id)
-    session.record(InterruptAsked(by, force))
     worker = console.runner.worker(session_id)
-    if worker is None:
+    if worker is not None:
+        await _stop_turn(console, session, worker, InterruptAsked(by, force))
+    else:
+        session.record(InterruptAsked(by, force))
         if not console.runner.is_moving(session_id):  # one that is coming up finds the wish
             settle(session, "Interrupted.", by)  # none could come up: what waits for it, or for a person, is given up
             console.runner.let_go(session_id)
-        return session.view
-    await worker.interrupt(force=force)
+    return session.view
+
+
+async def _stop_turn(console: Console, session: OpenSession, worker: AgentWorker, asked: InterruptAsked) -> None:
+    try:
+        session.record(asked)
+    except LogError as error:
+        log.warning("session %s is stopped, but its log cannot say so: %s", session.id, error)
+    try:
+        await worker.interrupt(force=asked.force)
+    except LogError as error:
+        log.warning("session %s is ended by force: %s", session.id, error)
+        await console.runner.rest(session.id, "killed")
     if not worker.alive():
         # It was ended, not only its turn: what is queued waits for the next message, and nobody starts it again.
-        await console.runner.rest(session_id, "stopped")
-    return session.view
+        await console.runner.rest(session.id, "stopped")
+        if session.view.status in BUSY:
+            console.runner.settle_later(session.id, asked.by)
 
 
 def delivery(console: Console, view: SessionView) -> Deliver | None:

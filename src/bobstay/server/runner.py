@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -51,6 +52,8 @@ class Runner:
         self._interval = interval
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """They live as long as somebody holds one or waits for it: all who do have the same."""
+        self._unsettled: dict[str, str] = {}
+        """Sessions that were stopped while their logs could not be written, and by whom."""
         self._task: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -81,6 +84,7 @@ class Runner:
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
+            await self._settle(session_id)
             post = self.posts.get(session_id)
             if post is not None and await _is_outdated(post.worker):
                 await post.worker.stop("asleep")
@@ -116,6 +120,19 @@ class Runner:
                 post.desired = "asleep"
                 await post.worker.stop(why)
             self._registry.shut(session_id)
+
+    def settle_later(self, session_id: str, by: str) -> None:
+        """The agent of a session was stopped, but its log could not say so: it will, once it can be written."""
+        self._unsettled[session_id] = by
+
+    async def _settle(self, session_id: str) -> None:
+        """Raises:
+        LogError: the log still cannot be written.
+        """
+        if session_id in self._unsettled:
+            session = await self._registry.take(session_id)
+            settle(session, "Interrupted.", self._unsettled[session_id])
+            self._unsettled.pop(session_id, None)
 
     def let_go(self, session_id: str) -> None:
         """Let go of the log of a session without an agent, for a command line may want it.
@@ -159,6 +176,10 @@ class Runner:
                     log.warning("session %s: %s", session_id, error)
                 except Exception:  # the boundary of one session: the others are looked after all the same
                     log.exception("session %s cannot be looked after", session_id)
+            for session_id in tuple(self._unsettled):
+                with suppress(LogError):
+                    await self._settle(session_id)
+                    self.let_go(session_id)
 
     async def reconcile(self, session_id: str) -> None:
         """Bring one session's agent to where it should be."""

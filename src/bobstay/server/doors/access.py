@@ -16,6 +16,7 @@ from bobstay.server.doors.codes import COOKIE_LIFETIME, Codes
 from bobstay.server.doors.cookies import secrets_in
 from bobstay.server.doors.entry import Entry, Parts
 from bobstay.server.doors.principal import ANONYMOUS, OWNER, SCOPES, Principal, Scope, scopes_text
+from bobstay.server.doors.recent import Recent, shown_by
 from bobstay.server.doors.rules import Rules
 from bobstay.server.doors.tickets import Tickets
 from bobstay.server.doors.users import PREFIX, Users
@@ -56,6 +57,7 @@ class Doors:
         self.users = Users(engine, clock)
         self.tickets = Tickets(clock)
         self.entry = Entry(Parts(rules.port, self.clients, self.codes, self.users, self.audit, clock))
+        self._recent = Recent(clock)
         self._watches: dict[str, dict[int, Close]] = {}
         self._watch = 0
         self._attended: list[tuple[Callable[[], Iterable[str]], Callable[[str], object]]] = []
@@ -75,6 +77,9 @@ class Doors:
             if scope is not None or visit.websocket:
                 raise ApiError("unauthorized", _why_not(visit))
             principal = ANONYMOUS
+        if not principal.may(scope) and not principal.confirmed:
+            text = "The database does not answer, and without it nobody is believed to be an admin. Try again soon."
+            raise ApiError("unavailable", text)
         if not principal.may(scope):
             held = scopes_text(principal.scopes)
             text = f"This needs the scope `{scope}`, and you have {held}. Ask an admin for a token or code that has it."
@@ -175,6 +180,12 @@ class Doors:
 
     async def _identified(self, visit: Visit) -> Principal | None:
         """Who shows something that is good; the strongest that is shown counts, and no other is tried after it."""
+        if visit.ticket and (visit.websocket or visit.reads) and not visit.ticket_holder:
+            visit.ticket_holder = self.tickets.take(visit.ticket, visit.path) or "nobody"
+        shown = shown_by(visit, secrets_in(visit, self.rules.port) if _from_our_page(visit) else [])
+        return await self._recent.identified(shown, lambda: self._looked_up(visit))
+
+    async def _looked_up(self, visit: Visit) -> Principal | None:
         with translated():
             if visit.ticket:
                 return await self._of_ticket(visit)
@@ -195,8 +206,6 @@ class Doors:
     async def _of_ticket(self, visit: Visit) -> Principal | None:
         if not (visit.websocket or visit.reads):
             return None
-        if not visit.ticket_holder:
-            visit.ticket_holder = self.tickets.take(visit.ticket, visit.path) or "nobody"
         if visit.ticket_holder.startswith(PREFIX):
             user = await self.users.get(visit.ticket_holder.removeprefix(PREFIX))
             return user.principal if user is not None else None
@@ -217,6 +226,7 @@ class Doors:
                 log.warning("Could not look who was revoked: %s", error)
 
     def _end(self, id: str) -> None:
+        self._recent.forget(id)
         watches: dict[Any, Close] = self._watches.pop(id, {})
         for close in tuple(watches.values()):
             close("revoked")

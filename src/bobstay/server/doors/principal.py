@@ -15,6 +15,8 @@ class Principal(Struct, frozen=True):
     scopes: frozenset[Scope]
     client: str = ""
     """Id of the token or cookie it came with; revoking that closes what was opened with it."""
+    confirmed: bool = True
+    """False where the database could not be asked: somebody who came in lately, without what only admins may do."""
 
     def may(self, scope: Scope | None) -> bool:
         return scope is None or scope in self.scopes or "admin" in self.scopes
