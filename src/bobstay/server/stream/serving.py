@@ -5,6 +5,7 @@ from typing import Any
 
 import uvicorn
 
+from bobstay.server.stream.http_protocol import bounded
 from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.socket_protocol import StreamProtocol
 from bobstay.server.stream.timing import Timing
@@ -25,7 +26,7 @@ def server_options(timing: Timing) -> dict[str, Any]:
         "ws_per_message_deflate": False,
         "ws_ping_interval": timing.heartbeat,
         "ws_ping_timeout": timing.pong,
-        "http": "httptools",
+        "http": bounded(),
         "server_header": False,
         "access_log": False,
         "timeout_graceful_shutdown": 10,
