@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +16,11 @@ from bobstay.server.commands import Words
 from bobstay.server.console import Config, Console
 from bobstay.server.inbox import Inbox
 from bobstay.server.ports import NoIndex
-from bobstay.server.recover import learn, recover
+from bobstay.server.recover import recover
 from bobstay.server.runner import Runner
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.outside import Outside
-from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.registry import Registry, session_ids
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.slots import Slots
 from bobstay.server.stream.hub import Hub
@@ -77,7 +78,10 @@ class Stage:
         self._changed = asyncio.Condition()
 
     async def start(self) -> Self:
-        learn(self.registry)
+        self.registry.pending.update(dict.fromkeys(session_ids(self.registry.store)))
+        for session_id in tuple(self.registry.pending):
+            with suppress(OSError):  # no session
+                self.registry.view(session_id)
         await recover(self.console)
         await self.outside.begin()
         return self

@@ -26,10 +26,11 @@ from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
 from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
+from bobstay.server.index.problems import DatabaseProblem
 from bobstay.server.index.retention import DAY, archive_older_than
 from bobstay.server.metrics import Meter
 from bobstay.server.push.bell import Bell
-from bobstay.server.recover import learn, recover, sweep_up
+from bobstay.server.recover import recover, sweep_up
 from bobstay.server.rpc.bridge import Bridge
 from bobstay.server.rpc.server import NAME as RPC_SOCKET
 from bobstay.server.rpc.server import RpcServer
@@ -39,6 +40,7 @@ from bobstay.server.sessions.outside import Outside
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.slots import Slots
+from bobstay.server.startup import Loading
 from bobstay.server.stream.follow import Streams
 from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.terminal_socket import terminal_route
@@ -112,12 +114,12 @@ class _Life:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._loading = Loading(console.registry, console.database)
         self._recovering: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
         console = self._console
-        await console.database.catch_up(console.registry.store)
-        learn(console.registry, await console.database.views())
+        await self._loading.begin()
         if console.bell is not None:
             await console.bell.begin(console.registry.views.values())
         await self._sweep()
@@ -149,6 +151,13 @@ class _Life:
             log.exception("looking for what an earlier server left broke")
 
     async def _recover(self) -> None:
+        late = bool(self._console.registry.pending)
+        try:
+            await self._loading.finish()
+        except DatabaseProblem as found:  # the logs are there; the tables follow when they can be written
+            log.warning("the index is behind: %s", found)
+        if late:
+            await self._sweep()
         taken_up = await recover(self._console)
         await self._prune()
         if self._console.config.archive_after_days > 0:

@@ -20,11 +20,11 @@ from bobstay.server.errors import ApiError
 from bobstay.server.files.place import allowed, bounds_of
 from bobstay.server.inbox import Deliver
 from bobstay.server.index.drafts import drop_drafts
-from bobstay.server.recover import as_seen
 from bobstay.server.runner import settle
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.registry import fold_file
+from bobstay.server.sessions.seen import as_seen
 from bobstay.server.sessions.status import BUSY, ENDED
 from bobstay.server.sessions.trash import Trash
 from bobstay.server.sessions.view import SessionView
@@ -282,7 +282,7 @@ async def undelete(console: Console, session_id: str, *, by: str = "") -> Sessio
     """
     registry = console.registry
     await asyncio.to_thread(trash_of(console).restore, session_id, registry.store.path(session_id))
-    registry.learn(as_seen(registry, await asyncio.to_thread(fold_file, registry.store, session_id)))
+    registry.learn(as_seen(registry.store, await asyncio.to_thread(fold_file, registry.store, session_id)))
     if registry.view(session_id).status == "discarded":  # by an older version, which wrote it down
         await describe(console, session_id, SessionChanged(discarded=False, by=by))
     console.database.look_again(session_id)

@@ -1,71 +1,20 @@
-"""What a server does before it lets anybody in: learn all sessions, and give each that was cut off a way out."""
+"""Recovery after a crash: ends what an earlier server left running, and settles the sessions it was cut off in."""
 
 import asyncio
-import fcntl
 import logging
-import os
-
-from msgspec.structs import replace
 
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
 from bobstay.server.sessions.reader import LogReader, questions
-from bobstay.server.sessions.registry import Registry, fold_file, session_ids
 from bobstay.server.sessions.status import AGENTS, BUSY
 from bobstay.server.sessions.sweep import Left, Swept, left_running, sweep
-from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 LEFT_BEHIND = ("process", "terminal")
 """Kinds of workers that are processes of their own: they may outlive their server."""
 CUT_OFF = "The server ended while this ran. Send a message to go on."
-
-
-def learn(registry: Registry, known: dict[str, SessionView] | None = None) -> None:
-    """Know every session there is. `known` are views from the tables, good while the log has not grown since."""
-    for session_id in session_ids(registry.store):
-        view = (known or {}).get(session_id)
-        try:
-            if view is None:
-                view = fold_file(registry.store, session_id)
-            registry.learn(as_seen(registry, view))
-        except OSError as error:  # a folder, a name that is no id: not ours, and no reason not to start
-            log.warning("%s is no session that can be read: %s", session_id, error)
-    for session_id, view in (known or {}).items():
-        if view.stored and session_id not in registry.views:
-            registry.learn(view)
-
-
-def as_seen(registry: Registry, view: SessionView) -> SessionView:
-    """A session another process writes is shown as it is; one that nobody writes any more cannot be running."""
-    elsewhere = view.status in BUSY and is_written(registry.store.path(view.id))
-    view = replace(view, elsewhere=elsewhere)
-    if elsewhere or view.status not in BUSY or is_ours(view):
-        return view
-    # What it asked is asked again by whoever goes on with it; until then nobody waits for an answer.
-    return replace(view, status="interrupted", error="The process that ran it is gone.", interactions=())
-
-
-def is_ours(view: SessionView) -> bool:
-    """Whether a console ran it: only consoles have workers."""
-    return bool(view.workers) or view.status == "starting"
-
-
-def is_written(path: str) -> bool:
-    """Whether some process holds the log open for writing. If that cannot be told, it counts as written (FM-32)."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 async def sweep_up(console: Console) -> None:

@@ -24,9 +24,9 @@ from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
 from bobstay.server.ports import NoIndex
-from bobstay.server.recover import as_seen
 from bobstay.server.sessions.outside import Outside
 from bobstay.server.sessions.registry import Registry, fold_file
+from bobstay.server.sessions.seen import as_seen
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.hub import Hub
 from bobstay.sessions.store import Store
@@ -36,21 +36,27 @@ from tests.server.index.test_same_either_way import events
 CALL = ToolCall("c", "Bash", {"command": "ls"})
 
 
+async def current(database: Database) -> SessionView:
+    view = await database.current_view("one")
+    assert view is not None
+    return view
+
+
 async def ways(folder: Path, desk: Desk) -> dict[str, SessionView]:
     """The view of the session `one`, come to in each way there is."""
     await desk.settled()
-    found = {"as it grew": desk.views["one"], "from the tables": (await desk.database.views())["one"]}
+    found = {"as it grew": desk.views["one"], "from the tables": await current(desk.database)}
     await desk.close()
     anew = await Database.open("", str(folder / "anew"), desk.store)
     try:
         await anew.rebuild(desk.store)
-        found["from tables made anew"] = (await anew.views())["one"]
+        found["from tables made anew"] = await current(anew)
     finally:
         await anew.close()
     found["from its file"] = fold_file(desk.store, "one")
     registry = Registry(Store(desk.store.directory), Hub(), NoIndex())
     await Outside(registry, Inbox(), str(folder)).look("one")
-    assert registry.view("one") == as_seen(registry, found["from its file"]), "by who looks at what others write"
+    assert registry.view("one") == as_seen(registry.store, found["from its file"]), "by who looks at what others write"
     opened = (await registry.take("one")).view
     registry.shut("one")
     found["opened"] = opened

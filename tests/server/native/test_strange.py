@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from bobstay.model.event import SessionStarted
 from bobstay.server import commands
 from bobstay.server.errors import ApiError
-from bobstay.server.recover import is_written
 from bobstay.server.sessions.moving import move
+from bobstay.server.sessions.seen import is_written
 from bobstay.sessions.log import LogError
 from bobstay.sessions.store import Store
 from tests.modelserver.script import Call, Say, Step

@@ -2093,7 +2093,12 @@ export interface components {
          * LiveFrame
          * @description Anything that is not stored.
          */
-        LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
+        LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["SessionsLoadingFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
+        /** LoadingSessions */
+        LoadingSessions: {
+            left: number;
+            total: number;
+        };
         /** Login */
         Login: {
             name: string;
@@ -3070,6 +3075,16 @@ export interface components {
              */
             standing: components["schemas"]["Standing"];
         };
+        /**
+         * SessionsLoadingFrame
+         * @description The server has just started: sessions it does not list yet.
+         */
+        SessionsLoadingFrame: {
+            /** @enum {unknown} */
+            type: "sessions.loading";
+            topic: string;
+            data: components["schemas"]["LoadingSessions"];
+        };
         /** SignedOut */
         SignedOut: {
             /** @default true */
@@ -3234,9 +3249,10 @@ export interface components {
         };
         /**
          * StreamState
-         * @description Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`; of all a `cursor`.
+         * @description Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`, `loading`.
          *
-         *         What does not belong to the topic is not there.
+         *
+         *         All have a `cursor`. What does not belong to the topic is not there.
          */
         StreamState: {
             topic: string;
@@ -3247,6 +3263,8 @@ export interface components {
             sessions?: components["schemas"]["SessionView"][] | null;
             total?: number | null;
             interactions?: components["schemas"]["OpenedInteraction"][] | null;
+            /** @description How many sessions are still to be loaded after a start. */
+            loading?: number | null;
             cursor?: string | null;
         };
         /** StreamSynchronizedFrame */

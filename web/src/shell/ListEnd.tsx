@@ -16,6 +16,7 @@ interface Props {
 
 export function ListEnd({ empty, filter, onFilter, archived, onArchived }: Props) {
   const missing = useMissing();
+  const loading = useApp((state) => state.loading);
   const older = useOlder(false);
   const put = useOlder(true);
   useFilterOnServer(filter, missing);
@@ -25,7 +26,12 @@ export function ListEnd({ empty, filter, onFilter, archived, onArchived }: Props
   };
   return (
     <div className="flex flex-col items-stretch py-2 *:justify-start">
-      {empty && (
+      {loading > 0 && (
+        <p role="status" className="m-0 px-2 py-1 text-ink-3">
+          Loading {loading} more {loading === 1 ? "session" : "sessions"}…
+        </p>
+      )}
+      {empty && loading === 0 && (
         <p className="m-0 px-2 py-1 text-ink-3">
           {filter ? "No session has these words in its title or path." : "Sessions you start appear here."}
         </p>

@@ -23,6 +23,8 @@ export interface AppState {
   listed: boolean;
   /** How many sessions the server has that are not archived; the list may hold only the newest of them. */
   total: number;
+  /** How many sessions the server still has to load after it was started. */
+  loading: number;
   /** Interactions that were settled while this page looked on: by whom, and how. */
   settled: Record<string, Settled>;
 }
@@ -38,6 +40,7 @@ export const useApp = create<AppState>(() => ({
   sessions: {},
   listed: false,
   total: 0,
+  loading: 0,
   settled: {},
 }));
 

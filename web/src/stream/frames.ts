@@ -48,6 +48,7 @@ export type LiveFrame =
   | { type: "stream.left"; topic: string; data: object }
   | { type: "session.changed"; topic: string; data: { session: SessionView } }
   | { type: "session.deleted"; topic: string; data: { id: string } }
+  | { type: "sessions.loading"; topic: string; data: { left: number; total: number } }
   | { type: "interaction.opened"; topic: "app"; data: { session_id: string; interaction: InteractionView } }
   | {
       type: "interaction.resolved";
@@ -74,6 +75,7 @@ export interface Synchronized {
   parts?: Part[];
   sessions?: SessionView[];
   total?: number;
+  loading?: number;
   interactions?: { session_id: string; interaction: InteractionView }[];
 }
 

@@ -106,6 +106,9 @@ export class Pump {
         sessions[frame.data.id] = null;
         this.#to.other(frame);
         return;
+      case "sessions.loading":
+        useApp.setState({ loading: frame.data.left });
+        return;
       case "interaction.resolved": {
         const { id: settled, outcome, by } = frame.data;
         putSettled(settled, { outcome, by });
@@ -139,7 +142,7 @@ function synchronizeApp(data: Synchronized): void {
     for (const known of Object.values(state.sessions))
       if (known.archived || known.updated_at < oldest) sessions[known.id] = known;
     for (const session of listed) sessions[session.id] = session;
-    return { sessions, listed: true, total };
+    return { sessions, listed: true, total, loading: data.loading ?? 0 };
   });
 }
 

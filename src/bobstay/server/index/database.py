@@ -18,12 +18,12 @@ from bobstay.server.index.archive import Archive
 from bobstay.server.index.audit_book import AuditBook
 from bobstay.server.index.claim import Claim, check_home
 from bobstay.server.index.connect import Engines, connect, resolve, truncate_wal
-from bobstay.server.index.logfile import place_after
+from bobstay.server.index.logfile import LogFile, place_after
 from bobstay.server.index.migrate import migrate
 from bobstay.server.index.own_tables import settings
 from bobstay.server.index.problems import DatabaseProblem, translated
 from bobstay.server.index.project import VERSION
-from bobstay.server.index.rereading import Source, reach
+from bobstay.server.index.rereading import Reading, Source, begin, fold_rest, reach
 from bobstay.server.index.session_row import read_view
 from bobstay.server.index.tables import sessions
 from bobstay.server.index.writer import Writer
@@ -151,20 +151,11 @@ class Database:
         self._know(store)
         if self._stale:
             return await self.rebuild(store)
-        found = await self._logs()
-        async with self.reading() as connection:
-            query = select(sessions.c.id, sessions.c.log_size, sessions.c.stored)
-            known = {row.id: row for row in await connection.execute(query)}
+        found, known = await self._logs(), await self._rows()
         gone = [session_id for session_id in known if session_id not in found]
         for session_id in gone:
             await self.forget(session_id)
-        changed = [
-            session_id
-            for session_id, (source, size) in found.items()
-            if session_id not in known
-            or known[session_id].stored != source.stored
-            or not (source.stored or known[session_id].log_size == size)
-        ]
+        changed = [id for id, (source, size) in found.items() if not _is_current(known.get(id), source, size)]
         return await self._read(len(found), changed, len(gone))
 
     async def rebuild(self, store: Store) -> Counts:
@@ -177,12 +168,32 @@ class Database:
         await self._note_version()
         return counts
 
-    async def views(self) -> dict[str, SessionView]:
-        """All sessions as the tables have them, so that no log need be folded to list them."""
-        async with self.reading() as connection:
-            rows = (await connection.execute(select(sessions.c.id, sessions.c.view, sessions.c.stored))).all()
-        read = {row.id: (read_view(row.view), row.stored) for row in rows}
-        return {id: replace(view, stored=stored) for id, (view, stored) in read.items() if view is not None}
+    async def known_views(self, store: Store) -> tuple[dict[str, SessionView], list[str]]:
+        """Sessions that are in the tables as their logs are now, and the ids of all others there are."""
+        self._know(store)
+        found, rows = await self._logs(), {} if self._stale else await self._rows()
+        views: dict[str, SessionView] = {}
+        for session_id, (source, size) in found.items():
+            row = rows.get(session_id)
+            view = read_view(row.view) if row is not None and _is_current(row, source, size) else None
+            if view is not None:
+                views[session_id] = replace(view, stored=source.stored)
+        return views, [session_id for session_id in found if session_id not in views]
+
+    async def current_view(self, session_id: str) -> SessionView | None:
+        """A session as its log is now: what the tables know, and what came after. None if there is no log.
+
+        Raises:
+            OSError, DatabaseProblem
+        """
+        source = self._source(session_id)
+        if source is None:
+            return None
+        if self._stale:
+            reading = Reading(LogFile(source.path), SessionView(session_id), source.stored, anew=True)
+        else:
+            reading = await begin(self.engines, session_id, source)
+        return replace(await asyncio.to_thread(fold_rest, reading), stored=source.stored)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
@@ -244,6 +255,11 @@ class Database:
             await connection.execute(apply.upsert(self.engines.dialect, settings), [row])
         self._stale = False
 
+    async def _rows(self) -> dict[str, Any]:
+        query = select(sessions.c.id, sessions.c.log_size, sessions.c.stored, sessions.c.view)
+        async with self.reading() as connection:
+            return {row.id: row for row in await connection.execute(query)}
+
     def _know(self, store: Store) -> None:
         self._store = store
         self.writer.source = self._source
@@ -267,7 +283,7 @@ class Database:
             with os.scandir(directory) as files:
                 for file in files:
                     name = file.name.removesuffix(SUFFIX)
-                    if name != file.name and file.is_file(follow_symlinks=False):
+                    if name != file.name and file.is_file():
                         found[name] = (Source(file.path), file.stat().st_size)
         except FileNotFoundError:
             pass
@@ -298,3 +314,8 @@ class Database:
             change = update(sessions).where(sessions.c.id == bindparam("of")).values(log_size=bindparam("size"))
             async with self.owning() as connection:
                 await connection.execute(change, noted)
+
+
+def _is_current(row: Any, source: Source, size: int) -> bool:
+    """Whether the tables have all of a log. Packed logs do not grow."""
+    return row is not None and row.stored == source.stored and (source.stored or row.log_size == size)

@@ -30,6 +30,23 @@ class Reading(Struct):
     """The rows there are must go first."""
 
 
+def fold_rest(reading: Reading) -> SessionView:
+    """The view after all that is left to read.
+
+    Raises:
+        OSError
+    """
+    try:
+        while True:
+            piece = reading.file.read()
+            for envelope in piece.entries:
+                reading.view = reading.view.apply(envelope)
+            if piece.last:
+                return reading.view
+    finally:
+        reading.file.close()
+
+
 async def reach(engines: Engines) -> dict[str, int]:
     """How far each session is in the tables.
 

@@ -92,14 +92,15 @@ class Writer:
         self._wake.set()
 
     @property
-    def waiting(self) -> tuple[int, int]:
-        """How many entries wait, and how many sessions are behind."""
+    def waiting(self) -> tuple[int, int]:  # entries, and sessions that are behind
         return len(self._queue), len(self._behind)
 
     async def flushed(self, session_id: str, seq: int, patience: float) -> bool:
         """Wait until the tables have the entry `seq`; tells whether they do."""
         if self.indexed.get(session_id, 0) >= seq:
             return True
+        if session_id in self._behind:  # somebody waits for it: it is read next
+            self._behind = {session_id: self._behind.pop(session_id), **self._behind}
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append((session_id, seq, done))
         try:

@@ -16,9 +16,9 @@ from bobstay.model.event import Envelope
 from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.recover import as_seen, is_written
 from bobstay.server.sessions.open import inputs_of, told
 from bobstay.server.sessions.registry import Registry
+from bobstay.server.sessions.seen import as_seen, is_written
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
@@ -97,7 +97,7 @@ class Outside:
                 self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
                 self._registry.index.put(session_id, envelope, view)
                 self._inbox.heard(session_id, envelope.event)
-            seen = as_seen(self._registry, view)
+            seen = as_seen(self._registry.store, view)
             self._registry.learn(seen)  # before anybody else's turn: who follows goes by it
             if seen.status not in BUSY:
                 self._inbox.withdraw(session_id)

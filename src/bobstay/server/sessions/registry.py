@@ -15,6 +15,7 @@ from bobstay.model.ids import new_id
 from bobstay.server.ports import Index
 from bobstay.server.sessions.open import OpenSession, inputs_of, told
 from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.seen import as_seen
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.changes import Changes
 from bobstay.server.stream.hub import Hub
@@ -31,6 +32,8 @@ class Registry:
         self.changes = Changes(hub)
         self.index = index
         self.views: dict[str, SessionView] = {}
+        self.pending: dict[str, None] = {}
+        """Sessions whose logs are still to be read, in the order in which they will be."""
         self.listeners: list[Callable[[SessionView, SessionView, Envelope], None]] = []
         """Told of each entry a session of ours gets, with the views before and after it."""
         self.forgotten: list[Callable[[str], None]] = []
@@ -129,6 +132,10 @@ class Registry:
         SessionMissing: there is none of this id.
         """
         found = self.views.get(session_id)
+        if found is None and session_id in self.pending:
+            del self.pending[session_id]
+            found = as_seen(self.store, fold_file(self.store, session_id))
+            self._publish(found)
         if found is None:
             raise SessionMissing(f"There is no session {session_id[:80]}.")
         return found

@@ -258,7 +258,12 @@ def app_snapshot(registry: Registry) -> dict[str, Any]:
     shown = [view for view in registry.views.values() if not view.archived and view.status != "discarded"]
     shown.sort(key=lambda view: view.updated_at, reverse=True)
     listed = shown[:LISTED] + [view for view in shown[LISTED:] if view.status in BUSY or view.interactions]
-    return {"sessions": listed, "total": len(shown), "interactions": open_interactions(registry)}
+    return {
+        "sessions": listed,
+        "total": len(shown),
+        "interactions": open_interactions(registry),
+        "loading": len(registry.pending),
+    }
 
 
 def open_interactions(registry: Registry) -> list[dict[str, Any]]:

@@ -148,6 +148,11 @@ class OpenedInteraction(Struct, frozen=True, forbid_unknown_fields=True):
     interaction: InteractionView
 
 
+class LoadingSessions(Struct, frozen=True, forbid_unknown_fields=True):
+    left: int
+    total: int
+
+
 class ResolvedInteraction(Struct, frozen=True, forbid_unknown_fields=True):
     session_id: str
     id: str
@@ -171,6 +176,12 @@ class SessionDeletedFrame(OfTopic, frozen=True, tag="session.deleted"):
     data: DeletedSession
 
 
+class SessionsLoadingFrame(OfTopic, frozen=True, tag="sessions.loading"):
+    """The server has just started: sessions it does not list yet."""
+
+    data: LoadingSessions
+
+
 class InteractionOpenedFrame(OfTopic, frozen=True, tag="interaction.opened"):
     """On the topic `app`; the session's own topic has the stored event."""
 
@@ -185,9 +196,10 @@ class InteractionResolvedFrame(OfTopic, frozen=True, tag="interaction.resolved")
 
 
 class StreamState(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`; of all a `cursor`.
+    """Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`, `loading`.
 
-    What does not belong to the topic is not there.
+
+    All have a `cursor`. What does not belong to the topic is not there.
     """
 
     topic: str
@@ -198,6 +210,8 @@ class StreamState(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     sessions: tuple[SessionView, ...] | None = None
     total: int | None = None
     interactions: tuple[OpenedInteraction, ...] | None = None
+    loading: int | None = None
+    """How many sessions are still to be loaded after a start."""
     cursor: str | None = None
 
 
@@ -282,6 +296,7 @@ AnyLive: TypeAlias = (
     | TasksChangedFrame
     | SessionChangedFrame
     | SessionDeletedFrame
+    | SessionsLoadingFrame
     | InteractionOpenedFrame
     | InteractionResolvedFrame
     | StreamSynchronizedFrame
