@@ -202,6 +202,9 @@ def _deepseek_r1(body: Body) -> Refusal | None:
 def _moonshot(body: Body) -> Refusal | None:
     """theopenco/llmgateway#2093 (2026-04): an empty text counts as missing, one space does not."""
     thinks = (body.get("thinking") or {}).get("type") != "disabled"
+    if thinks and body.get("tool_choice", "auto") not in ("auto", "none"):
+        # simstudioai/sim#5716 (2026-07).
+        return Refusal("tool_choice 'specified' is incompatible with thinking enabled")
     for place, message in enumerate(body["messages"]):
         if thinks and message.get("tool_calls") and not message.get("reasoning_content"):
             return Refusal(

@@ -38,10 +38,20 @@ _OPTIONAL = (
     "max_completion_tokens",
     "max_tokens",
     "cache_control",
+    "tool_choice",
     "thinking",
 )
 """What we can do without, or say otherwise, when a server does not know it."""
-_NOT_KNOWN = ("unsupported", "unrecognized", "unknown", "not supported", "not permitted", "unexpected", "extra ")
+_NOT_KNOWN = (
+    "unsupported",
+    "unrecognized",
+    "unknown",
+    "not support",
+    "not permitted",
+    "unexpected",
+    "incompatible",
+    "extra ",
+)
 _DEMANDED = ("missing", "must be passed", "must be provided", "is required")
 _ERROR_LIMIT = 256 * 1024
 

@@ -380,6 +380,8 @@ async def test_without_a_key_none_is_sent(server: ModelServer, provider: Chat) -
         ("stream_options", "stream_options: what is that?"),
         ("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
         ("reasoning_effort", "body.reasoning_effort: Extra inputs are not permitted"),
+        ("tool_choice", "tool_choice 'specified' is incompatible with thinking enabled"),
+        ("tool_choice", "deepseek-reasoner does not support this tool_choice"),
     ],
 )
 async def test_a_setting_the_server_does_not_know_is_left_out_from_then_on(
@@ -389,7 +391,7 @@ async def test_a_setting_the_server_does_not_know_is_left_out_from_then_on(
         return Step(status=400, message=complaint) if setting in body else Step(blocks=[Say("Hello.")])
 
     server.play("picky", picky)
-    asked = msgspec.structs.replace(asking("SCN:picky"), effort="low")
+    asked = msgspec.structs.replace(asking("SCN:picky"), effort="low", forced_tool="Read")
     for _ in range(2):
         assert stop_of([chunk async for chunk in provider.stream(asked)]) == "end_turn"
     assert [setting in asked.body for asked in server.requests] == [True, False, False]
