@@ -57,7 +57,11 @@ MISTRAL_FIELDS = {
     "tool": {"role", "content", "tool_call_id", "name"},
 }
 MISTRAL_MODELS = ("mistral", "magistral", "devstral", "codestral", "ministral", "pixtral", "mixtral")
-EFFORTS = {"gpt-5.5": ("none", "low", "medium", "high", "xhigh"), "o3": ("low", "medium", "high")}
+EFFORTS = {
+    "gpt-5.5": ("none", "low", "medium", "high", "xhigh"),
+    "gpt-5.6": ("none", "low", "high", "max"),
+    "o3": ("low", "medium", "high"),
+}
 SKIP = "skip_thought_signature_validator"
 _LARGE_BOUND = re.compile(r'"maxLength":\d{4,}|"maxItems":\d{3,}')
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
