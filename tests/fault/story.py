@@ -37,9 +37,9 @@ ARGUMENTS = (
 WORDS = "Now for the next part of the work, which is number {}. "
 
 
-NEVER_BEGAN = (repair.NOT_STARTED, pipeline.NEVER_BEGAN)
+NEVER_BEGAN = (repair.NOT_STARTED, pipeline.NEVER_BEGAN.format(reason="by the user"))
 """What a call is answered with that was cut off before it began: by a crash, by an interrupt."""
-UNSURE = (repair.INTERRUPTED, pipeline.INTERRUPTED)
+UNSURE = (repair.INTERRUPTED, pipeline.INTERRUPTED.format(reason="by the user"))
 """The same for one of which nobody knows how far it came."""
 
 

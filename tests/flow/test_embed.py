@@ -8,6 +8,7 @@ import pytest
 
 import bobstay
 from bobstay import Answer, InteractionOpened, RunDone, Session, StartError, TextDelta, ToolDone, query, tool
+from bobstay.model.live import ToolProgress
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -105,3 +106,67 @@ def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
         assert getattr(bobstay, name) is not None
     with pytest.raises(AttributeError):
         bobstay.nonsense  # noqa: B018
+
+
+async def test_a_word_said_during_the_last_answer_is_answered_in_the_same_turn(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    """H3-9"""
+    prompt = server.play("steer", Step(blocks=[Say("First answer.")]), Step(blocks=[Say("With that in mind.")]))
+    async with Session(**options(tmp_path)) as session:
+        events = []
+        async for event in session.run(prompt):
+            if isinstance(event, TextDelta) and not session.state.queued and len(server.requests) == 1:
+                session.steer("mind this")
+            events.append(event)
+        assert session.state.queued == ()
+    ends = [event for event in events if isinstance(event, RunDone)]
+    assert [end.text for end in ends] == ["With that in mind."]
+    assert "mind this" in str(server.requests[-1].body["messages"][-1])
+
+
+async def test_a_word_left_over_from_an_ended_turn_is_read_before_the_next_prompt(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    """H3-9"""
+    async with Session(**options(tmp_path, max_turns=1, allowed_tools=["Bash"])) as session:
+        steps = [Step(blocks=[Call("Bash", {"command": "true"}, "a")]), Step(blocks=[Say("Both.")])]
+        async for event in session.run(server.play("limit", steps[0])):
+            if isinstance(event, RunDone):
+                assert event.ending == "max_turns"
+        session.steer("the earlier word")
+        async for _ in session.run(server.play("next", steps[1]) + " the newer prompt"):
+            pass
+    said = str(server.requests[-1].body["messages"][-1])
+    assert said.index("the earlier word") < said.index("the newer prompt")
+
+
+async def test_a_question_is_over_when_its_background_commands_are(server: ModelServer, tmp_path: Path) -> None:
+    """H1-12"""
+    bash = {"command": "until [ -e go ]; do sleep 0.01; done", "run_in_background": True}
+    prompt = server.play(
+        "wait", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("It runs.")]), Step(blocks=[Say("It ended.")])
+    )
+    texts = []
+    async for event in query(prompt, **options(tmp_path, allowed_tools=["Bash"])):
+        if isinstance(event, RunDone):
+            texts.append(event.text)
+            (tmp_path / "work" / "go").touch()
+    assert texts == ["It runs.", "It ended."]
+
+
+async def test_a_session_can_go_on_with_what_its_background_commands_bring(server: ModelServer, tmp_path: Path) -> None:
+    """H1-12"""
+    bash = {"command": "echo up; until [ -e go ]; do sleep 0.01; done"}
+    prompt = server.play(
+        "bring", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("Later.")]), Step(blocks=[Say("It ended.")])
+    )
+    async with Session(**options(tmp_path, allowed_tools=["Bash"])) as session:
+        async for event in session.run(prompt):
+            if isinstance(event, ToolProgress):
+                assert len(session.to_background()) == 1
+        (tmp_path / "work" / "go").touch()
+        events = [event async for event in session.run_background()]
+        assert isinstance(events[-1], RunDone)
+        assert events[-1].text == "It ended."
+        assert [event async for event in session.run_background()] == []

@@ -1,5 +1,6 @@
 """Each limit ends a run with its own name, and structured output is given or asked for (H3-2, H3-6, H3-10)."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -7,10 +8,11 @@ import pytest
 
 from bobstay.engine.limits import Limits
 from bobstay.engine.ports import Answer
+from bobstay.engine.recover import RetryPolicy
 from bobstay.model.event import Ending, Prompted, ToolDone
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from tests.flow.world import Person, World
-from tests.modelserver.script import Call, Counts, Say, Step
+from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
 Make = Callable[..., World]
@@ -40,6 +42,41 @@ async def test_a_limit_ends_the_run(server: ModelServer, world: Make, limits: Li
     assert done.ending == ending
     assert len(server.requests) <= 2
     assert all(not event.reply.is_error for event in here.of(ToolDone))
+
+
+async def test_the_time_limit_cuts_a_running_tool(server: ModelServer, world: Make) -> None:
+    here = world(allow=("Bash",), limits=Limits(seconds=0.3))
+    async with asyncio.timeout(20):
+        done = await here.run(server.play("slow", Step(blocks=[Call("Bash", {"command": "sleep 300"}, "a")])))
+    assert (done.ending, done.text) == ("max_time", "Reached maximum time (0.3 s)")
+    (reply,) = [event.reply for event in here.of(ToolDone)]
+    assert "the time for this run was over" in reply.text
+    assert [event.why for event in here.of(Prompted)] == ["", "time_limit"]
+    assert here.shells._running == {}
+
+
+async def test_the_time_limit_cuts_a_stream(server: ModelServer, world: Make) -> None:
+    here = world(limits=Limits(seconds=0.3))
+    gate = Gate()
+    step = Step(blocks=[Say("a part of "), Say("the answer")], gate=gate, gate_after=1)
+    async with asyncio.timeout(20):
+        done = await here.run(server.play("stream", step))
+    gate.open()
+    assert done.ending == "max_time"
+    assert not any("interrupted by user" in str(event.blocks) for event in here.of(Prompted))
+
+
+async def test_the_time_limit_cuts_the_pause_before_a_retry(server: ModelServer, world: Make) -> None:
+    here = world(limits=Limits(seconds=0.3), retry=RetryPolicy(attempts=3, first=300))
+    async with asyncio.timeout(20):
+        done = await here.run(server.play("retry", Step(status=529, times=9, then=Step(blocks=[Say("late")]))))
+    assert done.ending == "max_time"
+
+
+async def test_each_turn_has_the_whole_time(server: ModelServer, world: Make) -> None:
+    here = world(limits=Limits(seconds=30))
+    for name in ("one", "two"):
+        assert (await here.run(server.play(name, Step(blocks=[Say(name)])))).ending == "completed"
 
 
 async def test_a_model_that_repeats_itself_is_reminded_twice_and_then_stopped(server: ModelServer, world: Make) -> None:

@@ -1,13 +1,14 @@
 """A session with all its real parts, a scripted model over real HTTP, and a person who answers as told."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bobstay.assembly.background import Background
 from bobstay.engine.agent import Agent, Patience
 from bobstay.engine.driver import Driver
 from bobstay.engine.limits import Limits
@@ -156,14 +157,16 @@ class World:
         self.events: list[Event] = []
         self.log, state = self._log(wanted)
         agent = self._agent(wanted)
+        self.background = Background(self.surroundings.parts)
         self.driver = Driver(
             agent,
             self.log,
             state,
             hooks=self.hooks,
             facts=agent.toolbox.facts,
-            followers=(self.policy, self.surroundings),
+            followers=(self.policy, self.surroundings, self.background),
         )
+        self.background.join(self.driver)
 
     def _surroundings(self, wanted: "Wishes") -> Surroundings:
         surroundings = Surroundings(
@@ -222,9 +225,12 @@ class World:
     async def run(self, prompt: str | tuple[Block, ...], on: Callable[[Event], None] | None = None) -> RunDone:
         """Play a prompt to its end; `on` sees each event as it happens."""
         blocks: tuple[Block, ...] = (Text(prompt),) if isinstance(prompt, str) else prompt
+        return await self.play(self.driver.turn(blocks), on)
+
+    async def play(self, events: AsyncGenerator[Event, None], on: Callable[[Event], None] | None = None) -> RunDone:
         done: RunDone | None = None
         self.events = []
-        async for event in self.driver.turn(blocks):
+        async for event in events:
             self.events.append(event)
             if on is not None:
                 on(event)

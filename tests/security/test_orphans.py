@@ -65,11 +65,11 @@ class Scene:
         text = text.replace("& wait", "&").replace("setsid -w", "setsid -f")
         return text.removesuffix(f"; sleep {self.number}").rstrip("; ") + "\nexit 0"
 
-    async def start(self, *steps: Step | Callable[[dict[str, Any]], Step]) -> Program:
+    async def start(self, *steps: Step | Callable[[dict[str, Any]], Step], options: tuple[str, ...] = ()) -> Program:
         env = {**environment(self.server, self.folder / "home"), "IS_SANDBOX": "1"}
         env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] = "1"
-        options = ("--dangerously-skip-permissions", "--settings", '{"sandbox": {"enabled": false}}')
-        program = await Program.start(BOBSTAY, *options, cwd=self.folder / "work", env=env)
+        always = ("--dangerously-skip-permissions", "--settings", '{"sandbox": {"enabled": false}}')
+        program = await Program.start(BOBSTAY, *always, *options, cwd=self.folder / "work", env=env)
         program.send(initialize(), prompt(self.server.play("orphans", *steps)))
         return program
 
@@ -140,15 +140,28 @@ async def test_what_a_finished_command_left_ends_with_the_session(scene: Scene, 
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_a_command_that_runs_out_of_time_takes_everything_with_it(scene: Scene, round_: int) -> None:
+async def test_a_command_that_outlasted_its_call_is_stopped_wholly(scene: Scene, round_: int) -> None:
     program = await scene.start(Step(blocks=[Say("Ready.")]))
     await program.until("result")
     for place, way in enumerate(WAYS):
         late = Step(blocks=[bash(scene.command(way), timeout=700)])
         program.send(prompt(scene.server.play(f"late{place}", late, Step(blocks=[Say("End.")]))))
         assert (await program.until("result", place + 2))["result"] == "End."
+        task = (await program.until("task_started", place + 1))["task_id"]
+        program.send(request(place + 2, "stop_task", task_id=task))
         await scene.nobody()
     assert await program.end() == 0
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+async def test_a_run_that_is_out_of_time_takes_its_command_with_it(scene: Scene, round_: int) -> None:
+    program = await scene.start(Step(blocks=[Say("Ready.")]), options=("--max-seconds", "1"))
+    await program.until("result")
+    for place, way in enumerate(WAYS):
+        program.send(prompt(scene.server.play(f"out{place}", Step(blocks=[bash(scene.command(way))]))))
+        assert (await program.until("result", place + 2))["terminal_reason"] == "max_time"
+        await scene.nobody()
+    assert await program.end() == 1
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))

@@ -16,6 +16,7 @@ from bobstay.permissions.sandbox.plan import Spec
 from bobstay.permissions.sandbox.probe import Availability
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.job import Job
 from bobstay.tools.shells import Shells
 from tests.toolkit import Reports, make_context
 
@@ -109,19 +110,29 @@ async def test_a_crash_leaves_no_memory_image(context: Context) -> None:
     assert text(await bash(context, "ulimit -c; ulimit -c unlimited 2> /dev/null || echo refused")) == "0\nrefused"
 
 
-async def test_a_command_that_takes_too_long_is_ended_with_all_it_started(context: Context) -> None:
+async def stopped(shells: Shells) -> Job:
+    (job,) = shells.jobs.values()
+    await shells.stop(job)
+    return job
+
+
+async def test_a_command_that_outlasted_its_call_is_ended_with_all_it_started(context: Context, shells: Shells) -> None:
     outcome = await bash(context, "(setsid sleep 300 &); nohup sleep 300 & sleep 300", timeout=300)
-    assert "timed out" in text(outcome)
+    assert "moved to the background" in text(outcome)
+    job = await stopped(shells)
+    assert (job.status, shells.processes(job)) == ("killed", [])
 
 
-async def test_a_command_that_is_ended_may_clean_up_first(context: Context) -> None:
+async def test_a_command_that_is_ended_may_clean_up_first(context: Context, shells: Shells) -> None:
     await bash(context, "trap 'echo > cleaned; exit' TERM; sleep 300 & wait", timeout=500)
+    await stopped(shells)
     assert (context.root / "cleaned").exists()
 
 
-async def test_a_command_that_does_not_want_to_end_is_killed(context: Context) -> None:
-    outcome = await bash(context, "trap '' TERM; echo > deaf; while :; do sleep 300; done", timeout=500)
-    assert "timed out" in text(outcome)
+async def test_a_command_that_does_not_want_to_end_is_killed(context: Context, shells: Shells) -> None:
+    await bash(context, "trap '' TERM; echo > deaf; while :; do sleep 300; done", timeout=500)
+    job = await stopped(shells)
+    assert (job.status, shells.processes(job)) == ("killed", [])
 
 
 async def test_a_background_command_runs_on_and_is_ended_on_request(context: Context, shells: Shells) -> None:

@@ -67,6 +67,12 @@ async def when_asked(program: Program, _: Path) -> None:
     await interrupt_at(program, "can_use_tool")
 
 
+async def when_idle(program: Program, cwd: Path) -> None:
+    await program.until("idle")
+    (cwd / "go").touch()
+    await program.until("idle", 2)
+
+
 async def wait_for(path: Path) -> None:
     async with asyncio.timeout(20):
         while not path.exists():
@@ -83,6 +89,7 @@ class Flow(Struct, kw_only=True):
     code: int = 0
 
 
+AWAIT_FILE = "until [ -e go ]; do sleep 0.05; done; echo late"
 ASKED = ("--permission-prompt-tool", "stdio")
 SLEEP = {"command": "touch started; python3 -c 'import time; time.sleep(25)'"}
 
@@ -123,6 +130,15 @@ FLOWS: dict[str, Callable[[], Flow]] = {
     "output_limit": lambda: Flow(steps=[say("Cut off", stop="max_tokens"), say("and continued.")]),
     "retried": lambda: Flow(steps=[Step(status=529, times=1, then=say("Recovered."))]),
     "api_error": lambda: Flow(steps=[Step(status=400, message="bad thing")], code=1),
+    "background": lambda: Flow(
+        steps=[
+            Step(blocks=[Call("Bash", {"command": AWAIT_FILE, "run_in_background": True}, "toolu_1")]),
+            say("Started it."),
+            say("It finished."),
+        ],
+        arguments=("--allowedTools", "Bash"),
+        meanwhile=when_idle,
+    ),
     "max_turns": lambda: Flow(
         steps=[Step(blocks=[Call("Bash", {"command": "echo 1"}, "toolu_1")]), say("No.")],
         arguments=("--max-turns", "1"),

@@ -104,5 +104,9 @@ FLOWS: dict[str, list[str]] = {
     "output_limit": ["running", "init", "assistant:text", "synthetic:text", "assistant:text", "result", "idle"],
     "retried": ["running", "init", "api_retry", "assistant:text", "result", "idle"],
     "api_error": ["running", "init", "assistant:text", "result", "idle"],
+    "background": [
+        *("running", "init", "assistant:tool_use", "user:tool_result", "assistant:text", "result", "idle"),
+        *("running", "init", "assistant:text", "result", "idle"),
+    ],
     "max_turns": ["running", "init", "assistant:tool_use", "user:tool_result", "result", "idle"],
 }

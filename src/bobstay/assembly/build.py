@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from bobstay.assembly.background import Background
 from bobstay.assembly.history import History, take_up
 from bobstay.assembly.hooking import HookWatcher, session_began, session_ended, session_hooks
 from bobstay.assembly.models import ModelRoutes
@@ -158,18 +159,18 @@ async def _assemble(
     )
     toolbox.mask = surroundings.parts["shells"].mask
     toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
-    for envelope in history.branch:
-        toolbox.auto.apply(envelope.event)
-    state = _state(start, surroundings, mode)
+    state = _state(start, surroundings, toolbox.auto, mode)
     finish = Finish()
     agent = _agent(start, toolbox, finish, state)
     agent.system = system_prompt(start, surroundings)
     agent.hosted_search = may_search(start, policy, surroundings.parts)
-    followers = (policy, surroundings, toolbox.auto, kept_updates(start))
+    background = Background(surroundings.parts)
+    followers = (policy, surroundings, toolbox.auto, background, kept_updates(start))
     driver = Driver(agent, history.log, state, hooks=hooks, facts=toolbox.facts, followers=followers)
     finish.driver = driver
+    background.join(driver)
     session = Session(
-        driver,
+        background,
         start.routes,
         cwd=Path(start.cwd),
         can_bypass=can_bypass,
@@ -224,11 +225,12 @@ def _directory(asked: str | None) -> str:
     return folder
 
 
-def _state(start: Start, surroundings: Surroundings, mode: str) -> State:
+def _state(start: Start, surroundings: Surroundings, auto: Auto, mode: str) -> State:
     state = State()
     for envelope in start.history.branch:
         state = state.apply(envelope.event)
         surroundings.apply(envelope.event)
+        auto.apply(envelope.event)
         surroundings.parts["shells"].mask.recall(envelope.event)
     # The mode is that of this start, not of an earlier one: nobody resumes into more than they asked for.
     model, chosen = ("", "") if start.options.model else (state.model, state.chosen)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,7 @@ from bobstay.config.options import Options
 from bobstay.engine.ports import Answer
 from bobstay.engine.state import State
 from bobstay.hooks.event import Hooks
-from bobstay.model.event import Event, InteractionOpened
+from bobstay.model.event import Event, InteractionOpened, RunDone
 from bobstay.model.message import Block
 from bobstay.tools.base import Tool
 
@@ -67,6 +68,7 @@ class Session:
     async def __aenter__(self) -> Self:
         gate = _Gate(self._ask) if self._ask is not None else None
         self._session = await open_session(self._options, gate, self._hooks, tools=self._tools)
+        self._session.driver.take_at_end = True
         return self
 
     async def __aexit__(
@@ -77,6 +79,22 @@ class Session:
     def run(self, prompt: str | tuple[Block, ...]) -> AsyncGenerator[Event, None]:
         """Work on a prompt; yields each event as it happens, the last one is `RunDone`."""
         return self._opened.run(prompt)
+
+    async def run_background(self, seconds: float = 600.0) -> AsyncGenerator[Event, None]:
+        """Wait for background commands, and yield the events of the turns in which the model hears of their end.
+
+        Ends when nothing is left to wait for, or `seconds` after the last answer. Servers are not waited for: see
+        `Background.wait`.
+        """
+        opened = self._opened
+        while await opened.background.wait(seconds):
+            async with aclosing(opened.run_news()) as events:
+                async for event in events:
+                    yield event
+
+    def to_background(self, call_id: str = "") -> tuple[str, ...]:
+        """Let the command that a call waits for, or all of them, go on in the background. Returns their ids."""
+        return self._opened.background.to_background(call_id)
 
     def steer(self, message: str) -> str:
         """Tell a busy session something more: it reads it after the tool it is running. Returns the message's id."""
@@ -131,8 +149,12 @@ async def query(prompt: str, **options: Any) -> AsyncGenerator[Event, None]:
             print(event.text)
     """
     async with Session(**options) as session:
-        async for event in session.run(prompt):
-            yield event
+        done: Event | None = None
+        async for done in session.run(prompt):
+            yield done
+        if isinstance(done, RunDone) and done.ending == "completed":
+            async for event in session.run_background():
+                yield event
 
 
 class _Gate:

@@ -81,7 +81,7 @@ def _shells(start: Start) -> Shells:
     if limits is not None:
         shells.default_timeout = limits.timeout or shells.default_timeout
         shells.longest_timeout = limits.longest_timeout or shells.longest_timeout
-        shells.background_after = limits.background_after or shells.background_after
+        shells.background_after = limits.background_after or None
     asked = (limits.output_length if limits else None) or environment.bash_output_length
     shells.shown = max(asked, 2_000) if asked else shells.shown
     return shells

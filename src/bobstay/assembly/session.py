@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bobstay.assembly.background import Background
 from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.usage import context_usage
 from bobstay.engine.driver import Driver
@@ -48,7 +49,7 @@ class Session:
 
     def __init__(
         self,
-        driver: Driver,
+        background: Background,
         models: ModelRoutes,
         *,
         cwd: Path,
@@ -57,8 +58,9 @@ class Session:
         key_source: str = "none",
         closers: tuple[Callable[[], Awaitable[None]], ...] = (),
     ) -> None:
-        self._driver = driver
+        self._driver = background.driver
         self._models = models
+        self.background = background
         self.cwd = cwd
         self.can_bypass = can_bypass
         self.warnings = warnings
@@ -132,6 +134,10 @@ class Session:
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
+    def run_news(self) -> AsyncGenerator[Event, None]:
+        """Tell the model of background commands that ended: a turn without a prompt. See `Background.has_news`."""
+        return self._driver.turn(())
+
     async def interrupt(self) -> tuple[str, ...]:
         """End the running turn, if any; its calls are stopped and answered. Returns the ids of what is still queued."""
         self._driver.interrupt()
@@ -200,12 +206,6 @@ class Session:
 
     def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
         self._closers = (*self._closers, closer)
-
-    async def drain(self, seconds: float) -> None:
-        """Wait for what still runs in the background, at most so long."""
-        shells = self._driver.agent.toolbox.surroundings.parts.get("shells")
-        if shells is not None:
-            await shells.drain(seconds)
 
     async def close(self) -> None:
         """Stop what runs, let go of the log. Closing twice does nothing."""

@@ -100,4 +100,8 @@ class Options(Struct, frozen=True, kw_only=True):
     session_state_frames: Literal["", "host_only", "all"] = ""
     """Whether the host asked, in the environment, to be told of running, requires_action and idle."""
     background_wait: float = 600.0
-    """Seconds print mode waits, after its answer, for commands that still run in the background."""
+    """Seconds print mode waits, after its last answer, for commands that still run in the background."""
+
+    @property
+    def background_limit(self) -> float:
+        return min(self.background_wait, self.max_seconds) if self.max_seconds is not None else self.background_wait

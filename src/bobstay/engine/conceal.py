@@ -17,6 +17,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -48,6 +49,8 @@ Kind = TypeVar("Kind", bound=Durable)
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Advised: ("reason",),
     ArtifactMade: ("title", "text"),
+    BackgroundEnded: ("title",),
+    BackgroundStarted: ("title",),
     BlockDone: ("block",),
     Configured: ("config",),
     HookRan: ("text",),

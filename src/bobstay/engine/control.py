@@ -1,18 +1,23 @@
-"""The strings a running turn can be pulled by from outside: stop it, or give it more to read."""
+"""How a running turn is reached from outside: stop it, or give it more to read."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from bobstay.model.event import InputQueued
+from bobstay.model.event import Prompted
 
 
 class Control:
-    def __init__(self, take: Callable[[], tuple[InputQueued, ...]] = tuple) -> None:
+    def __init__(self, take: Callable[[], tuple[Prompted, ...]] = tuple, *, take_at_end: bool = False) -> None:
         self.aborted = False
+        self.expired = False
+        """It was aborted because its time was over, not by a person."""
         self.model = ""
         """The model to ask from the next call on, if somebody chose another one meanwhile."""
         self.take = take
-        """Messages to fold in now; each is answered by a `Prompted` of the same id."""
+        """Prompts to fold in now: steering messages, and the news of background commands."""
+        self.take_at_end = take_at_end
+        """Whether what came during the last answer is still part of this turn."""
         self._wake: Callable[[], None] | None = None
         self._sleeping: asyncio.Future[None] | None = None
 
@@ -23,6 +28,27 @@ class Control:
             self._wake()
         if self._sleeping is not None and not self._sleeping.done():
             self._sleeping.set_result(None)
+
+    def expire(self) -> None:
+        """The time of the turn is over."""
+        if not self.aborted:
+            self.expired = True
+            self.abort()
+
+    @contextmanager
+    def time_limit(self, seconds: float | None) -> Iterator[None]:
+        """Abort the turn after so many seconds, in the middle of an answer or a call too."""
+        timer = asyncio.get_running_loop().call_later(seconds, self.expire) if seconds is not None else None
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    @property
+    def reason(self) -> str:
+        """Why the turn is aborted, as part of a sentence."""
+        return "because the time for this run was over" if self.expired else "by the user"
 
     def on_abort(self, wake: Callable[[], None] | None) -> None:
         self._wake = wake

@@ -16,6 +16,7 @@ from bobstay.engine.control import Control
 from bobstay.engine.loop import run
 from bobstay.engine.state import State
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
+from bobstay.model.background import BackgroundEnded
 from bobstay.model.event import (
     Durable,
     Envelope,
@@ -62,6 +63,8 @@ class Driver:
         self.facts = facts
         self.followers = followers
         self.listeners: list[Callable[[Envelope], None]] = []
+        self.take_at_end = False
+        """Whether a message that comes during the last answer is still part of the turn, or begins one of its own."""
         self._control: Control | None = None
 
     @property
@@ -90,9 +93,12 @@ class Driver:
     async def turn(
         self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = ""
     ) -> AsyncGenerator[Event, None]:
-        """Work on one prompt until its `RunDone`, which is the last event."""
+        """Work on one prompt until its `RunDone`, which is the last event.
+
+        Without `blocks` the turn is about what the model has not been told yet: see `State.notices`.
+        """
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
-        self._control = Control(self._steering)
+        self._control = Control(self._steering, take_at_end=self.take_at_end)
         try:
             async with aclosing(self._turn(blocks, id or new_id(), client_id, self._control)) as events:
                 async for event in events:
@@ -105,7 +111,7 @@ class Driver:
     async def take_up(self) -> AsyncGenerator[Event, None]:
         """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
         assert not self.busy, "one turn at a time"
-        self._control = Control(self._steering)
+        self._control = Control(self._steering, take_at_end=self.take_at_end)
         try:
             async with aclosing(run(self.agent, self.state, self._control, taken_up=True)) as events:
                 async for event in events:
@@ -155,9 +161,10 @@ class Driver:
     ) -> AsyncGenerator[Event, None]:
         mask = self.agent.toolbox.mask
         blocks = concealed_words(blocks, "human", mask)
-        outcome = await self._submitted(blocks)
-        prompted = Prompted(id, blocks, client_id=client_id)
-        for said in (prompted, *(conceal(note, mask) for note in _notes(outcome))):
+        outcome = await self._submitted(blocks) if blocks else NO_OPINION
+        prompts = [*self._before(id), *((Prompted(id, blocks, client_id=client_id),) if blocks else ())]
+        assert prompts, "a turn has something to tell the model"
+        for said in (*prompts, *(conceal(note, mask) for note in _notes(outcome))):
             self.record(said)
             yield said
         # A fallback lasts one turn: a passing overload must not change the session's model for good.
@@ -188,8 +195,26 @@ class Driver:
         fields = {"prompt": text_of(blocks)}
         return await self.hooks.run(HookCall("UserPromptSubmit", {**self.facts(), **fields}, tool_use_id=new_id()))
 
-    def _steering(self) -> tuple[InputQueued, ...]:
-        return tuple(entry for entry in self.state.queued if entry.how == "steer")
+    def _steering(self) -> tuple[Prompted, ...]:
+        steers = (entry for entry in self.state.queued if entry.how == "steer")
+        return (*self._notices(), *map(_steer, steers))
+
+    def _notices(self) -> list[Prompted]:
+        if not self.state.notices:
+            return []
+        from bobstay.engine.notice import notice
+
+        return [notice(ended) for ended in self.state.notices]
+
+    def _before(self, id: str) -> list[Prompted]:
+        """What came earlier than the prompt `id` and was not taken up: the model reads it first."""
+        ids = [entry.id for entry in self.state.queued]
+        earlier = self.state.queued[: ids.index(id)] if id in ids else self.state.queued
+        return [*self._notices(), *(_steer(entry) for entry in earlier if entry.how == "steer")]
+
+
+def _steer(queued: InputQueued) -> Prompted:
+    return Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
 
 
 def _must_be_synced(event: Durable) -> bool:
@@ -198,7 +223,7 @@ def _must_be_synced(event: Durable) -> bool:
             return not read_only
         case Prompted(origin=origin):
             return origin == "human"
-        case InputQueued() | RunDone():
+        case InputQueued() | RunDone() | BackgroundEnded():
             return True
         case _:
             return False

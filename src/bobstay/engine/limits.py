@@ -34,5 +34,9 @@ def reached(limits: Limits, state: State, *, spent_before: float, elapsed: float
     if limits.tokens is not None and used >= limits.tokens:
         return Reached("max_tokens", f"Reached maximum number of tokens ({limits.tokens}): {used} used")
     if limits.seconds is not None and elapsed >= limits.seconds:
-        return Reached("max_time", f"Reached maximum time ({limits.seconds:g} s)")
+        return out_of_time(limits)
     return None
+
+
+def out_of_time(limits: Limits) -> Reached:
+    return Reached("max_time", f"Reached maximum time ({limits.seconds or 0:g} s)")

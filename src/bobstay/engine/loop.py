@@ -15,10 +15,10 @@ from msgspec import Struct
 from bobstay.engine.agent import Agent, Sending
 from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
-from bobstay.engine.limits import reached
+from bobstay.engine.limits import out_of_time, reached
 from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
-from bobstay.engine.repeat import REMINDER, Finished, Repeats
+from bobstay.engine.repeat import REMINDER, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
 from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
@@ -61,15 +61,24 @@ async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = 
 
     `taken_up`: the turn had begun before a crash; its open calls come first.
     """
-    live = LiveRedaction(agent.toolbox.mask)
     walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
+    with control.time_limit(agent.limits.seconds):
+        async with aclosing(_steps(agent, state, control, walk, taken_up=taken_up)) as events:
+            async for event in events:
+                yield event
+
+
+async def _steps(
+    agent: Agent, state: State, control: Control, walk: Walk, *, taken_up: bool
+) -> AsyncGenerator[Event, None]:
+    live = LiveRedaction(agent.toolbox.mask)
     while True:
         if control.model:
             state, control.model = msgspec.structs.replace(state, model=control.model), ""
         elapsed = time.monotonic() - walk.began
         limit = reached(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed)
         if control.aborted:
-            step_events = _interrupted(state, walk, "streaming")
+            step_events = _interrupted(agent, state, control, walk, "streaming")
         elif taken_up:
             step_events = _resumed(agent, state, control, walk)
         elif limit is not None:
@@ -106,14 +115,14 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
                 state = state.apply(event)
             yield event
     if step.aborted:
-        follow_up = _interrupted(state, walk, step.aborted)
+        follow_up = _interrupted(agent, state, control, walk, step.aborted)
     elif step.error is not None and not step.settlements:
         follow_up = _after_fault(agent, state, control, walk, step)
     elif step.settlements:
         walk.recovery.progressed()
         follow_up = _after_tools(agent, state, control, walk, step)
     else:
-        follow_up = _after_answer(agent, state, walk, step.stop)
+        follow_up = _after_answer(agent, state, control, walk, step.stop)
     async for event in follow_up:
         yield event
 
@@ -123,7 +132,7 @@ async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> 
     if state.said or not state.answered or any(isinstance(block, ToolCall) for block in state.answer):
         follow_up = _open_calls(agent, state, control, walk)
     elif state.ended is not None and not state.ended.broken:
-        follow_up = _after_answer(agent, state, walk, state.ended.stop)
+        follow_up = _after_answer(agent, state, control, walk, state.ended.stop)
     else:
         follow_up = _one(_harness(BROKEN_OFF, "broken_off"))
     async for event in follow_up:
@@ -140,9 +149,10 @@ async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) 
             if not isinstance(event, LIVE):
                 state = state.apply(event)
             yield event
-    follow_up = (
-        _interrupted(state, walk, step.aborted) if step.aborted else _after_tools(agent, state, control, walk, step)
-    )
+    if step.aborted:
+        follow_up = _interrupted(agent, state, control, walk, step.aborted)
+    else:
+        follow_up = _after_tools(agent, state, control, walk, step)
     async for event in follow_up:
         yield event
 
@@ -150,7 +160,9 @@ async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) 
 # ---------------------------------------------------------------- after the model's answer
 
 
-async def _after_answer(agent: Agent, state: State, walk: Walk, stop: Stop | None) -> AsyncGenerator[Event, None]:
+async def _after_answer(
+    agent: Agent, state: State, control: Control, walk: Walk, stop: Stop | None
+) -> AsyncGenerator[Event, None]:
     """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
     if stop == "max_tokens":
         yield _continued(agent, state, walk)
@@ -167,6 +179,10 @@ async def _after_answer(agent: Agent, state: State, walk: Walk, stop: Stop | Non
             yield event
         return
     walk.recovery.progressed()
+    if control.take_at_end and (more := control.take()):
+        for prompted in more:
+            yield prompted
+        return
     if agent.structured:
         walk.forcing = walk.can_force
         yield _unstructured(agent, state, walk, 1) or _harness(WANT_STRUCTURED, "structured_output")
@@ -220,9 +236,9 @@ async def _after_tools(
         if settlement.ending == "auto_denied":
             yield _done(state, walk, "auto_denied", settlement.reason, stop="tool_use")
             return
-    walk.repeats.add(_finished(step))
+    walk.repeats.add(step.finished)
     walk.forcing = False
-    failures = _structured_failures(agent, step)
+    failures = step.structured_failures
     if failures and (ended := _unstructured(agent, state, walk, failures)):
         yield ended
         return
@@ -237,30 +253,9 @@ async def _after_tools(
         yield event
         if isinstance(event, RunDone):
             return
-    for queued in control.take():
+    for prompted in control.take():
         walk.repeats.forget()
-        yield Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
-
-
-def _finished(step: Step) -> list[Finished]:
-    return [
-        Finished(each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args))
-        for each in step.settlements
-        if each.done is not None
-    ]
-
-
-def _structured_failures(agent: Agent, step: Step) -> int:
-    if not agent.structured:
-        return 0
-    return sum(
-        1
-        for settlement in step.settlements
-        if settlement.prepared is not None
-        and settlement.prepared.tool.needs == "schema"
-        and settlement.done is not None
-        and settlement.done.reply.is_error
-    )
+        yield prompted
 
 
 def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunDone | None:
@@ -314,7 +309,14 @@ async def _after_fault(
         yield _harness(BROKEN_OFF, "broken_off")
 
 
-async def _interrupted(state: State, walk: Walk, where: str) -> AsyncGenerator[Event, None]:
+async def _interrupted(
+    agent: Agent, state: State, control: Control, walk: Walk, where: str
+) -> AsyncGenerator[Event, None]:
+    if control.expired:
+        over = out_of_time(agent.limits)
+        yield _harness(f"[Stopped: {over.text}]", "time_limit")
+        yield _done(state, walk, over.ending, over.text)
+        return
     text = INTERRUPTED_TOOL if where == "tools" else INTERRUPTED
     yield _harness(text, "interrupt")
     ending: Ending = "interrupted_tools" if where == "tools" else "interrupted_streaming"

@@ -36,10 +36,8 @@ from bobstay.tools.limit import bound
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())  # a traceback is for those who asked for one with --debug
 
-INTERRUPTED = (
-    "Interrupted by the user before it finished. What it did until then stays done: check before trying again."
-)
-NEVER_BEGAN = "Interrupted by the user before it began: it had no effect."
+INTERRUPTED = "Interrupted {reason} before it finished. What it did until then stays done: check before trying again."
+NEVER_BEGAN = "Interrupted {reason} before it began: it had no effect."
 HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
 
@@ -91,13 +89,13 @@ class Settlement:
         finally:
             self.ticket.leave()
 
-    def interrupted(self) -> list[Event]:
-        """The last events of a call that was cancelled."""
+    def interrupted(self, reason: str) -> list[Event]:
+        """The last events of a call that was cancelled; `reason` says why, such as `by the user`."""
         closing: list[Event] = []
         if self.open_interaction:
             closing.append(InteractionClosed(self.open_interaction, "cancelled", by="interrupt"))
         began = self._started > 0
-        text = INTERRUPTED if began else NEVER_BEGAN
+        text = (INTERRUPTED if began else NEVER_BEGAN).format(reason=reason)
         self.done = self._reply(text, is_error=True, interrupted=True)
         return [*closing, self.done]
 
@@ -203,6 +201,8 @@ class Settlement:
             return
         finally:
             await _ended(task)
+        for event in outcome.events:
+            yield event
         if outcome.is_error:
             async for event in self._failed(outcome.content, outcome.display, outcome):
                 yield event
@@ -213,8 +213,6 @@ class Settlement:
     async def _succeeded(self, outcome: Outcome) -> AsyncIterator[Event]:
         assert self.prepared is not None
         tool, hooks = self.prepared.tool, self.toolbox.hooks
-        for event in outcome.events:
-            yield event
         notes: list[Event] = []
         content, display = outcome.content, outcome.display
         if hooks.wants("PostToolUse", tool.name):
@@ -326,9 +324,10 @@ class Settlement:
         return int((time.monotonic() - self._started) * 1000) if self._started else 0
 
 
-def never_began(call: ToolCall) -> ToolDone:
+def never_began(call: ToolCall, reason: str) -> ToolDone:
     """The answer to a call that came when the run was already being stopped."""
-    return ToolDone(ToolReply(call.id, (Text(NEVER_BEGAN),), is_error=True), name=call.name, interrupted=True)
+    text = NEVER_BEGAN.format(reason=reason)
+    return ToolDone(ToolReply(call.id, (Text(text),), is_error=True), name=call.name, interrupted=True)
 
 
 async def _ended(task: "asyncio.Future[Outcome]") -> None:

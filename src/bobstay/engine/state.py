@@ -12,6 +12,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -91,6 +92,10 @@ class State(Struct, frozen=True):
     chosen: str = ""
     """The model a person chose; `model` is another one while a fallback stands in for it."""
     queued: tuple[InputQueued, ...] = ()
+    background: dict[str, BackgroundStarted] = {}
+    """Commands that run in the background."""
+    notices: tuple[BackgroundEnded, ...] = ()
+    """Ends of such commands the model has not been told of yet."""
     started: frozenset[str] = frozenset()
     """Calls of the last answer that began to run."""
     abandoned: frozenset[str] = frozenset()
@@ -135,7 +140,7 @@ class State(Struct, frozen=True):
             return False
         return any(not isinstance(block, Thinking) for block in self.answer)
 
-    def apply(self, event: Event) -> "State":  # noqa: PLR0911, C901 - one arm a kind
+    def apply(self, event: Event) -> "State":  # noqa: PLR0911, PLR0912, C901 - one arm a kind
         """The only way state changes."""
         match event:
             case BlockDone(message_id=message_id, block=block):
@@ -147,14 +152,9 @@ class State(Struct, frozen=True):
                 return self._count_advice(event)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
-                return replace(self, said=(*self.said, *blocks), queued=queued)
-            case ToolDone(reply=reply):
-                return replace(
-                    self,
-                    said=(*self.said, reply),
-                    lines_added=self.lines_added + event.lines_added,
-                    lines_removed=self.lines_removed + event.lines_removed,
-                )
+                return replace(self, said=(*self.said, *blocks), queued=queued, notices=self._notices_but(id_))
+            case ToolDone():
+                return self._answered(event)
             case ToolStarted(call_id=call_id):
                 return replace(self, started=self.started | {call_id})
             case TurnStarted():
@@ -164,7 +164,9 @@ class State(Struct, frozen=True):
             case InteractionOpened() | InteractionClosed():
                 return self._consulted(event)
             case InputQueued() | InputDropped():
-                return replace(self, queued=_lined_up(self.queued, event))
+                return replace(self, queued=_lined_up(self.queued, event), notices=self._notices_but(event.id))
+            case BackgroundStarted() | BackgroundEnded():
+                return self._in_background(event)
             case TasksReplaced(tasks=tasks):
                 return replace(self, tasks=tasks)
             case ModeChanged(mode=mode):
@@ -195,6 +197,21 @@ class State(Struct, frozen=True):
                 | Raw()
             ):
                 return self
+
+    def _answered(self, done: ToolDone) -> "State":
+        added, removed = self.lines_added + done.lines_added, self.lines_removed + done.lines_removed
+        return replace(self, said=(*self.said, done.reply), lines_added=added, lines_removed=removed)
+
+    def _notices_but(self, id_: str) -> tuple[BackgroundEnded, ...]:
+        return tuple(notice for notice in self.notices if notice.id != id_) if self.notices else ()
+
+    def _in_background(self, event: BackgroundStarted | BackgroundEnded) -> "State":
+        if isinstance(event, BackgroundStarted):
+            return replace(self, background={**self.background, event.id: event})
+        ended = event
+        background = {id_: each for id_, each in self.background.items() if id_ != ended.id}
+        notices = self.notices if ended.tell == "no" else (*self._notices_but(ended.id), ended)
+        return replace(self, background=background, notices=notices)
 
     def _unclosed(self) -> list[Message]:
         talk: list[Message] = []

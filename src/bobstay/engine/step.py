@@ -12,6 +12,7 @@ from bobstay.engine.agent import Agent
 from bobstay.engine.control import Control
 from bobstay.engine.pipeline import NO_PAST, Past, Settlement, never_began
 from bobstay.engine.ports import Route
+from bobstay.engine.repeat import Finished
 from bobstay.kit.mailbox import Mailbox
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
@@ -51,6 +52,23 @@ class Step:
         self._stalled = False
         self._pumping: asyncio.Future[None] | None = None
         self._watchdog: asyncio.TimerHandle | None = None
+
+    @property
+    def finished(self) -> list[Finished]:
+        """The calls that were answered, for the count of repeats."""
+        return [
+            Finished(each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args))
+            for each in self.settlements
+            if each.done is not None
+        ]
+
+    @property
+    def structured_failures(self) -> int:
+        """How many attempts at structured output did not fit the schema."""
+        if not self._agent.structured:
+            return 0
+        attempts = (each for each in self.settlements if each.prepared and each.prepared.tool.needs == "schema")
+        return sum(1 for each in attempts if each.done is not None and each.done.reply.is_error)
 
     async def events(self) -> AsyncGenerator[Event, None]:
         self._pumping = pump = asyncio.ensure_future(self._pump())
@@ -191,7 +209,7 @@ class Step:
     def _start(self, call: ToolCall, past: Past = NO_PAST) -> None:
         """Begin a call whose block is stored by now."""
         if self.aborted:
-            self._box.put(never_began(call))
+            self._box.put(never_began(call, self._control.reason))
             return
         settlement = Settlement(self._agent.toolbox, call, past)
         self.settlements.append(settlement)
@@ -211,7 +229,7 @@ class Step:
         self._tasks.discard(task)
         settlement.ticket.leave()
         if self.aborted and settlement.done is None:
-            for event in settlement.interrupted():
+            for event in settlement.interrupted(self._control.reason):
                 self._box.put(event)
         self._box.wake()
 

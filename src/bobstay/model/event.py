@@ -16,6 +16,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.live import Live
 from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
 
@@ -281,6 +282,8 @@ Durable: TypeAlias = (
     | WorkerExited
     | InterruptAsked
     | ArtifactMade
+    | BackgroundStarted
+    | BackgroundEnded
     | Raw
 )
 

@@ -1,12 +1,13 @@
 """What all ways of printing share: a session as they see it, and one prompt taken to its end."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
 from bobstay.assembly.session import Session
-from bobstay.model.event import Event, InputQueued, RunDone
+from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
 from bobstay.printer.stop import Stop
 from bobstay.wire.encode import Encoder
@@ -50,36 +51,73 @@ def encoder_for(session: Session, *, partial: bool = False, replay: bool = False
     )
 
 
-async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop) -> int:
-    """Work on one prompt and all it queues; return the exit code of the last turn.
+async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop, wait: float) -> int:
+    """Work on one prompt, on all it queues and on what its background commands bring; return the last exit code.
 
-    When a signal asks to stop, the session is interrupted and the turn comes to its own end.
+    `wait` is for how many seconds after an answer background commands are waited for. When a signal asks to stop, the
+    session is interrupted and the turn comes to its own end.
     """
-    running = asyncio.ensure_future(_turns(session, blocks, face.show))
+    session.background.listeners.append(face.show)
+    turns = _Turns(session, face.show, wait)
+    running = asyncio.ensure_future(turns.run(blocks))
     asked = asyncio.ensure_future(stop.asked())
     try:
         await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
-        if not running.done():
+        if not running.done() and session.busy:
             await session.interrupt()
             await asyncio.wait((running,), timeout=PATIENCE)
-        done = running.result() if running.done() else None
+        if running.done():
+            running.result()
     finally:
         asked.cancel()
         running.cancel()
+    await end_background(session)
     face.finish()
-    return 1 if done is None or VERDICTS[done.ending].is_error else 0
+    done = turns.done
+    return 1 if session.busy or done is None or VERDICTS[done.ending].is_error else 0
 
 
-async def _turns(session: Session, blocks: tuple[Block, ...], show: Callable[[Event], None]) -> RunDone | None:
-    done = await shown(session.run(blocks), show)
-    while (queued := next_after(session, done)) is not None:
-        done = await shown(session.run_queued(queued), show)
-    return done
+class _Turns:
+    """The turns of one run, until nothing is left that it should wait for."""
+
+    def __init__(self, session: Session, show: Callable[[Event], None], wait: float) -> None:
+        self._session = session
+        self._show = show
+        self._wait = wait
+        self.done: RunDone | None = None
+        """How the last turn ended."""
+
+    async def run(self, blocks: tuple[Block, ...]) -> None:
+        events: AsyncGenerator[Event, None] | None = self._session.run(blocks)
+        while events is not None:
+            self.done = None
+            self.done = await shown(events, self._show)
+            events = next_turn(self._session, self.done)
+            if events is None and self._goes_on() and await self._session.background.wait(self._wait):
+                events = next_turn(self._session, self.done)
+
+    def _goes_on(self) -> bool:
+        """A run that a limit, an error or a person ended does not wait for what its commands bring."""
+        return self.done is not None and not VERDICTS[self.done.ending].is_error
 
 
-def next_after(session: Session, done: RunDone | None) -> InputQueued | None:
-    """The message to take up next. None after a turn that could not be stored: the next would fail alike, for ever."""
-    return None if done is None or done.error == "log" else session.next_queued()
+async def end_background(session: Session) -> None:
+    """End what still runs in the background, and say so: nobody would ever hear of it again."""
+    if ended := await session.background.end():
+        titles = ", ".join(f'"{title}"' for title in ended)
+        sys.stderr.write(f"Warning: still running in the background, ended with the session: {titles}\n")
+
+
+def next_turn(session: Session, done: RunDone | None) -> AsyncGenerator[Event, None] | None:
+    """The turn to take next: about a queued message, or the news of a background command.
+
+    None after a turn that could not be stored: the next would fail alike, for ever.
+    """
+    if done is None or done.error == "log":
+        return None
+    if (queued := session.next_queued()) is not None:
+        return session.run_queued(queued)
+    return session.run_news() if session.background.has_news else None
 
 
 async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:

@@ -150,4 +150,6 @@ class Requests:
         self._session.set_thinking(given)
 
     async def _stop_task(self, request: Frame) -> Frame:
+        """An unknown id is no error: the task may have ended by itself."""
+        await self._session.background.stop(str(request.get("task_id", "")))
         return {}

@@ -44,9 +44,8 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
         _warn(session)
         if not options.no_session_persistence:
             reach.attend(session)
-        code = await run_once(session, (Text(prompt),), _face(options, session, output), stop)
-        await stop.or_done(session.drain(options.background_wait))
-        return code
+        face = _face(options, session, output)
+        return await run_once(session, (Text(prompt),), face, stop, options.background_limit)
     finally:
         await reach.close()
         await session.close()
@@ -85,7 +84,7 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
         state.session_id = session.id
         encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
         server = Server(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
-        return await server.run(lines, stop)
+        return await server.run(lines, stop, options.background_limit)
     finally:
         await session.close()
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
 from bobstay.assembly.session import Session
+from bobstay.model.background import BackgroundEnded
 from bobstay.model.event import Event, RunDone
-from bobstay.model.message import Block
-from bobstay.printer.face import PATIENCE, next_after, shown
+from bobstay.printer.face import PATIENCE, end_background, next_turn, shown
 from bobstay.printer.host_hooks import HostHooks
 from bobstay.printer.incoming import client_id, prompt_blocks
 from bobstay.printer.requests import Requests
@@ -68,15 +68,18 @@ class Server:
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self, lines: Input, stop: Stop) -> int:
+    async def run(self, lines: Input, stop: Stop, wait: float) -> int:
         """Serve until the end of input, or until a signal; return the exit code.
+
+        After the end of input, background commands are waited for: at most `wait` seconds after each answer.
 
         Raises:
             BadLineError: the host sent a line that is no JSON object.
             HostGoneError: it no longer reads.
         """
         self._start(self._read(lines))
-        self._start(self._work())
+        self._session.background.listeners.append(self._background_ended)
+        self._start(self._work(wait))
         asked = asyncio.ensure_future(stop.asked())
         try:
             await asyncio.wait((asked, self._over), return_when=asyncio.FIRST_COMPLETED)
@@ -128,13 +131,22 @@ class Server:
         self._channel.close()
         self._todo.put_nowait(None)
 
-    async def _work(self) -> None:
+    async def _work(self, wait: float) -> None:
         while (frame := await self._todo.get()) is not None:
             if frame["type"] == "user":
                 self._prompt(frame)
             else:
                 await self._requests.answer(frame)
+        await self._all_turns_over()
+        while not self._failed and await self._session.background.wait(wait):
+            self._take_news()
+            await self._all_turns_over()
+        await end_background(self._session)
         self._heard_all = True
+
+    async def _all_turns_over(self) -> None:
+        while self._turns is not None:
+            await asyncio.wait((self._turns,))
 
     # ------------------------------------------------------------ turns
 
@@ -151,19 +163,32 @@ class Server:
                 return
             self._queued(given)
             return
-        self._state.change("running")
+        self._begin(self._session.run(blocks, client_id=given))
         self._queued(given)
-        self._turns = self._start(self._take_turns(blocks, given))
+
+    def _background_ended(self, event: BackgroundEnded) -> None:
+        self._show(event)
+        self._take_news()
+
+    def _take_news(self) -> None:
+        """Let the model know of background commands that ended, unless it is at work: then it hears of them there."""
+        if self._turns is None and self._session.background.has_news:
+            self._begin(self._session.run_news())
+
+    def _begin(self, events: AsyncGenerator[Event, None]) -> None:
+        self._state.change("running")
+        self._turns = self._start(self._take_turns(events))
 
     def _queued(self, given: str) -> None:
         if given:
             self._output.send(frames.lifecycle(self._session.id, given, "queued"))
 
-    async def _take_turns(self, blocks: tuple[Block, ...], given: str) -> None:
+    async def _take_turns(self, first: AsyncGenerator[Event, None]) -> None:
+        events: AsyncGenerator[Event, None] | None = first
         try:
-            done = await self._turn(self._session.run(blocks, client_id=given))
-            while (queued := next_after(self._session, done)) is not None:
-                done = await self._turn(self._session.run_queued(queued))
+            while events is not None:
+                done = await self._turn(events)
+                events = next_turn(self._session, done)
         finally:
             # Nothing is awaited between the last look at the queue and here: no prompt can fall in between.
             self._turns = None

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Coroutine
-from typing import Any
 
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -23,16 +21,6 @@ class Stop:
 
     async def asked(self) -> None:
         await self._asked.wait()
-
-    async def or_done(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do `work`, or leave it when a signal comes."""
-        running = asyncio.ensure_future(work)
-        asked = asyncio.ensure_future(self.asked())
-        await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
-        if running.done():
-            running.result()
-        running.cancel()
 
     def _signalled(self, code: int) -> None:
         if self.code:

@@ -19,7 +19,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import AGENTS, BUSY
-from bobstay.server.workers.base import AgentWorker, Patient, Renewable, WorkerError
+from bobstay.server.workers.base import AgentWorker, Expecting, Patient, Renewable, WorkerError
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -207,6 +207,8 @@ class Runner:
 
     def _is_idle(self, session: OpenSession, worker: AgentWorker) -> bool:
         if worker.busy or session.view.queued or session.view.status in BUSY:
+            return False
+        if isinstance(worker, Expecting) and worker.expects_news:
             return False
         return time.time() - session.view.updated_at > self._idle
 

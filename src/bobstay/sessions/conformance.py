@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
     Decided,
@@ -206,6 +207,8 @@ EVERY_KIND: tuple[Durable, ...] = (
     PermissionsChanged(({"type": "setMode", "mode": "plan"},)),
     HookRan("check", "PreToolUse", "allow", "fine"),
     Noted("careful", "warning"),
+    BackgroundStarted("b1", "call-1", "run the tests", "/spill/b1.output"),
+    BackgroundEnded("b1", "call-1", "run the tests", "failed", 2, "/spill/b1.output", "next_turn"),
     Raw({"type": "of the future", "with": [1, {"more": True}]}),
     RunDone("completed", "all done", "end_turn", structured={"answer": 42}, turns=2, duration_ms=12),
 )

@@ -94,7 +94,8 @@ class Context(Struct):
     `shells` (tools.shells.Shells), `instructions` (path -> text of instruction files newly entered, or ""),
     `schema` (the JSON schema asked for), `search` (tools.search.Search), `may_fetch` (url -> Decision, for redirects),
     `hides` (() -> None, or a function that tells whether a rule denies reading the file at a path),
-    `tasks` (() -> tuple[Task, ...], the list as it stands), `plan_file` (Path)."""
+    `tasks` (() -> tuple[Task, ...], the list as it stands), `plan_file` (Path),
+    `unread` (id -> bool, whether the model is still to be told that this background command ended)."""
     environment: dict[str, str] = {}
     """What child processes inherit, already scrubbed of keys."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from bobstay.kit.proc import Child, watch_orphan
 from bobstay.kit.secrets import Mask
 from bobstay.kit.tail import Capture, Ends
+from bobstay.model.background import BackgroundEnded, BackgroundStarted, BackgroundStatus
 from bobstay.tools.base import ToolError
 from bobstay.tools.live import Live
 from bobstay.tools.shell_line import last_directory, out_of_the_way, remove_script, shell_arguments
@@ -20,17 +21,21 @@ if TYPE_CHECKING:
     from bobstay.permissions.sandbox.aside import Moved
     from bobstay.permissions.sandbox.enter import Entering, Entry
 
-Status: TypeAlias = Literal["running", "completed", "failed", "killed", "timed_out"]
+Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
+Tell: TypeAlias = Literal["wake", "next_turn", "no"]
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Job:
     """One command: run in the foreground, in the background, or first the one and then the other."""
 
-    def __init__(self, command: str, description: str, spill: Path, mask: Mask | None = None) -> None:
+    def __init__(
+        self, command: str, description: str, spill: Path, mask: Mask | None = None, call_id: str = ""
+    ) -> None:
         """`mask`: takes out of the output what nobody is to see, before it goes anywhere."""
         self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
         self.command = command
+        self.call_id = call_id
         self.description = description
         self.output = Capture(spill / f"{self.id}.output")
         """Both streams in the order they came; stdout and stderr alone are kept only for display."""
@@ -53,20 +58,42 @@ class Job:
         """What it made there and programs outside would have obeyed."""
         self.read = 0
         """How many bytes of output were handed out already."""
-        self.timeout: float | None = None
+        self.tell: Tell = "wake"
+        """Whether the model is to be told of its end: see `BackgroundEnded.tell`."""
         self.began = time.monotonic()
+        self.last_output = self.began
         loop = asyncio.get_running_loop()
         self.shell_ended: asyncio.Future[None] = loop.create_future()
         self.finished: asyncio.Future[None] = loop.create_future()
         """The shell and all that came from it are gone."""
+        self.detached: asyncio.Future[None] = loop.create_future()
+        """A person wants it in the background."""
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
+    @property
+    def quiet(self) -> float:
+        """Seconds since it last printed something."""
+        return time.monotonic() - self.last_output
+
+    @property
+    def title(self) -> str:
+        return self.description or " ".join(self.command.split())[:120]
+
+    def started_event(self) -> BackgroundStarted:
+        return BackgroundStarted(self.id, self.call_id, self.title, str(self.output.path), not self.left_behind)
+
+    def ended_event(self) -> BackgroundEnded:
+        """To be asked for when it is over."""
+        status: BackgroundStatus = "killed" if self.status == "running" else self.status
+        code = self.code if self.code is None or self.code >= 0 else 128 - self.code
+        return BackgroundEnded(self.id, self.call_id, self.title, status, code, str(self.output.path), self.tell)
+
 
 class Run:
-    """What keeps a job going: its process, its timers and the pipe by which the shell tells where it stands."""
+    """What keeps a job going: its process and the pipe by which the shell tells where it stands."""
 
     def __init__(
         self, job: Job, live: Live | None, grace: float, gone: Callable[[Job], None], *, linger: float = 0.02
@@ -77,7 +104,6 @@ class Run:
         self._linger = linger
         self._gone = gone
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._watched: set[int] = set()
         self._told = b""
@@ -88,7 +114,6 @@ class Run:
         cwd: Path,
         environment: dict[str, str],
         mark: str,
-        timeout: float | None,
         entering: "Entering | None" = None,
     ) -> None:
         """Start the shell, wrapped by `entering` if it is to run in a sandbox."""
@@ -125,9 +150,6 @@ class Run:
         os.set_blocking(self._reader, False)
         self._loop.add_reader(self._reader, self._listen)
         self.child.ended.add_done_callback(self._shell_ended)
-        self._job.timeout = timeout
-        if timeout is not None:
-            self._timer = self._loop.call_later(timeout, self._expire)
 
     def quiet(self) -> None:
         """No more live output."""
@@ -162,15 +184,12 @@ class Run:
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self.child.ended), self._grace)
 
-    def _expire(self) -> None:
-        if self._stopping is None:
-            self._stopping = self._loop.create_task(self._end("timed_out"))
-
     def _receive(self, number: int, data: bytes) -> None:
         if data := self._job.masked[number].feed(data):
             self._keep(number, data)
 
     def _keep(self, number: int, data: bytes) -> None:
+        self._job.last_output = time.monotonic()
         self._job.output.add(data)
         self._job.streams[number].add(data)
         if self._live is not None:
@@ -193,8 +212,6 @@ class Run:
         job.cwd = last_directory(self._told)
         if self._stopping is not None:
             return
-        if not job.background and self._timer is not None:
-            self._timer.cancel()
         contained = self._entry is not None and self._entry.contained  # then what still lives is being killed
         if self._check_orphans() and not job.background and not contained:
             self._loop.call_later(self._linger, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
@@ -234,8 +251,6 @@ class Run:
             if rest := masked.flush():
                 self._keep(number, rest)
         self.quiet()
-        if self._timer is not None:
-            self._timer.cancel()
         if job.background:
             job.output.close()
         remove_script(job.command, job.output.path)

@@ -10,7 +10,7 @@ from bobstay.kit.family import MARK, sweep
 from bobstay.kit.secrets import Mask
 from bobstay.kit.watchdog import guard, mark_of_this_process
 from bobstay.tools.base import ToolError
-from bobstay.tools.job import Job, Run, Status
+from bobstay.tools.job import Job, Run, Status, Tell
 from bobstay.tools.live import Live
 from bobstay.tools.shell_line import PREPARED, SETTINGS
 
@@ -27,9 +27,11 @@ class Shells:
         """Where the last command ended; None before the first."""
         self.jobs: dict[str, Job] = {}
         """Those in the background, the finished ones of late included."""
-        self.background_after = 60.0
         self.default_timeout = 120.0
+        """Seconds a call waits for its command; then the command goes on in the background."""
         self.longest_timeout = 600.0
+        self.background_after: float | None = None
+        """Seconds after which a command moves to the background though its call would wait longer."""
         self.shown = 30_000
         """Characters of a command's output the model sees; it can be set lower."""
         self.linger = 0.02
@@ -42,10 +44,7 @@ class Shells:
         self.sandbox: Sandbox | None = None
         """Where commands run, unless a person let one out; None if they run as they are."""
         self.on_finished: Callable[[Job], None] | None = None
-        """Told of each background job that ends by itself or by its timeout.
-
-        Not of those killed on request, nor of what a foreground command left behind: nobody waits for these.
-        """
+        """Told of each background job that ends, until the session is closed; `Job.tell` says who cares."""
         self._running: dict[Job, Run] = {}
         self._started = 0
 
@@ -56,8 +55,8 @@ class Shells:
         cwd: Path,
         environment: dict[str, str],
         spill: Path,
-        timeout: float | None,
         description: str = "",
+        call_id: str = "",
         report: Callable[[str], None] | None = None,
         directories: tuple[Path, ...] = (),
         outside: bool = False,
@@ -67,7 +66,7 @@ class Shells:
         Raises:
             ToolError: there is no shell, or it does not start, or it would have to start without its sandbox.
         """
-        job = Job(command, description, spill, self.mask)
+        job = Job(command, description, spill, self.mask, call_id)
         self._started += 1
         inherited = environment.get(MARK, "")
         mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"
@@ -76,7 +75,7 @@ class Shells:
         run = Run(job, Live(report) if report else None, self.grace, self._forget, linger=self.linger)
         guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
         entering = None if outside or self.sandbox is None else self.sandbox.entering(tuple(map(str, directories)))
-        run.start(cwd, settled, mark, timeout, entering)
+        run.start(cwd, settled, mark, entering)
         self._running[job] = run
         return job
 
@@ -84,6 +83,7 @@ class Shells:
         """Let `job` run on while the session does other things; all its output goes to a file."""
         job.background = True
         job.left_behind = job.shell_ended.done()
+        job.tell = "no" if job.left_behind else "wake"
         job.output.save()
         self._running[job].quiet()
         finished = [known for known in self.jobs.values() if known.finished.done()]
@@ -97,7 +97,7 @@ class Shells:
         Raises:
             ToolError: naming what to do.
         """
-        running = [job.id for job in self.jobs.values() if not job.finished.done()]
+        running = [job.id for job in self.in_background]
         if len(running) >= self.most_jobs:
             raise ToolError(
                 f"{len(running)} commands run in the background already, which is the most there may be. "
@@ -118,22 +118,33 @@ class Shells:
             + (f"There are: {known}." if known else "None was started in this session.")
         )
 
-    async def stop(self, job: Job, status: Status = "killed") -> None:
-        """End `job` and everything that came from it. Safe to cancel: then it is killed without further ado."""
+    def detach(self, call_id: str = "") -> tuple[str, ...]:
+        """Move the commands that calls wait for to the background: that of one call, or all. Returns their ids."""
+        waited_for = [job for job in self._running if not job.background and (not call_id or job.call_id == call_id)]
+        for job in waited_for:
+            if not job.detached.done():
+                job.detached.set_result(None)
+        return tuple(job.id for job in waited_for)
+
+    @property
+    def in_background(self) -> list[Job]:
+        """The background jobs that have not ended."""
+        return [job for job in self.jobs.values() if not job.finished.done()]
+
+    def processes(self, job: Job) -> list[int]:
+        """The processes of `job` that live."""
+        run = self._running.get(job)
+        return run.child.family.members() if run is not None else []
+
+    async def stop(self, job: Job, status: Status = "killed", tell: Tell = "no") -> None:
+        """End `job` and everything that came from it. Safe to cancel: then it is killed without further ado.
+
+        `tell`: whether the model is to be told, where it is a background job.
+        """
         run = self._running.get(job)
         if run is not None:
+            job.tell = tell
             await run.stop(status)
-
-    async def drain(self, limit: float) -> bool:
-        """Wait for background jobs, at most `limit` seconds; tell whether all are done.
-
-        What a finished foreground command left running is not waited for: a server never ends.
-        """
-        waiting = [job.finished for job in self.jobs.values() if not job.left_behind and not job.finished.done()]
-        if not waiting:
-            return True
-        _, pending = await asyncio.wait(waiting, timeout=limit)
-        return not pending
 
     async def close(self) -> None:
         """End everything that was started here. The session is over."""
@@ -148,6 +159,5 @@ class Shells:
 
     def _forget(self, job: Job) -> None:
         self._running.pop(job, None)
-        awaited = job.background and not job.left_behind and job.status != "killed"
-        if awaited and self.on_finished is not None:
+        if job.background and self.on_finished is not None:
             self.on_finished(job)

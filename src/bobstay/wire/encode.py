@@ -12,6 +12,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -49,6 +50,7 @@ from bobstay.model.live import (
 )
 from bobstay.model.message import Block, Text, ToolCall
 from bobstay.wire import frames
+from bobstay.wire.background import BackgroundTasks
 from bobstay.wire.frames import Facts, Frame
 from bobstay.wire.partial import Partials
 from bobstay.wire.replies import by_nobody, display, permitted
@@ -97,8 +99,9 @@ class Encoder:
         self._interruption_told = False
         self._tally = Tally()
         self._results = 0
+        self._background = BackgroundTasks(session_id)
 
-    def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911 - one row a kind of event
+    def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911, C901 - one row a kind of event
         if self._partials is None and isinstance(event, _PIECES):
             return ()
         match event:
@@ -126,6 +129,8 @@ class Encoder:
                 return self._noted(event)
             case InteractionOpened() | ToolStarted():
                 return self._asking(event)
+            case BackgroundStarted() | BackgroundEnded():
+                return self._background.frames(event)
             case (
                 ToolProgress()
                 | SessionStarted()
@@ -227,6 +232,7 @@ class Encoder:
         return frames.system(self._id, "permission_denied", **fields)
 
     def _prompted(self, event: Prompted) -> list[Frame]:
+        self._tally.origins.add("human" if event.origin == "human" else event.why)
         if event.origin != "human":
             if event.why not in TOLD_REASONS:
                 return []

@@ -108,6 +108,8 @@ class Tally(Struct):
     denials: list[Frame] = []
     prompts: list[str] = []
     """Ids the host gave to the prompts this turn took up."""
+    origins: set[str] = set()
+    """What the model was told by whom: `human`, or why the harness did."""
 
 
 def error_word(done: RunDone) -> str:
@@ -185,6 +187,8 @@ def _add_particulars(frame: Frame, done: RunDone, verdict: Verdict, tally: Tally
     if done.deferred is not None:
         call = done.deferred
         frame["deferred_tool_use"] = {"id": call.id, "name": call.name, "input": call.input}
+    if "background" in tally.origins and "human" not in tally.origins:
+        frame["origin"] = {"kind": "task-notification", "producer": "session-task"}
     if tally.prompts:
         frame["user_message_uuid"] = tally.prompts[-1]
         frame["user_message_uuids"] = tally.prompts

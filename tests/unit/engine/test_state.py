@@ -1,7 +1,13 @@
 """State is a fold: the same events give the same talk, however they interleave."""
 
+from typing import Literal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from bobstay.engine.state import PRUNED, State
 from bobstay.kit.chain import Chain
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
     Durable,
@@ -121,3 +127,36 @@ def test_sessions_of_one_process_share_no_messages() -> None:
     assert len(first.closed) > 0
     assert State().closed is not State().closed
     assert not State().closed._items
+
+
+TELLS: tuple[Literal["wake", "next_turn", "no"], ...] = ("wake", "next_turn", "no")
+IDS = st.sampled_from(["b1", "b2", "b3"])
+HAPPENINGS = st.one_of(
+    st.builds(lambda id: BackgroundStarted(id, "call", id), IDS),
+    st.builds(lambda id, tell: BackgroundEnded(id, "call", id, "completed", 0, "", tell), IDS, st.sampled_from(TELLS)),
+    st.builds(lambda id: Prompted(id, (Text("told"),), "harness"), IDS),
+    st.builds(InputDropped, IDS),
+    st.builds(RunDone, st.sampled_from(["completed", "interrupted_tools", "max_turns"])),
+    st.builds(lambda id: InputQueued(f"q{id}", (Text("words"),)), IDS),
+)
+
+
+@given(st.lists(HAPPENINGS, max_size=30))
+def test_the_end_of_a_background_command_is_kept_until_the_model_was_told(events: list[Durable]) -> None:
+    """H1-12: whatever happens meanwhile."""
+    state, untold, running = State(), set[str](), set[str]()
+    for event in events:
+        state = state.apply(event)
+        match event:
+            case BackgroundStarted(id=id):
+                running.add(id)
+            case BackgroundEnded(id=id, tell=tell):
+                running.discard(id)
+                untold |= {id} if tell != "no" else set()
+            case Prompted(id=id) | InputDropped(id=id):
+                untold.discard(id)
+            case _:
+                pass
+        assert {notice.id for notice in state.notices} == untold
+        assert len(state.notices) == len(untold)
+        assert set(state.background) == running

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from bobstay.kit.family import marks_of
+from bobstay.model.background import BackgroundStarted
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
-from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
 from bobstay.tools.job import Job
 from bobstay.tools.shells import Shells
 from tests.toolkit import Reports, make_context
@@ -221,7 +222,6 @@ async def test_a_background_child_does_not_hold_the_call(context: Context, shell
     ((job_id, job),) = shells.jobs.items()
     assert job_id in text(outcome)
     assert job.status == "running"
-    assert await shells.drain(0.1)
 
 
 async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, shells: Shells) -> None:
@@ -231,15 +231,52 @@ async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, 
     assert shells.jobs == {}
 
 
-async def test_a_timeout_ends_the_whole_tree_and_keeps_the_output(context: Context, shells: Shells) -> None:
-    """F12."""
-    command = "echo early; setsid sleep 300 & (setsid nohup sleep 300 >/dev/null 2>&1 &); sleep 300"
-    outcome = await bash(context, command, timeout=300)
-    assert outcome.is_error
-    assert "timed out after 0.3s" in text(outcome)
-    assert "early" in text(outcome)
-    assert outcome.display["interrupted"] is True
-    assert living(shells) == []
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [(0, 120.0), (1, 0.001), (90_000, 90.0), (300_000, 300.0), (600_000, 600.0), (600_001, 600.0), (10**9, 600.0)],
+)
+async def test_a_call_waits_two_minutes_or_as_long_as_asked_but_never_more_than_ten(asked: int, seconds: float) -> None:
+    """H1-12."""
+    assert foreground_seconds(BashArgs("make", timeout=asked), Shells()) == seconds
+
+
+async def test_settings_can_move_commands_to_the_background_earlier_but_not_later(shells: Shells) -> None:
+    shells.background_after = 60.0
+    assert foreground_seconds(BashArgs("make"), shells) == 60.0
+    assert foreground_seconds(BashArgs("make", timeout=1_000), shells) == 1.0
+
+
+@pytest.mark.parametrize("given", [{"timeout": 50}, {"timeout": 50, "run_in_background": True}])
+async def test_the_timeout_never_ends_a_command(context: Context, shells: Shells, root: Path, given: Any) -> None:
+    """H1-12: when the time is over it goes on in the background, to its own end."""
+    outcome = await bash(context, "until [ -e stop ]; do sleep 0.01; done; echo done", **given)
+    ((job_id, job),) = shells.jobs.items()
+    assert job_id in text(outcome)
+    assert not outcome.is_error
+    await until(lambda: job.seconds > 0.2)
+    assert job.status == "running"
+    (root / "stop").touch()
+    await job.finished
+    assert (job.status, job.output.path.read_bytes()) == ("completed", b"done\n")
+
+
+async def test_a_person_sends_a_command_to_the_background(context: Context, shells: Shells, root: Path) -> None:
+    """H1-12."""
+    running = asyncio.create_task(bash(context, "echo early; until [ -e stop ]; do sleep 0.01; done"))
+    reports = context.report
+    assert isinstance(reports, Reports)
+    await until(lambda: reports.texts)
+    assert shells.detach("another call") == ()
+    (job_id,) = shells.detach(context.call_id)
+    outcome = await running
+    assert "The user moved the command to the background" in text(outcome)
+    assert text(outcome).startswith("early\n")
+    (started,) = outcome.events
+    assert isinstance(started, BackgroundStarted)
+    assert (started.id, started.call_id, started.awaited) == (job_id, context.call_id, True)
+    assert shells.detach() == ()
+    (root / "stop").touch()
+    await shells.jobs[job_id].finished
 
 
 async def test_a_cancelled_call_leaves_nobody(context: Context, shells: Shells) -> None:
@@ -277,30 +314,33 @@ async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: Sh
 
 
 async def test_a_long_command_moves_to_the_background(context: Context, shells: Shells, root: Path) -> None:
-    """H1-12: its timeout keeps counting; print mode can wait for it."""
-    shells.background_after = 0.1
-    outcome = await bash(context, "echo first; until [ -e stop ]; do sleep 0.01; done; echo last; cd /")
+    """H1-12."""
+    told: list[Job] = []
+    shells.on_finished = told.append
+    shells.default_timeout = 0.1
+    outcome = await bash(context, "echo first; until [ -e stop ]; do sleep 0.01; done; echo last; cd /; exit 3")
     ((job_id, job),) = shells.jobs.items()
     assert text(outcome).startswith("first\n")
-    assert job_id in text(outcome)
+    assert "Not done after 0.1s: moved to the background" in text(outcome)
     assert outcome.display["backgroundTaskId"] == job_id
-    assert not await shells.drain(0.05)
+    assert (shells.in_background, told) == ([job], [])
     (root / "stop").touch()
-    assert await shells.drain(10)
-    assert (job.status, job.code) == ("completed", 0)
+    await job.finished
+    assert (shells.in_background, told) == ([], [job])
+    ended = job.ended_event()
+    assert (ended.status, ended.code, ended.tell, ended.call_id) == ("failed", 3, "wake", context.call_id)
     assert job.output.path.read_bytes() == b"first\nlast\n"
     assert text(await bash(context, "pwd")) == str(root)
 
 
-async def test_a_command_in_the_background_still_times_out(context: Context, shells: Shells) -> None:
-    """H1-12."""
-    told: list[Job] = []
-    shells.on_finished = told.append
-    shells.background_after = 0.05
-    await bash(context, "sleep 300", timeout=300)
-    assert await shells.drain(10)
-    assert [job.status for job in told] == ["timed_out"]
-    assert living(shells) == []
+async def test_what_a_command_left_running_is_not_awaited(context: Context, shells: Shells) -> None:
+    outcome = await bash(context, "sleep 300 & exit 3")
+    assert outcome.is_error
+    (started,) = outcome.events
+    assert isinstance(started, BackgroundStarted)
+    assert not started.awaited
+    ((_, job),) = shells.jobs.items()
+    assert job.tell == "no"
 
 
 async def test_too_many_background_commands_are_refused(context: Context, shells: Shells) -> None:

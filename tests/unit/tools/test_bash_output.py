@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from bobstay.model.event import InputDropped
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
@@ -34,8 +36,8 @@ async def start(context: Context, command: str, **more: Any) -> Job:
     return job
 
 
-async def look(context: Context, job: Job, pattern: str = "") -> str:
-    outcome = await BashOutput().run(BashOutputArgs(job.id, pattern), context)
+async def look(context: Context, job: Job, pattern: str = "", wait: float = 0) -> str:
+    outcome = await BashOutput().run(BashOutputArgs(job.id, pattern, wait), context)
     assert isinstance(outcome.content, str)
     return outcome.content
 
@@ -72,10 +74,44 @@ async def test_one_that_puts_itself_in_the_background_is_not_called_completed(co
     assert shown.startswith("<status>running</status>\n<exit_code>0</exit_code>\n(The shell has ended")
     assert told == []
     (context.root / "stop").touch()
-    assert await context.parts["shells"].drain(10)
+    await job.finished
     assert told == [job]
     assert "<status>completed</status>" in (shown := await look(context, job))
     assert "late" in shown
+
+
+async def test_waiting_ends_with_the_command(context: Context) -> None:
+    """H1-12."""
+    job = await start(context, "until [ -e stop ]; do sleep 0.01; done; echo late")
+    waiting = asyncio.create_task(look(context, job, wait=600))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    (context.root / "stop").touch()
+    async with asyncio.timeout(20):
+        assert await waiting == "<status>completed</status>\n<exit_code>0</exit_code>\n<output>\nlate\n</output>"
+
+
+async def test_waiting_is_bounded(context: Context) -> None:
+    """H1-12: by what was asked for, and by the longest a call may take."""
+    job = await start(context, "sleep 300")
+    assert await look(context, job, wait=0.01) == "<status>running</status>\n(No new output)"
+    context.parts["shells"].longest_timeout = 0.01
+    async with asyncio.timeout(20):
+        assert "<status>running</status>" in await look(context, job, wait=600)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"bash_id": job.id, "wait": 601}, BashOutputArgs)
+
+
+async def test_a_look_at_the_end_withdraws_the_notice_of_it(context: Context) -> None:
+    job = await start(context, "echo done")
+    unread = {job.id}
+    context.parts["unread"] = unread.__contains__
+    await job.finished
+    first = await BashOutput().run(BashOutputArgs(job.id), context)
+    assert first.events == (InputDropped(job.id),)
+    unread.clear()
+    assert (await BashOutput().run(BashOutputArgs(job.id), context)).events == ()
 
 
 async def test_a_filter_gives_only_lines_that_match(context: Context) -> None:

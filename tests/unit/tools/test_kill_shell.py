@@ -32,7 +32,7 @@ def living(context: Context) -> int:
 
 
 @pytest.mark.parametrize("field", ["shell_id", "task_id"])
-async def test_it_ends_everything_and_nobody_is_notified(context: Context, field: str) -> None:
+async def test_it_ends_everything_and_the_model_is_not_told_again(context: Context, field: str) -> None:
     """F12; the older and the newer name of the field both do."""
     told: list[Job] = []
     context.parts["shells"].on_finished = told.append
@@ -47,7 +47,7 @@ async def test_it_ends_everything_and_nobody_is_notified(context: Context, field
     assert "Successfully killed" in str(answer.content)
     assert living(context) == 0
     assert context.parts["shells"].jobs[job_id].status == "killed"
-    assert told == []
+    assert [job.ended_event().tell for job in told] == ["no"]
 
 
 async def test_what_had_ended_is_said_to_have_ended(context: Context) -> None:

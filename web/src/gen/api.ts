@@ -1334,6 +1334,51 @@ export interface components {
             /** @description Cursor of the next, older page; none if this was the last. */
             before: number | null;
         };
+        /**
+         * BackgroundEnded
+         * @description A background command is over. A `Prompted` of the same id tells the model; `InputDropped` says it knows.
+         */
+        BackgroundEnded: {
+            /** @enum {unknown} */
+            type: "background_ended";
+            id: string;
+            call_id: string;
+            title: string;
+            /**
+             * @description `lost`: the program that ran it ended before it did.
+             * @enum {unknown}
+             */
+            status: "completed" | "failed" | "killed" | "lost";
+            /** @default null */
+            code: number | null;
+            /** @default  */
+            output_file: string;
+            /**
+             * @description Whether the model is told at once, by a turn of its own if need be, or with the next prompt, or not at all.
+             * @default wake
+             * @enum {unknown}
+             */
+            tell: "next_turn" | "no" | "wake";
+        };
+        /**
+         * BackgroundStarted
+         * @description A command goes on in the background while the session does other things.
+         */
+        BackgroundStarted: {
+            /** @enum {unknown} */
+            type: "background_started";
+            id: string;
+            call_id: string;
+            /** @description What it does, in the model's words, or the beginning of the command. */
+            title: string;
+            /** @default  */
+            output_file: string;
+            /**
+             * @description False for processes that a command left running when it ended: nobody asked for their end.
+             * @default true
+             */
+            awaited: boolean;
+        };
         /** Beat */
         Beat: {
             ts: string;
@@ -1733,7 +1778,7 @@ export interface components {
             id: string;
             parent: string;
             at: number;
-            event: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["Raw"];
+            event: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["Raw"];
             /** @default  */
             agent: string;
             /** @default  */
@@ -3193,7 +3238,7 @@ export interface components {
             ts: string;
             /** @enum {unknown} */
             type: "artifact.made" | "input.state" | "interaction.opened" | "interaction.resolved" | "message.assistant" | "message.user" | "notice" | "part.done" | "raw" | "session.created" | "session.updated" | "tasks.replaced" | "tool.call" | "tool.result" | "tool.started" | "turn.completed" | "turn.interrupting" | "turn.started" | "worker.exited" | "worker.started";
-            data: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["Raw"];
+            data: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["Raw"];
             /** @default 1 */
             v: number;
             /** @default 0 */

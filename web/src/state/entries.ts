@@ -89,7 +89,16 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "permissions_changed":
     case "input_queued":
     case "input_dropped":
-      return; // told by the session's own state
+    case "background_started":
+      return; // told by the session's own state, or by the call that started it
+    case "background_ended":
+      if (event.tell === "no") return;
+      return fold.put({
+        ...common(fold, entry),
+        kind: "notice",
+        level: event.status === "completed" ? "info" : "warning",
+        text: `Background command "${event.title}": ${event.status}`,
+      });
     case "raw":
       if (isInit(event.data)) return; // told by the context panel
       return fold.put({

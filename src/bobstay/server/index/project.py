@@ -11,6 +11,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -99,6 +100,8 @@ def project(entry: Entry, into: Changes) -> None:
             | InterruptAsked()
             | WorkerStarted()
             | WorkerExited()
+            | BackgroundStarted()
+            | BackgroundEnded()
         ):
             at.row("notice", envelope.event)
         case ArtifactMade():

@@ -74,6 +74,16 @@ class Renewable(Protocol):
         ...
 
 
+@runtime_checkable
+class Expecting(Protocol):
+    """A worker that may run commands in the background whose end begins a turn."""
+
+    @property
+    def expects_news(self) -> bool:
+        """Such a command runs, so the worker must stay up."""
+        ...
+
+
 def refuse(what: str) -> Any:
     """S004-8: some workers have no screen, others no prompt."""
     raise ApiError("not_supported", f"This kind of worker has no {what}.")

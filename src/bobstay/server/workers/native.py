@@ -83,6 +83,7 @@ class NativeWorker:
         # What was said while it came up is in the log, but not in what it has read.
         self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
         self._open.driver = self._inner.driver
+        self._inner.background.listeners.append(lambda _: self.nudge())
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
         for warning in self._inner.warnings:
@@ -122,6 +123,10 @@ class NativeWorker:
     @property
     def busy(self) -> bool:
         return self._in_turn
+
+    @property
+    def expects_news(self) -> bool:
+        return self._inner is not None and self._inner.background.is_awaited
 
     def nudge(self) -> None:
         self.last_active = time.monotonic()
@@ -171,12 +176,12 @@ class NativeWorker:
                     await self._turn(inner, inner.take_up())
             while self._task is not None:  # `stop` waits for the end of a turn, not for all that is queued
                 queued = inner.next_queued()
-                if queued is None:
+                if queued is None and not inner.background.has_news:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
                 async with self._parts.slots.held():
-                    await self._turn(inner, inner.run_queued(queued))
+                    await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_news())
         except LogError as error:
             await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=str(error)))
         except asyncio.CancelledError:

@@ -26,7 +26,11 @@ class BashArgs(Args, frozen=True):
     command: Annotated[str, Meta(min_length=1, description="The command to run, in the syntax of bash")]
     description: Annotated[str, Meta(description="What it does, in five to ten words, for the people who watch")] = ""
     timeout: Annotated[
-        float, Meta(description="Milliseconds after which the command is ended: 120000 unless given, at most 600000")
+        float,
+        Meta(
+            description="Milliseconds to wait for the command: 120000 unless given, at most 600000. "
+            "After that it is not stopped but goes on in the background"
+        ),
     ] = 0
     run_in_background: Annotated[
         bool, Meta(description="Return at once and let the command run on; look at its output with BashOutput")
@@ -50,10 +54,11 @@ Run a command with bash and get its output (stdout and stderr together) and exit
 paths to changing the directory. Quote paths that hold spaces.
 - Nobody can answer a prompt: there is no terminal and no standard input. Use flags such as --yes, and no editors or \
 pagers.
-- A command that has not ended after its timeout (two minutes unless you say otherwise) is stopped, with all that it \
-started. One that still runs after a minute goes on in the background, and you are told its id.
+- The call waits for the command up to its timeout (two minutes unless you say otherwise, at most ten). Give a longer \
+timeout to builds and test suites that need it. A command that still runs then goes on in the background, and you \
+are told its id.
 - With run_in_background a server, a watcher or a long build runs on while you do other things. Do not add & then. \
-BashOutput shows what it printed since, KillShell ends it.
+You are told when it ends. BashOutput shows what it printed since, and can wait for it; KillShell ends it.
 - Long output is cut in the middle; you are told which file has all of it.
 - For finding files, searching in them, reading and changing them there are tools that do it better: Glob, Grep, \
 Read, Edit, Write. Use this one for git, builds, tests and programs.
@@ -109,21 +114,23 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
             cwd=start,
             environment=context.environment,
             spill=context.spill,
-            timeout=_seconds(args, shells),
             description=args.description,
+            call_id=context.call_id,
             report=None if args.run_in_background else context.report,
             directories=context.directories,
             outside=args.outside_sandbox,
         )
         if args.run_in_background:
             shells.to_background(job)
-            return Outcome(note + _in_background(job), display=_display(job))
+            return Outcome(note + _in_background(job), display=_display(job), events=(job.started_event(),))
+        seconds = foreground_seconds(args, shells)
         try:
-            await asyncio.wait((job.shell_ended,), timeout=shells.background_after)
+            ends = (job.shell_ended, job.detached)
+            await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await shells.stop(job)
             raise
-        return _outcome(job, shells, start, note)
+        return _outcome(job, shells, start, note, seconds)
 
 
 def _only_looks(command: str, context: Context) -> bool:
@@ -147,11 +154,10 @@ def shells_of(context: Context) -> Shells:
     return shells
 
 
-def _seconds(args: BashArgs, shells: Shells) -> float | None:
-    """The time limit. A background command has one only if asked for: a server is meant to stay."""
-    if args.timeout > 0:
-        return min(args.timeout / 1000, shells.longest_timeout)
-    return None if args.run_in_background else shells.default_timeout
+def foreground_seconds(args: BashArgs, shells: Shells) -> float:
+    """How long the call waits for its command before it moves to the background."""
+    wanted = args.timeout / 1000 if args.timeout > 0 else shells.default_timeout
+    return min(wanted, shells.longest_timeout, shells.background_after or wanted)
 
 
 def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
@@ -164,7 +170,7 @@ def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
     raise ToolError(f"The working directory {wanted} is gone, and so is the session's own, {context.root}.")
 
 
-def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
+def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) -> Outcome:
     moved = not job.shell_ended.done()
     left = not moved and not job.finished.done()
     if moved or left:
@@ -173,10 +179,11 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
     text = job.output.text(min(shells.shown, _SHOWN) - 1_000, lambda: _whole(job)).strip("\n")
     if not job.background:
         job.output.close()
-    error = job.status in ("timed_out", "killed") or bool(job.code)
+    error = job.status == "killed" or bool(job.code)
     parts = [note.rstrip("\n"), *_verdict(job), text]
     if moved:
-        parts += [f"The command still runs after {_spell(shells.background_after)}. " + _in_background(job)]
+        why = "The user moved the command" if job.detached.done() else f"Not done after {_spell(waited)}: moved"
+        parts += [f"{why} to the background, where it goes on. {_in_background(job)}"]
         job.read = job.output.total
     elif left:
         parts += [_left_behind(job)]
@@ -186,7 +193,8 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str) -> Outcome:
 
         parts += [sandbox_note(job)]
     content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
-    return Outcome(content, display=_display(job), is_error=error, cwd=cwd)
+    events = (job.started_event(),) if job.background else ()
+    return Outcome(content, display=_display(job), is_error=error, cwd=cwd, events=events)
 
 
 def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
@@ -201,10 +209,6 @@ def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
 
 
 def _verdict(job: Job) -> list[str]:
-    if job.status == "timed_out":
-        return [
-            f"Command timed out after {_spell(job.timeout or job.seconds)} and was stopped, with all it had started."
-        ]
     return [exit_words(job.code)] if job.code else []
 
 
@@ -219,7 +223,7 @@ def _whole(job: Job) -> str:
 def _in_background(job: Job) -> str:
     path = job.output.save()
     where = f" Output is being written to: {path}." if path else ""
-    how = "Use BashOutput to see new output, KillShell to end it."
+    how = "You will be told when it ends. Use BashOutput to see new output or to wait, KillShell to end it."
     return f"Command running in background with ID: {job.id}.{where} {how}"
 
 
@@ -239,7 +243,7 @@ def _display(job: Job) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "stdout": job.streams[1].text(_SHOWN, colours=True),
         "stderr": job.streams[2].text(_SHOWN, colours=True),
-        "interrupted": job.status in ("timed_out", "killed"),
+        "interrupted": job.status == "killed",
         "isImage": False,
         "noOutputExpected": False,
     }

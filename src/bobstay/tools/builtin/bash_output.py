@@ -1,11 +1,13 @@
 """BashOutput: see what a background command printed since the last look."""
 
+import asyncio
 from io import FileIO
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from bobstay.kit.tail import Ends
+from bobstay.model.event import InputDropped
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.builtin.bash import shells_of
@@ -24,14 +26,19 @@ class BashOutputArgs(Args, frozen=True):
             description="A regular expression; only lines it matches are given, the others are skipped for good",
         ),
     ] = ""
+    wait: Annotated[
+        float,
+        Meta(ge=0, le=600, description="Seconds to wait for the end of the command before looking; 0 unless given"),
+    ] = 0
 
 
 class BashOutput(Tool[BashOutputArgs]):
     name = "BashOutput"
     hint = "background command, shell output, running process, logs"
     description = """\
-Get what a background command printed since you last looked, its status, and its exit code once it ended. It does not \
-wait: when there is nothing new, do something else before you look again."""
+Get what a background command printed since you last looked, its status, and its exit code once it ended. With wait it \
+returns as soon as the command ends, or after that many seconds. Without it, when there is nothing new, do something \
+else before you look again: you are told when the command ends."""
     args = BashOutputArgs
 
     def read_only(self, args: BashOutputArgs, context: Context) -> bool:
@@ -47,7 +54,10 @@ wait: when there is nothing new, do something else before you look again."""
         return (Claim(f"shell:{args.bash_id}"),)
 
     async def run(self, args: BashOutputArgs, context: Context) -> Outcome:
-        job = shells_of(context).find(args.bash_id)
+        shells = shells_of(context)
+        job = shells.find(args.bash_id)
+        if args.wait:
+            await asyncio.wait((job.finished,), timeout=min(args.wait, shells.longest_timeout))
         status, code = job.status, job.code
         fresh = await _filtered(job, args.filter, context) if args.filter else _fresh(job)
         text = fresh.text(_SHOWN, lambda: f"All output is in {job.output.path}.").strip("\n")
@@ -69,7 +79,13 @@ wait: when there is nothing new, do something else before you look again."""
             "stdout": text,
             "stderr": "",
         }
-        return Outcome("\n".join(parts), display=display)
+        return Outcome("\n".join(parts), display=display, events=_known(job, context))
+
+
+def _known(job: Job, context: Context) -> tuple[InputDropped, ...]:
+    """Withdraws the notice of the command's end, if there is one: this reply tells it."""
+    unread = context.parts.get("unread")
+    return (InputDropped(job.id),) if job.finished.done() and unread is not None and unread(job.id) else ()
 
 
 def _fresh(job: Job) -> Ends:

@@ -1,0 +1,211 @@
+"""Background commands in print mode: the run ends only when nothing it should wait for is left (H1-12)."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.modelserver import Call, Gate, ModelServer, Say, Step
+from tests.wire.flows import AWAIT_FILE, say, wait_for
+from tests.wire.program import BOBSTAY, Frame, Program, environment, initialize, kind_of, prompt, request
+
+BYPASS = "--dangerously-skip-permissions"
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def background(command: str, **more: Any) -> Step:
+    return Step(blocks=[Call("Bash", {"command": command, "run_in_background": True, **more}, "toolu_1")])
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def start(server: ModelServer, work: Path, tmp_path: Path) -> Start:
+    def run(*arguments: str, wait: str = "600000") -> "subprocess.Popen[str]":
+        env = environment(server, tmp_path / "home") | {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": wait, "IS_SANDBOX": "1"}
+        pipe = subprocess.PIPE
+        command = [BOBSTAY, *arguments, BYPASS]
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=work, env=env
+        )
+
+    return run
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[str, str, int]:
+    out, err = process.communicate(timeout=30)
+    return out, err, process.returncode
+
+
+@pytest.mark.parametrize("given", [{"run_in_background": True}, {"timeout": 100}])
+def test_text_is_the_answer_given_after_the_command_ended(
+    server: ModelServer, start: Start, work: Path, given: dict[str, Any]
+) -> None:
+    """Also for a command that outlasted its call."""
+    gate = Gate()
+    call = Step(blocks=[Call("Bash", {"command": AWAIT_FILE, **given}, "toolu_1")])
+    token = server.play("t", call, say("I will report.", gate=gate), say("PASSED"))
+    process = start("-p", token)
+    gate.wait_reached()
+    gate.open()
+    (work / "go").touch()
+    assert ended(process) == ("PASSED\n", "", 0)
+    assert "<task-notification>" in str(server.requests[-1].body["messages"][-1])
+
+
+def test_json_is_the_result_of_the_last_turn(server: ModelServer, start: Start, work: Path) -> None:
+    gate = Gate()
+    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("PASSED"))
+    process = start("-p", token, "--output-format", "json")
+    gate.wait_reached()
+    gate.open()
+    (work / "go").touch()
+    out, _, code = ended(process)
+    assert (json.loads(out)["result"], code) == ("PASSED", 0)
+
+
+def test_a_stream_tells_of_the_task_and_of_both_turns(server: ModelServer, start: Start, work: Path) -> None:
+    """The frames and their fields are those of trace 29_background_bash of the first implementation (2.1.325)."""
+    gate = Gate()
+    token = server.play(
+        "t", background(AWAIT_FILE, description="Background job"), say("Started it.", gate=gate), say("It finished.")
+    )
+    process = start("-p", token, "--output-format", "stream-json", "--verbose")
+    gate.wait_reached()
+    gate.open()
+    assert process.stdout is not None
+    frames: list[Frame] = []
+    for line in process.stdout:
+        frames.append(json.loads(line))
+        if kind_of(frames[-1]) == "result":
+            (work / "go").touch()
+    _, err, code = ended(process)
+    assert (err, code) == ("", 0)
+    assert [kind_of(frame) for frame in frames] == [
+        *("init", "assistant:tool_use", "background_tasks_changed", "task_started", "user:tool_result"),
+        *("assistant:text", "result", "task_updated", "task_notification", "background_tasks_changed"),
+        *("init", "assistant:text", "result"),
+    ]
+    by_kind = {kind_of(frame): frame for frame in reversed(frames)}
+    started, told = by_kind["task_started"], by_kind["task_notification"]
+    assert (started["tool_use_id"], started["description"]) == ("toolu_1", "Background job")
+    assert (started["is_backgrounded"], started["task_type"]) == (True, "local_bash")
+    assert [task["task_id"] for task in by_kind["background_tasks_changed"]["tasks"]] == [started["task_id"]]
+    assert by_kind["task_updated"]["patch"]["status"] == "completed"
+    assert (told["task_id"], told["tool_use_id"], told["status"]) == (started["task_id"], "toolu_1", "completed")
+    assert told["summary"] == 'Background command "Background job" completed (exit code 0)'
+    assert Path(told["output_file"]).read_text() == "late\n"
+    first, second = (frame for frame in frames if frame["type"] == "result")
+    assert "origin" not in first
+    assert second["origin"]["kind"] == "task-notification"
+    assert second["result"] == "It finished."
+
+
+def test_what_still_runs_when_the_time_is_over_is_ended_and_named(server: ModelServer, start: Start) -> None:
+    token = server.play("t", background("sleep 300", description="watch files"), say("It runs."))
+    out, err, code = ended(start("-p", token, wait="50"))
+    assert (out, code) == ("It runs.\n", 0)
+    assert err == 'Warning: still running in the background, ended with the session: "watch files"\n'
+
+
+def test_what_a_command_left_running_is_not_waited_for(server: ModelServer, start: Start) -> None:
+    """`npm run dev &` in print mode."""
+    token = server.play("t", Step(blocks=[Call("Bash", {"command": "sleep 301 & echo up"}, "a")]), say("It is up."))
+    out, err, code = ended(start("-p", token))
+    assert (out, code) == ("It is up.\n", 0)
+    assert "sleep 301 & echo up" in err
+
+
+def test_a_run_that_a_limit_ended_waits_for_nothing(server: ModelServer, start: Start) -> None:
+    token = server.play("t", background("sleep 302"), say("never"))
+    out, err, code = ended(start("-p", token, "--max-turns", "1"))
+    assert (code, "max turns" in out, "sleep 302" in err) == (1, True, True)
+
+
+def test_a_signal_ends_the_waiting(server: ModelServer, start: Start, work: Path) -> None:
+    token = server.play("t", background("touch up; sleep 303"), say("It runs."))
+    process = start("-p", token, "--output-format", "stream-json", "--verbose")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if kind_of(json.loads(line)) == "result":
+            break
+    os.kill(process.pid, signal.SIGTERM)
+    _, _, code = ended(process)
+    assert code == 143
+
+
+def test_a_resumed_session_is_told_what_became_of_its_commands(server: ModelServer, start: Start) -> None:
+    token = server.play("t", background("sleep 304"), say("It runs."))
+    ended(start("-p", token, wait="50"))
+    assert ended(start("-p", "-c", server.play("again", say("I see."))))[0] == "I see.\n"
+    assert "was stopped" in str(server.requests[-1].body["messages"])
+
+
+async def test_a_host_may_stop_a_task(server: ModelServer, work: Path, tmp_path: Path) -> None:
+    token = server.play("t", background("sleep 305"), say("It runs."))
+    program = await Program.start(
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+    )
+    try:
+        program.send(initialize())
+        program.send(prompt(token))
+        started = await program.until("task_started")
+        await program.until("idle")
+        program.send(request(2, "stop_task", task_id="unknown"), request(3, "stop_task", task_id=started["task_id"]))
+        told = await program.until("task_notification")
+        assert (told["task_id"], told["status"]) == (started["task_id"], "stopped")
+        await program.until("answer:success", 3)
+        assert await program.end() == 0
+    finally:
+        await program.kill()
+    assert [kind_of(frame) for frame in program.frames].count("result") == 1
+
+
+async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
+    server: ModelServer, work: Path, tmp_path: Path
+) -> None:
+    token = server.play("t", background(f"touch up; {AWAIT_FILE}"), say("It runs."), say("It ended."))
+    program = await Program.start(
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+    )
+    try:
+        program.send(initialize())
+        program.send(prompt(token))
+        await program.until("idle")
+        await wait_for(work / "up")
+        assert program.process.stdin is not None
+        program.process.stdin.close()
+        (work / "go").touch()
+        assert (await program.until("result", 2))["result"] == "It ended."
+        assert await program.end() == 0
+    finally:
+        await program.kill()
+
+
+async def test_a_prompt_while_a_command_runs_is_answered_at_once(
+    server: ModelServer, work: Path, tmp_path: Path
+) -> None:
+    token = server.play("t", background(AWAIT_FILE), say("It runs."))
+    program = await Program.start(
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+    )
+    try:
+        program.send(initialize())
+        program.send(prompt(token))
+        await program.until("idle")
+        program.send(prompt(server.play("other", Step(blocks=[Say("Yes?")]), Step(blocks=[Say("It ended.")]))))
+        await program.until("idle", 2)
+        (work / "go").touch()
+        assert (await program.until("result", 3))["result"] == "It ended."
+        assert await program.end() == 0
+    finally:
+        await program.kill()
