@@ -237,6 +237,47 @@ def test_calls_and_results_as_frames_of_their_own_are_the_same_events() -> None:
     assert (done.name, done.reply.text) == ("Bash", "a.txt")
 
 
+def test_flat_frames_of_calls_and_results_are_kept_whole() -> None:
+    """S003-7: `tool_use{tool}` and `tool_result{result}`, with a text or an object as the result."""
+    found = events(
+        {"type": "tool_use", "tool": "Edit", "input": {"file_path": "a"}, "id": "t1"},
+        {"type": "tool_result", "tool_use_id": "t1", "result": "done"},
+        {"type": "tool_use", "tool": "Bash", "input": {"command": "ls"}, "id": "t2"},
+        {"type": "tool_result", "tool_use_id": "t2", "result": {"stdout": "a.txt"}, "is_error": True},
+        {"type": "tool_result", "tool_use_id": "t3", "result": "of a call that was never told"},
+        {"type": "tool_result", "tool_use_id": "t4", "output": "under another name"},
+        RESULT,
+    )
+    assert not [event for event in found if isinstance(event, Raw)]
+    calls = [event.block for event in found if isinstance(event, BlockDone)]
+    assert calls == [ToolCall("t1", "Edit", {"file_path": "a"}), ToolCall("t2", "Bash", {"command": "ls"})]
+    done = [event for event in found if isinstance(event, ToolDone)]
+    assert [(one.name, one.reply.text, one.reply.is_error) for one in done] == [
+        ("Edit", "done", False),
+        ("Bash", '{"stdout":"a.txt"}', True),
+        ("", "of a call that was never told", False),
+        ("", '{"output":"under another name"}', False),
+    ]
+
+
+def test_flat_pieces_and_words_of_the_system_are_shown() -> None:
+    """S003-8, S003-7"""
+    found = events(
+        {"type": "system", "message": "warming up"},
+        {"type": "stream_event", "event_type": "text_delta", "delta": "he"},
+        {"type": "stream_event", "event_type": "text_delta", "delta": "llo"},
+        {"type": "stream_event", "event_type": "tool_use_delta", "delta": '{"a":'},
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "hello"}]}},
+        RESULT,
+    )
+    assert not [event for event in found if isinstance(event, Raw)]
+    assert found[0] == Noted("warming up")
+    assert [event.text for event in found if isinstance(event, TextDelta)] == ["he", "llo"]
+    assert [event.json for event in found if isinstance(event, InputDelta)] == ['{"a":']
+    (block,) = [event for event in found if isinstance(event, BlockDone)]
+    assert block.message_id == next(event.message_id for event in found if isinstance(event, MessageBegan))
+
+
 def test_words_of_a_sub_agent_stand_under_its_call() -> None:
     """S000-32"""
     normaliser = Normaliser()

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from bobstay.model.api_shape import block_from_json, blocks_from_json, usage_from_json
 from bobstay.model.event import (
     BlockDone,
-    Decided,
     Durable,
     ModeChanged,
     ModelChanged,
@@ -26,6 +25,7 @@ from bobstay.model.live import Live
 from bobstay.model.message import Block, Text, ToolCall, ToolReply
 from bobstay.server.workers.process_endings import done_of, is_failure
 from bobstay.server.workers.process_fields import amount, text
+from bobstay.server.workers.process_flat import FlatPieces, decision_in, usual_frame
 from bobstay.server.workers.process_init import Around
 from bobstay.server.workers.process_messages import Messages, Said
 from bobstay.server.workers.process_notices import notice, rate_limit, trouble
@@ -58,9 +58,11 @@ class Normaliser:
         self._agents: dict[str, tuple[str, str]] = {}
         self._messages = Messages(cost)
         self._partials: dict[str, Partial] = {}
+        self._flat: dict[str, FlatPieces] = {}
         self._tasks = Tasks()
 
     def feed(self, frame: dict[str, Any]) -> list[Said]:
+        frame = usual_frame(frame)
         parent, agent = self._speaker(frame)
         found = [
             event if isinstance(event, Said) else Said(event, parent, agent)
@@ -151,7 +153,8 @@ class Normaliser:
             texts = [block.text for block in blocks_from_json(content) if isinstance(block, Text)]
             yield from (Noted(text, "error" if failed else "info") for text in texts)
             return
-        id = text(message, "id") or text(frame, "uuid") or new_id()
+        flat = self._flat[parent].take_id() if parent in self._flat else ""
+        id = text(message, "id") or flat or text(frame, "uuid") or new_id()
         yield from self._messages.begin(
             parent, agent, id, text(message, "model"), usage_from_json(message.get("usage"))
         )
@@ -203,7 +206,8 @@ class Normaliser:
     def _partial(self, frame: dict[str, Any], parent: str) -> Iterator[Durable | Live | Said]:
         event = frame.get("event")
         if not isinstance(event, dict):
-            yield Raw(frame)
+            flat = self._flat.setdefault(parent, FlatPieces()).feed(frame, self.model)
+            yield from flat or (Raw(frame),)
             return
         partial = self._partials.setdefault(parent, Partial())
         said = partial.feed(event, text(frame, "api_message_id"))
@@ -257,7 +261,7 @@ class Normaliser:
         self, reply: ToolReply, frame: dict[str, Any], parent: str, agent: str, *, alone: bool
     ) -> Iterator[Durable | Said]:
         display = frame.get("tool_use_result") if alone else None
-        decided = _decided(frame.get("tool_result_meta"), reply.call_id)
+        decided = decision_in(frame.get("tool_result_meta"), reply.call_id)
         done = ToolDone(
             reply,
             display=display,
@@ -299,6 +303,7 @@ class Normaliser:
         self._calls.clear()
         self.open_calls.clear()
         self._partials.clear()
+        self._flat.clear()
         yield done
 
     def _orphans(self) -> Iterator[Said]:
@@ -338,13 +343,3 @@ def _named(found: list[Said], uuid: str) -> list[Said]:
 def unreadable(line: bytes) -> Said:
     """A line that is no frame: kept as it came (S003-14)."""
     return Said(Raw({"line": line.decode("utf-8", "replace")}))
-
-
-def _decided(meta: Any, call_id: str) -> Decided | None:
-    entries = meta if isinstance(meta, list) else ()
-    for entry in entries:
-        if isinstance(entry, dict) and entry.get("id") == call_id:
-            said = entry.get("permission_decision")
-            if isinstance(said, dict) and said.get("decision") in ("accept", "reject"):
-                return Decided(said["decision"], text(said, "source"), text(said, "reason_type"))
-    return None
