@@ -96,6 +96,14 @@ def act(prompt: str) -> None:
     elif word == "secret":
         say(f"the key is {os.environ['ANTHROPIC_API_KEY']}")
         done("told")
+    elif word == "turns":
+        done("four", num_turns=4)
+    elif word == "murmur":
+        say("good")
+        done("good")
+        sys.stderr.write("afterwards\n")
+        sys.stderr.flush()
+        sys.exit(0)
     elif word == "secret_result":
         done(f"{'x' * 190} {os.environ['ANTHROPIC_API_KEY']}")
     elif word == "ask":

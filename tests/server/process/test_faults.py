@@ -223,6 +223,24 @@ async def test_what_a_workflow_leaves_behind_holds_no_secret_of_the_server_not_e
     assert "dummy" not in Path(case.session.path).read_text()
 
 
+async def test_an_engines_own_count_of_turns_and_a_price_without_an_answer_are_kept(world: World) -> None:
+    """S000-24"""
+    case = await started(world)
+    await case.turn("turns")
+    assert (case.view.steps, case.view.cost) == (4, 0.5)
+    await case.turn("echo more")
+    assert (case.view.steps, case.view.cost) == (5, 0.5)
+
+
+async def test_what_an_engine_says_on_its_error_output_after_the_result_is_noted(world: World) -> None:
+    """S003-15"""
+    case = await started(world)
+    await case.turn("murmur")
+    await ended(case)
+    noted = [note.text for note in case.events(Noted) if "error output" in note.text]
+    assert noted == ["The engine said on its error output:\nafterwards"]
+
+
 async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:
     """S000-1, S003-6, FM-28"""
     world = World(tmp_path, GITHUB_TOKEN="ghp_secret", CLAUDECODE="1", MINE="kept")

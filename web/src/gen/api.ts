@@ -3063,8 +3063,16 @@ export interface components {
             pinned: boolean;
             /** @default 0 */
             turns: number;
-            /** @default 0 */
+            /**
+             * @description Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen.
+             * @default 0
+             */
             steps: number;
+            /**
+             * @description The same when the newest turn began.
+             * @default 0
+             */
+            steps_before: number;
             /** @default {} */
             usage: components["schemas"]["Usage"];
             /**

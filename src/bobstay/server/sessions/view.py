@@ -88,6 +88,9 @@ class SessionView(Struct, frozen=True):
     pinned: bool = False
     turns: int = 0
     steps: int = 0
+    """Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen."""
+    steps_before: int = 0
+    """The same when the newest turn began."""
     usage: Usage = Usage()
     last_usage: Usage = Usage()
     """Of the newest answer in the main talk: what fills the context (S000-32)."""
@@ -164,7 +167,8 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
                 return view
             return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode):
-            return replace(view, turns=turn, model=model, permission_mode=mode or view.permission_mode)
+            mode = mode or view.permission_mode
+            return replace(view, turns=turn, model=model, permission_mode=mode, steps_before=view.steps)
         case BlockDone(block=ToolCall(id=id)):
             return replace(view, open_calls=(*view.open_calls, id))
         case ToolDone(reply=reply):
@@ -192,8 +196,9 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return replace(view, permission_mode=mode)
         case ModelChanged(model=model):
             return replace(view, model=model)
-        case RunDone():
-            return replace(view, ended_at=envelope.at, open_calls=(), interactions=())
+        case RunDone(turns=told):
+            steps = max(view.steps, view.steps_before + told)
+            return replace(view, ended_at=envelope.at, open_calls=(), interactions=(), steps=steps)
         case WorkerStarted() | WorkerExited():
             return _worked(view, event, envelope.at)
         case _:

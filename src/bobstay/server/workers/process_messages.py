@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from bobstay.model.api_shape import stop_from_json
 from bobstay.model.event import BlockDone, Durable, MessageDone
+from bobstay.model.ids import new_id
 from bobstay.model.live import Live
 from bobstay.model.message import Block, Stop, Usage
 from bobstay.server.workers.process_partial import Counted
@@ -108,11 +109,19 @@ class Messages:
             if usage is not None and not last.counted:
                 output = max(usage.output - self._output, last.usage.output)
                 last.usage = replace(last.usage, output=output)
-            # Less than before means that the engine counts anew.
-            yield from self._done("", cost - self._cost if cost >= self._cost else cost)
+            yield from self._done("", self._more(cost))
+            self._cost = cost
+        elif (more := self._more(cost)) > 0:
+            # Paid for without an answer that could carry it, or after the last one was complete.
+            counted = NO_USAGE if self._output or usage is None else usage
+            yield Said(MessageDone(new_id(), "", "end_turn", counted, more, broken="lost"))
             self._cost = cost
         self._blocks.clear()
         self._output = 0
+
+    def _more(self, cost: float) -> float:
+        """What was spent since the last turn; less than before means that the engine counts anew."""
+        return cost - self._cost if cost >= self._cost else cost
 
     def _done(self, parent: str, cost: float = 0.0) -> Iterator[Said]:
         message = self._current.pop(parent, None)

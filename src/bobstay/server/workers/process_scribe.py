@@ -154,6 +154,8 @@ class Scribe:
 
     def end(self, code: int, words: str, *, asked: bool) -> None:
         """The process has ended, with this exit code; `asked` if somebody wanted that (S000-19..21)."""
+        if not self.in_turn and (asked or not code) and (late := self.errors()):
+            self._note_errors(late)  # it came after the result: no turn will tell it, nor the way it ended
         if asked or self.normaliser.interrupting:
             self.cut_off("interrupted_tools" if self.normaliser.open_calls else "interrupted_streaming", "")
         elif code:
@@ -193,13 +195,17 @@ class Scribe:
         try:
             self._ears.turn_over()
             if (words := self.errors()) and words not in done.text:
-                self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
+                self._note_errors(words)
             self.store(done)
             kept = self._hiding.stored(done)
             if isinstance(kept, RunDone):
                 self._leave(kept)  # made from what may be kept: a title is cut, and half a secret is not known again
         finally:
             self._released()
+
+    def _note_errors(self, words: str) -> None:
+        self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
+        self._errors = Ends(KEPT, KEPT)
 
     def _released(self) -> None:
         """Nobody waits for this turn any longer, even if its end could not be stored."""
