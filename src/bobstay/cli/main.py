@@ -32,6 +32,7 @@ def run(arguments: list[str]) -> int:
 
         sys.stdout.write(usage(COMMANDS))
         return 0
+    _hide_keys()
     if first in COMMANDS:
         from importlib import import_module
 
@@ -39,3 +40,12 @@ def run(arguments: list[str]) -> int:
     from bobstay.cli.print import run as print_mode
 
     return print_mode(arguments)
+
+
+def _hide_keys() -> None:
+    """Keep the keys out of what other programs of this user, such as the agent's commands, can read of this process."""
+    from bobstay.config.keys import holds_secret, secret_in_argument
+    from bobstay.kit.process_memory import blank_arguments, blank_environment
+
+    blank_environment(holds_secret)
+    blank_arguments(secret_in_argument)

@@ -56,6 +56,18 @@ def is_secret(name: str) -> bool:
     return upper not in KEPT and (upper.startswith(SECRET_BEGINNINGS) or _names_a_secret(upper))
 
 
+def holds_secret(name: str, value: str) -> bool:
+    """Whether a variable is kept from child processes, or has a password in its value."""
+    return is_secret(name) or bool(_password(value))
+
+
+def secret_in_argument(argument: str) -> str:
+    """The part of an argument of the command line that may be secret: inline settings, or a password in an address."""
+    _, equals, value = argument.partition("=")
+    text = value if equals and argument.startswith("--") else argument
+    return text if text.startswith("{") else _password(text)
+
+
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in MISLEADING and not is_secret(name)}
 
