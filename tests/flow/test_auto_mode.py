@@ -302,7 +302,7 @@ async def test_an_interrupt_ends_a_judgement_too(scene: Callable[..., Scene], se
         (None, "claude-opus-5-5", "haiku"),
         (None, "default", "haiku"),
         (None, "openai/gpt-5.5", "openai/gpt-5.6-luna"),
-        (None, "gemini/gemini-3-pro", "gemini/gemini-3-flash"),
+        (None, "gemini/gemini-3-pro", "gemini/gemini-3.8-flash"),
         (None, "ollama/qwen3", "ollama/qwen3"),
         (None, "nobody knows", "nobody knows"),
     ],

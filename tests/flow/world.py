@@ -24,11 +24,12 @@ from bobstay.permissions.access import Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
-from bobstay.providers.base import Effort, Provider
+from bobstay.providers.base import Provider
 from bobstay.providers.chat import Chat
 from bobstay.providers.gemini import Gemini
 from bobstay.providers.http import HttpClient
 from bobstay.providers.responses import Responses
+from bobstay.providers.thinking import Effort
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
 from bobstay.tools.base import Tool

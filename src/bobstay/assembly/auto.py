@@ -17,6 +17,7 @@ from bobstay.model.live import MessageBegan
 from bobstay.model.message import Block, Message, Text, ToolCall, Usage, text_of
 from bobstay.providers.base import ProviderError, Request, ToolSpec
 from bobstay.providers.choose import parse_model
+from bobstay.providers.thinking import fitted
 
 LIMIT = 90.0
 """Seconds for one judgement, all attempts included."""
@@ -30,7 +31,7 @@ LONGEST_REASON = 500
 ROOM = 4_000
 """Tokens of the answer: the verdict takes few, but some models think first."""
 
-SMALL = {"anthropic": "haiku", "openai": "openai/gpt-5.6-luna", "gemini": "gemini/gemini-3-flash"}
+SMALL = {"anthropic": "haiku", "openai": "openai/gpt-5.6-luna", "gemini": "gemini/gemini-3.8-flash"}
 """The small model of each maker; of another provider the session's own model judges."""
 
 SYSTEM = """\
@@ -130,12 +131,16 @@ class SmallModel:
         )
 
     async def _ask(self, route: Route, text: str, spent: Exchange) -> Verdict:
+        thinking, effort = fitted("off", None, route.thinks, route.efforts)
         request = Request(
             route.model,
             self._system,
             (Message("user", (Text(text),)),),
             tools=(VERDICT,),
             max_tokens=min(route.max_output, ROOM),
+            thinking=thinking,
+            thinks=route.thinks,
+            effort=effort,
         )
         for attempt in range(1, ATTEMPTS + 1):
             found = Exchange([])

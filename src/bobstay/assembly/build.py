@@ -34,6 +34,7 @@ from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
 from bobstay.providers.choose import Keys
 from bobstay.providers.http import HttpClient
+from bobstay.providers.thinking import Wanted
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
 
@@ -256,7 +257,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
         ),
         retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
         patience=_patience(start),
-        thinking=_thinking(start),
+        thinking=_thinking(options),
         thinking_display=options.thinking_display or "",
         effort=options.effort or _effort(settings.effort),
         max_output=start.environment.max_output_tokens,
@@ -282,14 +283,11 @@ def _effort(said: str | None) -> Any:
     return said if said in ("low", "medium", "high", "xhigh", "max") else None
 
 
-def _thinking(start: Start) -> Any:
-    options = start.options
+def _thinking(options: Options) -> Wanted:
+    """What is wanted, whichever model is asked: each request fits it to its model."""
     if options.thinking == "disabled" or options.max_thinking_tokens == 0:
         return "off"
-    kind = start.routes.info(start.model).thinking
-    if options.max_thinking_tokens and kind != "always":
-        return options.max_thinking_tokens
-    return "adaptive" if kind in ("adaptive", "always") else "off"
+    return options.max_thinking_tokens or "adaptive"
 
 
 def _projection(start: Start) -> Any:

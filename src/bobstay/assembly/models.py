@@ -9,11 +9,12 @@ from bobstay.providers.base import Provider
 from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
 from bobstay.providers.choose import LOCAL, Keys, MissingKey, build, parse_model
 from bobstay.providers.http import HttpClient
+from bobstay.providers.thinking import EFFORTS
 
 BY_KEY = (
     ("default", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
     ("openai/gpt-5.5", ("OPENAI_API_KEY",)),
-    ("gemini/gemini-3-pro", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    ("gemini/gemini-4-argon", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 )
 """The model taken where none is named, by the first key that is there."""
 
@@ -63,6 +64,9 @@ class ModelRoutes:
                 info.output,
                 _price_of(info),
                 local=provider in LOCAL,
+                thinks=info.thinks,
+                # Elsewhere the adapter finds out itself what the server takes.
+                efforts=info.efforts if provider == "anthropic" and info.known else EFFORTS,
             )
         return self._routes[name]
 
@@ -100,8 +104,8 @@ class ModelRoutes:
                     "resolvedModel": model,
                     "displayName": info.display or model,
                     "description": f"{info.context // 1000}k window",
-                    "supportsEffort": info.effort,
-                    "supportedEffortLevels": ["low", "medium", "high", "xhigh", "max"] if info.effort else [],
+                    "supportsEffort": bool(info.efforts),
+                    "supportedEffortLevels": list(info.efforts),
                 }
             )
         listed.append(

@@ -171,11 +171,7 @@ class Session:
 
     def set_thinking(self, tokens: int | None) -> None:
         """Let the model think with at most so many tokens from the next call on; None leaves it to the model."""
-        thinks = self._models.info(self.state.model or self._driver.agent.model).thinking
-        if tokens is None or (tokens and thinks == "always"):
-            self._driver.agent.thinking = "adaptive" if thinks in ("adaptive", "always") else "off"
-        else:
-            self._driver.agent.thinking = tokens or "off"
+        self._driver.agent.thinking = "adaptive" if tokens is None else tokens or "off"
 
     def totals(self) -> Totals:
         state = self.state

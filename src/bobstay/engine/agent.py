@@ -1,7 +1,6 @@
 """Everything a run needs that does not change while it runs."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
@@ -12,7 +11,8 @@ from bobstay.engine.repair import clean_prefix, repair
 from bobstay.engine.state import State
 from bobstay.engine.toolbox import Toolbox
 from bobstay.model.message import Message
-from bobstay.providers.base import Effort, Request
+from bobstay.providers.base import Request
+from bobstay.providers.thinking import Effort, Wanted, fitted
 
 
 class Patience(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Agent(Struct):
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
     patience: Patience = Patience()
-    thinking: Literal["off", "adaptive"] | int = "off"
+    thinking: Wanted = "off"
     thinking_display: str = ""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
@@ -60,15 +60,17 @@ class Sending:
         self._last: Message | None = None
 
     def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
+        thinking, effort = fitted(agent.thinking, agent.effort, route.thinks, route.efforts)
         return Request(
             model=route.model,
             system=agent.system,
             messages=tuple(self._repaired(state.messages, state)),
             tools=agent.toolbox.specs,
-            max_tokens=_room(agent, route),
-            thinking=agent.thinking,
+            max_tokens=_room(agent, route, thinking),
+            thinking=thinking,
+            thinks=route.thinks,
             thinking_display=agent.thinking_display,
-            effort=agent.effort,
+            effort=effort,
             betas=agent.betas,
             session_id=agent.session_id,
             hosted_search=agent.hosted_search,
@@ -85,11 +87,11 @@ class Sending:
         return repaired
 
 
-def _room(agent: Agent, route: Route) -> int:
+def _room(agent: Agent, route: Route, thinking: Wanted) -> int:
     """How many tokens the answer may have: all the model can give, within reason."""
     if agent.max_output:
         return min(route.max_output, agent.max_output)
     wanted = min(route.max_output, 32_000)
-    if isinstance(agent.thinking, int):
-        wanted = min(route.max_output, max(wanted, agent.thinking + 8_000))
+    if isinstance(thinking, int):
+        wanted = min(route.max_output, max(wanted, thinking + 8_000))
     return wanted

@@ -10,6 +10,7 @@ from bobstay.model.event import Event, InteractionOpened
 from bobstay.model.message import Usage
 from bobstay.permissions.access import Access, Decision
 from bobstay.providers.base import Provider
+from bobstay.providers.thinking import EFFORTS, Effort, Thinks
 
 
 class Answer(Struct, frozen=True):
@@ -63,6 +64,9 @@ class Route(Struct, frozen=True):
     window: int
     max_output: int
     price: Callable[[Usage], float]
+    thinks: Thinks = "adaptive"
+    efforts: tuple[Effort, ...] = EFFORTS
+    """Those the model accepts."""
     local: bool = False
     """It runs on the user's own machine."""
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from bobstay.model.event import BlockDone, MessageDone, Noted
 from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
+from bobstay.providers.thinking import Effort, Thinks, Wanted
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted
 
@@ -20,9 +21,6 @@ class ToolSpec(Struct, frozen=True):
     schema: dict[str, Any]
 
 
-Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
-
-
 class Request(Struct, frozen=True):
     model: str
     """The vendor's own name of the model, without the provider prefix."""
@@ -32,8 +30,9 @@ class Request(Struct, frozen=True):
     """Already repaired: legal for every vendor, roles alternating, starting with the user."""
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 32_000
-    thinking: Literal["off", "adaptive"] | int = "off"
-    """Off, as the model sees fit, or at most so many tokens."""
+    thinking: Wanted = "off"
+    thinks: Thinks = "adaptive"
+    """How the model thinks, as far as is known; `thinking` fits it."""
     thinking_display: str = ""
     """How much of its thinking the vendor shall show, where it lets one choose."""
     effort: Effort | None = None

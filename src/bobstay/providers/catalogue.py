@@ -3,12 +3,13 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Usage
+from bobstay.providers.thinking import EFFORTS, Effort, Thinks
 
 
 class Price(Struct, frozen=True):
@@ -35,9 +36,9 @@ class ModelInfo(Struct, frozen=True):
     output: int = 8_192
     """Tokens of the longest answer."""
     images: bool = False
-    thinking: Literal["none", "budget", "adaptive", "always"] = "none"
-    """Whether it thinks: never, for as many tokens as it is told, as it sees fit, or so and not to be stopped."""
-    effort: bool = False
+    thinking: Thinks = "none"
+    effort: bool | tuple[Effort, ...] = False
+    """Whether it can be told how hard to try, and where that is not all of them, in which words."""
     price: Price | None = None
     long: LongPrice | None = None
     known: bool = True
@@ -45,6 +46,16 @@ class ModelInfo(Struct, frozen=True):
     @property
     def priced(self) -> bool:
         return self.price is not None
+
+    @property
+    def efforts(self) -> tuple[Effort, ...]:
+        """The efforts it accepts."""
+        return self.effort if isinstance(self.effort, tuple) else EFFORTS if self.effort else ()
+
+    @property
+    def thinks(self) -> Thinks:
+        """How it thinks; of a model nobody knows nothing is said."""
+        return self.thinking if self.known or self.thinking != "none" else "unknown"
 
 
 class _File(Struct):
@@ -59,6 +70,8 @@ LOCAL = frozenset({"ollama", "vllm", "lmstudio", "llamacpp", "demo"})
 """Providers on the user's own machine: nobody sends a bill."""
 
 _FREE = Price(0, 0, 0, 0)
+_SPELLED = {"cacheRead": "cache_read", "cacheWrite": "cache_write"}
+_CACHED = tuple(_SPELLED.values())
 _DATED = re.compile(
     r"[-@:](\d{8}(-v\d+(:\d+)?)?|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{3}|latest|preview(-[\d-]+)?|exp|v\d+(:\d+)?)"
 )
@@ -82,7 +95,8 @@ class Catalogue:
         if overrides:
             self._models = dict(file.models)
             for name, changes in overrides.items():
-                self._models[name] = self._changed(name, changes)
+                self._models[self.resolve(name.lower())] = self._changed(name, changes)
+        self._priced = {self.resolve(name.lower()) for name, changes in (overrides or {}).items() if "price" in changes}
         self._found: dict[str, ModelInfo] = {}
 
     def resolve(self, model: str) -> str:
@@ -99,7 +113,7 @@ class Catalogue:
     def _look(self, model: str) -> ModelInfo:
         provider, slash, _ = model.partition("/")
         info = self._find(self.resolve(model))
-        if slash and provider in LOCAL:
+        if slash and provider in LOCAL and not self._priced_by_user(info.name):
             return msgspec.structs.replace(info, price=_FREE, long=None)
         return info
 
@@ -119,9 +133,20 @@ class Catalogue:
     def _changed(self, name: str, changes: dict[str, Any]) -> ModelInfo:
         base = _shipped().lookup(name)
         fields = {**msgspec.to_builtins(base), "known": True, **changes}
-        if isinstance(changes.get("price"), dict) and base.price is not None:
-            fields["price"] = {**msgspec.to_builtins(base.price), **changes["price"]}
+        price = changes.get("price")
+        if isinstance(price, dict):
+            # Settings are written in camel case; both are taken.
+            price = {_SPELLED.get(key, key): value for key, value in price.items()}
+            # Where nothing is known of the cache, what goes through it costs as much as any input.
+            known = base.price is not None and base.price != _FREE
+            usual = msgspec.to_builtins(base.price) if known else dict.fromkeys(_CACHED, price.get("input"))
+            fields["price"] = {**usual, **price}
+            # A price of the user's own is for prompts of any length, unless they say otherwise.
+            fields["long"] = changes.get("long")
         return msgspec.convert(fields, ModelInfo)
+
+    def _priced_by_user(self, model: str) -> bool:
+        return any(name in self._priced for name in _spellings(model))
 
 
 def lookup(model: str) -> ModelInfo:

@@ -6,13 +6,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from bobstay.model.event import Noted
-from bobstay.providers.base import Chunk, Effort, ProviderError, Request, ToolSpec
+from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_messages import Rules, messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.effort import Efforts, is_refused_level
 from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent
 from bobstay.providers.http import HttpClient, Reply
+from bobstay.providers.thinking import Effort
 
 LOCAL_SERVERS = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
 """Servers of the user's own, whose parsers of tool calls miss some: a call that came as text is recovered there."""

@@ -1,8 +1,7 @@
 """Levels of reasoning effort: how to go on when a model refuses the one it was asked for."""
 
-from bobstay.providers.base import Effort
+from bobstay.providers.thinking import EFFORTS, Effort
 
-LEVELS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 _NO_LEVEL_HELPS = (
     "unsupported parameter",
     "unrecognized",
@@ -23,16 +22,16 @@ class Efforts:
         """The effort to ask for; None where none can be."""
         if wanted is None:
             return None
-        place = min(LEVELS.index(wanted), self._highest.get(model, len(LEVELS)))
-        return LEVELS[place] if place >= 0 else None
+        place = min(EFFORTS.index(wanted), self._highest.get(model, len(EFFORTS)))
+        return EFFORTS[place] if place >= 0 else None
 
     def refuse(self, model: str, refused: Effort) -> str:
         """Go one level down for `model`; return what to tell the person."""
-        place = self._highest[model] = LEVELS.index(refused) - 1
+        place = self._highest[model] = EFFORTS.index(refused) - 1
         if place < 0:
             return f"The model {model} does not take the effort {refused!r}: it is asked without one."
         return (
-            f"The model {model} does not take the effort {refused!r}: it is asked with {LEVELS[place]!r} from here on."
+            f"The model {model} does not take the effort {refused!r}: it is asked with {EFFORTS[place]!r} from here on."
         )
 
 

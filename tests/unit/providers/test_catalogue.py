@@ -98,6 +98,30 @@ def test_facts_can_be_overridden() -> None:
         Catalogue({"x": {"context": "large"}})
 
 
+@pytest.mark.parametrize("name", ["MyCorp/Big-Model", "mycorp/big", "openrouter/some/thing", "vllm/own", "sonnet"])
+def test_any_model_can_be_given_a_price(name: str) -> None:
+    price = {"input": 1, "output": 2, "cacheRead": 0.5, "cache_write": 4}
+    info = Catalogue({name: {"price": price}}).lookup(name)
+    million = 1_000_000
+    assert cost(info, Usage(million, million, million, million)) == pytest.approx(1 + 2 + 0.5 + 4)
+
+
+def test_a_price_without_one_for_the_cache_takes_that_of_input() -> None:
+    info = Catalogue({"mycorp/big": {"price": {"input": 3, "output": 9}}}).lookup("mycorp/big")
+    assert cost(info, Usage(cache_read=1_000_000, cache_write=1_000_000)) == pytest.approx(6)
+
+
+def test_a_price_of_the_users_own_holds_for_long_prompts_too() -> None:
+    info = Catalogue({"gemini-2.5-pro": {"price": {"input": 1}}}).lookup("gemini-2.5-pro")
+    assert cost(info, Usage(input=1_000_000)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("price", [{"input": 1}, {"input": "much", "output": 1}, {"output": 2}])
+def test_half_a_price_for_an_unknown_model_is_refused(price: dict[str, object]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        Catalogue({"mycorp/big": {"price": price}})
+
+
 def test_every_shipped_entry_makes_sense() -> None:
     catalogue = Catalogue()
     assert catalogue.as_of.startswith("20")
