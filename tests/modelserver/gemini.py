@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.gemini_rules import complaints
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _STOPS = {"max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
@@ -34,7 +35,11 @@ class GeminiDialect:
         )
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        return None
+        if not asked.headers.get("x-goog-api-key") and "key=" not in asked.query:
+            return Refusal("Method doesn't allow unregistered callers (callers without established identity).", 403)
+        model = asked.path.rpartition("/")[2].partition(":")[0]
+        wrong = next(complaints(model, asked.body or {}), None)
+        return Refusal(wrong) if wrong is not None else None
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [

@@ -10,10 +10,15 @@ from bobstay.providers.encoding import EncodedMessages, to_json
 from bobstay.providers.exchange import accept, agent, broken_off
 from bobstay.providers.gemini_stream import ORIGIN, Reader
 from bobstay.providers.http import HttpClient, Reply
+from bobstay.providers.thinking import effort_of
 
 _ERROR_LIMIT = 256 * 1024
 _UNSIGNED = "skip_thought_signature_validator"
 """What Google says to send in place of the proof for a call that its model did not make."""
+
+_IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
+_BUDGETS = (("pro", (128, 32_768)), ("flash-lite", (512, 24_576)), ("", (1, 24_576)))
+"""Tokens of thinking Gemini 2.5 takes, by a part of the model's name."""
 
 
 class Gemini:
@@ -67,7 +72,7 @@ class Gemini:
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
         settings = to_json(settings_of(request, json_schema=self._json_schema))
-        signs = request.model.removeprefix("models/").startswith("gemini-3")
+        signs = generation_of(request.model) >= (3, 0)
         contents = (self._signed_contents if signs else self._contents).all(request.messages)
         return b'%b,"contents":[%b]}' % (settings[:-1], b",".join(filter(None, contents)))
 
@@ -115,21 +120,44 @@ def _declarations(request: Request, *, json_schema: bool) -> list[dict[str, Any]
     ]
 
 
+def generation_of(model: str) -> tuple[int, int]:
+    """The numbers in a Gemini's name; a name without any (`gemini-flash-latest`) means one of the newest."""
+    name = model.removeprefix("models/")
+    if not name.startswith("gemini-"):
+        return (0, 0)
+    major, _, minor = name.removeprefix("gemini-").partition("-")[0].partition(".")
+    if not major.isdecimal():
+        return (99, 0)
+    return int(major), int(minor) if minor.isdecimal() else 0
+
+
 def _thinking_config(request: Request) -> dict[str, Any]:
-    model = request.model.removeprefix("models/")
+    generation = generation_of(request.model)
     shown = {"includeThoughts": True} if request.thinking != "off" else {}
-    if model.startswith("gemini-3"):
-        if request.effort is None:
-            return {"thinkingLevel": "LOW"} if request.thinking == "off" else dict(shown)
-        level = {"low": "LOW", "medium": "MEDIUM"}.get(request.effort, "HIGH")
-        if level == "MEDIUM" and model.startswith("gemini-3-pro"):
-            level = "HIGH"
-        return {**shown, "thinkingLevel": level}
-    if not model.startswith("gemini-2.5"):
+    if generation >= (3, 0):
+        if request.thinking == "off":
+            return {"thinkingLevel": "LOW"}  # the least that all of them take: they cannot stop thinking
+        level = _level(request, generation)
+        return {**shown, "thinkingLevel": level} if level else dict(shown)
+    if generation != (2, 5):
         return {}
+    lowest, highest = next(limits for part, limits in _BUDGETS if part in request.model)
     if request.thinking == "off":
-        return {"thinkingBudget": 128 if "pro" in model else 0}
-    return {**shown, "thinkingBudget": request.thinking if isinstance(request.thinking, int) else -1}
+        return {"thinkingBudget": 128 if "pro" in request.model else 0}
+    if not isinstance(request.thinking, int):
+        return {**shown, "thinkingBudget": -1}
+    return {**shown, "thinkingBudget": max(lowest, min(request.thinking, highest))}
+
+
+def _level(request: Request, generation: tuple[int, int]) -> str:
+    effort = request.effort
+    if effort is None:
+        if not isinstance(request.thinking, int):
+            return ""
+        effort = effort_of(request.thinking)
+    if effort == "medium" and generation == (3, 0) and "pro" in request.model:
+        return "HIGH"  # the one that knows low and high only
+    return {"low": "LOW", "medium": "MEDIUM"}.get(effort, "HIGH")
 
 
 def content_of(message: Message, names: dict[str, str], *, signs: bool) -> dict[str, Any] | None:
@@ -140,7 +168,8 @@ def content_of(message: Message, names: dict[str, str], *, signs: bool) -> dict[
     for block in message.blocks:
         match block:
             case Text(text):
-                parts.append({"text": text})
+                if text:
+                    parts.append({"text": text})
             case Image():
                 parts.append(_image(block))
             case Thinking():
@@ -173,7 +202,7 @@ def _thought(thinking: Thinking) -> list[dict[str, Any]]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": call.name, "args": call.input}
+    function: dict[str, Any] = {"name": _legal(call.name), "args": call.input}
     if not call.id.startswith(MADE):
         function["id"] = call.id
     part: dict[str, Any] = {"functionCall": function}
@@ -185,7 +214,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _response(reply: ToolReply, names: dict[str, str]) -> dict[str, Any]:
     response: dict[str, Any] = {
-        "name": names.get(reply.call_id, "unknown"),
+        "name": _legal(names.get(reply.call_id, "unknown")),
         "response": {"error" if reply.is_error else "output": reply.text},
     }
     if not reply.call_id.startswith(MADE):
@@ -194,4 +223,12 @@ def _response(reply: ToolReply, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _image(image: Image) -> dict[str, Any]:
+    if image.media_type not in _IMAGES:
+        return {"text": f"[Image left out: Gemini does not take {image.media_type}.]"}
     return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+
+
+def _legal(name: str) -> str:
+    """A tool's name made up by another model may have characters this API refuses a whole request for."""
+    cleaned = "".join(c if c.isascii() and (c.isalnum() or c in "_.:-") else "_" for c in name)[:128]
+    return cleaned if cleaned[:1].isalpha() or cleaned[:1] == "_" else f"_{cleaned}"[:128]
