@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tests.modelserver.anthropic_rules import REQUEST_LIMIT, complaints
+from tests.modelserver.anthropic_thinking import Said
 from tests.modelserver.dialect import Asked, Frame, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
@@ -27,12 +29,24 @@ _numbers = itertools.count(1)
 class AnthropicDialect:
     name = "anthropic"
 
+    def __init__(self) -> None:
+        self._said = Said()
+
     def owns(self, asked: Asked) -> bool:
         return asked.method == "POST" and asked.path == "/v1/messages"
 
     def refusal(self, asked: Asked) -> Refusal | None:
+        if "anthropic-version" not in asked.headers:
+            return None  # no client of this API: a test of the HTTP client by itself
+        credentials = [name for name in ("x-api-key", "authorization") if name in asked.headers]
+        if len(credentials) != 1:
+            # "The SDK sends both headers and the API rejects the request" (anthropics/skills, 2026-07-01).
+            return Refusal("invalid x-api-key" if credentials else "x-api-key header is required", 401)
+        if len(asked.raw) > REQUEST_LIMIT:
+            return Refusal("Request exceeds the maximum size", 413)
         body = asked.body or {}
-        return _prefill(body) or _forced_while_thinking(body)
+        wrong = next(complaints(body), None) or next(self._said.complaints(body), None)
+        return Refusal(wrong) if wrong is not None else None
 
     def turns(self, asked: Asked) -> list[Turn]:
         return [
@@ -64,12 +78,14 @@ class AnthropicDialect:
     def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
         calls = any(isinstance(part, Call) for part in step.blocks)
         stop = step.stop or ("tool_use" if calls else "end_turn")
+        content = [_block(part) for part in step.blocks]
+        self._said.remember(asked.body or {}, content)
         return {
             "id": f"msg_{next(_numbers):08}",
             "type": "message",
             "role": "assistant",
             "model": (asked.body or {}).get("model", ""),
-            "content": [_block(part) for part in step.blocks],
+            "content": content,
             "stop_reason": _STOPS.get(stop, stop),
             "stop_sequence": None,
             "usage": {
@@ -99,26 +115,6 @@ class AnthropicDialect:
         if asked.method == "GET" and asked.path == "/v1/models" and "anthropic-version" in asked.headers:
             return {"data": [], "has_more": False, "first_id": None, "last_id": None}
         return None
-
-
-def _prefill(body: dict[str, Any]) -> Refusal | None:
-    """Claude 4.6 and later take no half answer to go on with; what they say, word for word:
-    github.com/anthropics/claude-code/issues/28478 (2026-02), platform.claude.com "What's new in Claude 4.6".
-    """
-    messages = body.get("messages") or [{}]
-    if messages[-1].get("role") != "assistant" or "-4-5" in str(body.get("model")):
-        return None
-    return Refusal(
-        "This model does not support assistant message prefill. The conversation must end with a user message."
-    )
-
-
-def _forced_while_thinking(body: dict[str, Any]) -> Refusal | None:
-    """github.com/run-llama/llama_index/issues/19641 (2025-08), platform.claude.com "Extended thinking"."""
-    thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
-    if not thinks or (body.get("tool_choice") or {}).get("type") not in ("any", "tool"):
-        return None
-    return Refusal("Thinking may not be enabled when tool_choice forces tool use.")
 
 
 def _text(content: Any) -> str:

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
+from bobstay.providers.anthropic_accepted import Accepted, settings_of
+from bobstay.providers.anthropic_schema import legal_schema
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.encoding import EncodedMessages, EncodedOnce, to_json
@@ -14,8 +16,9 @@ from bobstay.version import __version__
 API_VERSION = "2023-06-01"
 NAME = "anthropic"
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-SMALLEST_BUDGET = 1024
-"""Tokens of thinking; the API refuses less."""
+INTERLEAVED = "interleaved-thinking-2025-05-14"
+ADAPTATIONS = 4
+"""How often a refused request is sent again in another way."""
 
 _CACHED = b',"cache_control":{"type":"ephemeral"}'
 
@@ -40,13 +43,13 @@ class Anthropic:
             "anthropic-version": API_VERSION,
             "user-agent": f"bobstay/{__version__}",
         }
-        if api_key:
-            self._headers["x-api-key"] = api_key
+        # One credential only: the API refuses a request with both. The token wins, as in Claude Code.
         if auth_token:
             self._headers["authorization"] = f"Bearer {auth_token}"
+        elif api_key:
+            self._headers["x-api-key"] = api_key
         self._headers.update({name.lower(): value for name, value in (headers or {}).items()})
-        self._refused: frozenset[str] = frozenset()
-        """Signatures of thinking the server does not want back."""
+        self._accepted = Accepted(unsigned=not _is_vendors(base_url))
         self._messages = self._encoder()
         self._tools = EncodedOnce(_tools)
         self._system = EncodedOnce(_system)
@@ -74,13 +77,13 @@ class Anthropic:
     def body(self, request: Request) -> bytes:
         """The request as it is sent. What changes from step to step stands behind what does not."""
         parts = [b'{"model":', to_json(request.model)]
-        tools = self._tools.of((request.tools, request.hosted_search))
+        tools = self._tools.of((request.tools, request.hosted_search, self._accepted.eager))
         if tools:
             parts += (b',"tools":', tools)
         system = self._system.of(request.system)
         if system:
             parts += (b',"system":', system)
-        for name, value in _settings(request).items():
+        for name, value in settings_of(request, self._accepted).items():
             parts += (b',"', name.encode(), b'":', to_json(value))
         parts.append(b',"stream":true,"messages":[')
         parts.append(b",".join(_with_breakpoints(request.messages, self._messages.all(request.messages))))
@@ -89,73 +92,48 @@ class Anthropic:
 
     async def _ask(self, request: Request) -> Reply:
         headers = self._headers_for(request)
-        reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
-        try:
-            await accept(reply, self.name)
-        except ProviderError as error:
-            if not self._drop_thinking(request, error):
-                raise
+        left = ADAPTATIONS
+        while True:
             reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
-            await accept(reply, self.name)
-        return reply
-
-    def _drop_thinking(self, request: Request, error: ProviderError) -> bool:
-        """Leave out from now on all thinking in `request`, if it is what was refused; tell whether that is new.
-
-        Thinking is bound to its model and to all that stood before it. After a compaction or a change of model
-        the server refuses it, and would refuse every later request too.
-        """
-        text = str(error)
-        if error.kind != "invalid_request" or "thinking" not in text:
-            return False
-        if "signature" not in text and "cannot be modified" not in text:
-            return False
-        signatures = {
-            block.signature
-            for message in request.messages
-            for block in message.blocks
-            if isinstance(block, Thinking) and _thinking(block, self._refused)
-        }
-        self._refused |= signatures
-        self._messages = self._encoder()
-        return bool(signatures)
+            try:
+                await accept(reply, self.name)
+            except ProviderError as error:
+                other = self._accepted.adapted(request, error)
+                if other is None or not left:
+                    raise
+                left -= 1
+                request = other
+                self._messages = self._encoder()
+            else:
+                return reply
 
     def _encoder(self) -> EncodedMessages:
-        refused = self._refused
-        return EncodedMessages(lambda message: _message(message, refused))
+        return EncodedMessages(lambda message: _message(message, self._accepted))
 
     def _headers_for(self, request: Request) -> dict[str, str]:
-        if not request.betas:
+        betas = request.betas
+        if isinstance(request.thinking, int) and not self._accepted.unsigned and INTERLEAVED not in betas:
+            # With a budget, thinking between calls must be asked for; the API ignores it where it cannot be had.
+            betas = (*betas, INTERLEAVED)
+        if not betas:
             return self._headers
         own = self._headers.get("anthropic-beta")
-        return {**self._headers, "anthropic-beta": ",".join((*((own,) if own else ()), *request.betas))}
+        return {**self._headers, "anthropic-beta": ",".join((*((own,) if own else ()), *betas))}
 
 
-def _settings(request: Request) -> dict[str, Any]:
-    settings: dict[str, Any] = {"max_tokens": request.max_tokens}
-    if request.thinking == "adaptive":
-        settings["thinking"] = {"type": "adaptive"}
-        if request.thinking_display:
-            settings["thinking"]["display"] = request.thinking_display
-    elif isinstance(request.thinking, int):
-        # Thinking counts as output, and some room must be left for the answer.
-        budget = min(request.thinking, request.max_tokens - 1)
-        if budget >= SMALLEST_BUDGET:
-            settings["thinking"] = {"type": "enabled", "budget_tokens": budget}
-    if request.forced_tool and "thinking" not in settings:
-        # The API refuses to force a call while the model thinks.
-        settings["tool_choice"] = {"type": "tool", "name": request.forced_tool}
-    if request.effort:
-        settings["output_config"] = {"effort": request.effort}
-    if request.session_id:
-        settings["metadata"] = {"user_id": request.session_id}
-    return settings
+def _is_vendors(base_url: str) -> bool:
+    """Whether the address is Anthropic's own. Others that speak its API sign no thinking, and some want it back."""
+    host = base_url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
-def _tools(value: tuple[tuple[ToolSpec, ...], bool]) -> bytes:
-    tools, hosted_search = value
+def _tools(value: tuple[tuple[ToolSpec, ...], bool, bool]) -> bytes:
+    tools, hosted_search, eager = value
+    # Without it the server keeps a parameter back until it is whole: minutes of silence for a long file.
+    streamed = {"eager_input_streaming": True} if eager else {}
     entries: list[dict[str, Any]] = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.schema} for tool in tools
+        {"name": tool.name, "description": tool.description, "input_schema": legal_schema(tool.schema), **streamed}
+        for tool in tools
     ]
     if hosted_search:
         entries.append(SEARCH_TOOL)
@@ -189,22 +167,23 @@ def _with_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) -> li
     return encoded
 
 
-def _message(message: Message, refused: frozenset[str]) -> bytes:
-    content = [encoded for block in message.blocks if (encoded := _block(block, refused)) is not None]
+def _message(message: Message, accepted: Accepted) -> bytes:
+    thinking = accepted.thinking_of(message)
+    content = [encoded for block in message.blocks if (encoded := _block(block, thinking)) is not None]
     if not content:
         # An answer of nothing but another vendor's thinking: the place must be kept, for roles alternate.
         content = [{"type": "text", "text": "(nothing said)"}]
     return to_json({"role": message.role, "content": content})
 
 
-def _block(block: Block, refused: frozenset[str]) -> dict[str, Any] | None:
+def _block(block: Block, thinking: tuple[Thinking, ...]) -> dict[str, Any] | None:
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
         case Image():
             return _image(block)
         case Thinking():
-            return _thinking(block, refused)
+            return _thinking(block) if block in thinking else None
         case ToolCall(identity, name, value):
             return {"type": "tool_use", "id": _legal(identity), "name": _legal(name), "input": value}
         case ToolReply():
@@ -215,9 +194,7 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def _thinking(thinking: Thinking, refused: frozenset[str]) -> dict[str, Any] | None:
-    if thinking.origin != NAME or not thinking.signature or thinking.signature in refused:
-        return None
+def _thinking(thinking: Thinking) -> dict[str, Any]:
     if thinking.redacted:
         return {"type": "redacted_thinking", "data": thinking.signature}
     return {"type": "thinking", "thinking": thinking.text, "signature": thinking.signature}

@@ -46,7 +46,7 @@ def nearest(effort: Effort | None, efforts: tuple[Effort, ...]) -> Effort | None
     """The highest of `efforts` that is not above `effort`."""
     if effort is None or effort in efforts:
         return effort
-    lower = [level for level in efforts if EFFORTS.index(level) < EFFORTS.index(effort)]
+    lower: list[Effort] = [level for level in efforts if EFFORTS.index(level) < EFFORTS.index(effort)]
     return lower[-1] if lower else None
 
 

@@ -280,6 +280,6 @@ def test_any_text_survives_any_cutting(text: str, command: dict[str, object], ch
 async def _ask(url: str, token: str) -> list[Chunk]:
     http = HttpClient()
     try:
-        return await chunks_of(Anthropic(http, base_url=url), request(token))
+        return await chunks_of(Anthropic(http, base_url=url, api_key="key"), request(token))
     finally:
         await http.close()
