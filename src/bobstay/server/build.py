@@ -25,6 +25,7 @@ from bobstay.server.doors.gatekeeper import Gatekeeper
 from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
 from bobstay.server.inbox import Inbox
+from bobstay.server.index import notebook
 from bobstay.server.index.database import Database
 from bobstay.server.index.problems import DatabaseProblem
 from bobstay.server.index.retention import DAY, archive_older_than
@@ -119,6 +120,7 @@ class _Life:
 
     async def begin(self) -> None:
         console = self._console
+        await notebook.forget_unfinished(console.database)
         await self._loading.begin()
         if console.bell is not None:
             await console.bell.begin(console.registry.views.values())

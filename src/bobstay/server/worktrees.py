@@ -197,8 +197,12 @@ class Worktrees:
                 continue
             try:
                 repo = self._repo(path)
-                clean = not await _dirty(repo, await repo.commit("HEAD"))
-                done = clean and (await _keeper(repo).run("worktree", "remove", "--force", path)).code == 0
+                head, branch = await repo.commit("HEAD"), await _branch(repo)
+                keeper = _keeper(repo)
+                clean = not await _dirty(repo, head)
+                done = clean and (await keeper.run("worktree", "remove", "--force", path)).code == 0
+                if done and branch.startswith(PREFIX) and await _is_elsewhere(keeper, branch, head):
+                    await keeper.run("update-ref", "-d", f"refs/heads/{branch}", head)
             except ApiError:
                 done = False  # no work tree, or one whose repository is gone: people may still want its files
             (gone if done else kept).append(path)
@@ -231,6 +235,13 @@ class Worktrees:
             if not os.path.lexists(path):
                 return path
         raise ApiError("conflict", f"There are too many work trees called {stem}. Remove some.")
+
+
+async def _is_elsewhere(git: Git, branch: str, head: str) -> bool:
+    """Whether other branches have every commit of this one, so that nothing is lost with it."""
+    others = ("--exclude", f"refs/heads/{branch}", "--branches", "--remotes", "--tags")
+    said = await git.run("rev-list", "--max-count=1", head, "--not", *others)
+    return said.code == 0 and not said.out.strip()
 
 
 def _keeper(repo: Repo) -> Git:

@@ -124,7 +124,7 @@ class _Reader:
             finished = self._stop is not None and self._stop != "tool_use"
             ending = RunDone(
                 "completed" if finished else "interrupted_streaming",
-                self._answer,
+                self._answer if finished else "",
                 self._stop or "",
                 turns=self._steps,
             )

@@ -11,6 +11,7 @@ import pytest
 from bobstay.model.around import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
+from bobstay.server.index import notebook
 from bobstay.server.index.retention import archive_older_than
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -156,3 +157,16 @@ async def test_pages_of_a_list_that_moves_show_no_session_twice(place: Place) ->
 async def test_a_cursor_that_is_none_of_ours_is_refused(place: Place, cursor: str) -> None:
     refused = await place.get(f"/api/v1/sessions?cursor={cursor}")
     assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
+
+
+async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServer, tmp_path: Path) -> None:
+    key = {"Idempotency-Key": "k-1"}
+    async with Place(model, tmp_path) as place:
+        assert await notebook.begin(place.console.database, "ada", "k-1", "of a request that never ended") is None
+    async with Place(model, tmp_path) as place:
+        body = {"cwd": str(place.work)}
+        first = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
+        again = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
+        assert (first.status, again.status, again.json["id"]) == (201, 201, first.json["id"])
+        other = await place.ask("POST", "/api/v1/sessions?x=1", body, {**place.headers, **key})
+        assert other.status in (409, 422)

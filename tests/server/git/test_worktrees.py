@@ -221,13 +221,18 @@ async def test_orphans_are_pruned_unless_they_hold_work(trees: Worktrees, projec
     foreign = Path(trees.folder, "not-a-work-tree")
     foreign.mkdir()
     (foreign / "file").write_text("x")
+    committed = await trees.add(str(project), "dddddddd")
+    Path(committed.path, "new").write_text("x")
+    await trees.commit(committed.path, "work")
     gone, stayed = await trees.prune({kept.path})
 
-    assert gone == [clean.path]
+    assert gone == [clean.path, committed.path]
     assert set(stayed) == {dirty.path, str(foreign)}
     assert Path(kept.path).is_dir()
     assert (foreign / "file").exists()
-    assert clean.branch in git(project, "branch")
+    branches = git(project, "branch")
+    assert clean.branch not in branches, "it held nothing of its own"
+    assert committed.branch in branches
 
 
 @pytest.mark.parametrize("of_project", [True, False])

@@ -157,6 +157,7 @@ async def test_a_turn_cut_off_while_streaming_is_interrupted_and_can_go_on(model
     second = await stage()
     cut = second.registry.view(view.id)
     assert (cut.status, cut.activity) == ("interrupted", "idle")
+    assert cut.error == "The server ended while this ran. Send a message to go on."
     await second.say(view.id, model.play("more", Step(blocks=[Say("Going on.")])))
     await second.until_status(view.id, "completed")
 

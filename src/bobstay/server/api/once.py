@@ -40,5 +40,7 @@ async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Respo
 
 
 def _fingerprint(call: Call) -> str:
-    said = msgspec.json.encode([call.request.method, call.request.url.path, call.body], order="sorted")
+    said = msgspec.json.encode(
+        [call.request.method, call.request.url.path, call.request.url.query, call.body], order="sorted"
+    )
     return sha256(said).hexdigest()

@@ -167,6 +167,12 @@ async def begin(database: Database, who: str, key: str, fingerprint: str) -> Ear
     return Earlier(found["status"], found["body"])
 
 
+async def forget_unfinished(database: Database) -> None:
+    """An earlier server ended while it ran these requests: they may be sent again."""
+    async with database.owning() as connection:
+        await connection.execute(delete(idempotency).where(idempotency.c.status.is_(None)))
+
+
 async def finish(database: Database, who: str, key: str, status: int, body: str) -> None:
     """Keep the answer for a day."""
     which = update(idempotency).where(idempotency.c.who == identity(who), idempotency.c.key == identity(key))

@@ -73,7 +73,7 @@ def _asked(standing: Standing) -> Standing:
 
 def _ended(event: RunDone) -> Standing:
     if event.ending in INTERRUPTED:
-        return Standing("interrupted")
+        return Standing("interrupted", event.text)  # of an interrupted turn that is why, where it was nobody
     if event.ending in GOOD:
         return Standing("completed")
     return Standing("failed", event.text or event.ending)
