@@ -239,7 +239,7 @@ class Worktrees:
 
 async def _is_elsewhere(git: Git, branch: str, head: str) -> bool:
     """Whether other branches have every commit of this one, so that nothing is lost with it."""
-    others = ("--exclude", f"refs/heads/{branch}", "--branches", "--remotes", "--tags")
+    others = (f"--exclude={branch}", "--branches", "--remotes", "--tags")
     said = await git.run("rev-list", "--max-count=1", head, "--not", *others)
     return said.code == 0 and not said.out.strip()
 
