@@ -55,6 +55,8 @@ _NOT_KNOWN = (
 )
 _DEMANDED = ("missing", "must be passed", "must be provided", "is required")
 _ERROR_LIMIT = 256 * 1024
+_MOST_ATTEMPTS = 12
+"""More than there are things to learn: a server that contradicts itself is not asked for ever."""
 
 
 class Chat:
@@ -108,13 +110,15 @@ class Chat:
     async def _ask(self, request: Request) -> tuple[Reply, list[str]]:
         """Ask; where the server refuses something we can do without or otherwise, ask again so, and remember."""
         notes: list[str] = []
+        attempts = 0
         while True:
             reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
             if reply.status not in (400, 422):
                 return reply, notes
             refusal = await reply.read(_ERROR_LIMIT)
+            attempts += 1
             learnt = self._learn(request, refusal.decode("utf-8", "replace").lower())
-            if learnt is None:
+            if learnt is None or attempts == _MOST_ATTEMPTS:
                 from bobstay.providers.errors import classify
 
                 raise classify(reply.status, refusal, reply.headers, self.name)

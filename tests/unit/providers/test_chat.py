@@ -405,6 +405,19 @@ async def test_any_other_complaint_is_not_argued_with(server: ModelServer, provi
     assert len(server.requests) == 1
 
 
+async def test_a_server_that_contradicts_itself_is_not_asked_for_ever(server: ModelServer, provider: Chat) -> None:
+    demands = ["reasoning_content is missing", "Please remove the reasoning_content from your message"]
+
+    def fickle(_: Any) -> Step:
+        return Step(status=400, message=demands[len(server.requests) % 2])
+
+    server.play("fickle", fickle)
+    with pytest.raises(ProviderError) as failed:
+        await collect(provider, "SCN:fickle")
+    assert failed.value.kind == "invalid_request"
+    assert len(server.requests) == 12
+
+
 async def test_two_calls_run_ahead_of_the_end(server: ModelServer, provider: Chat) -> None:
     """H2-5 for a format without block ends: the first call is complete when the second begins."""
     gate = Gate()
