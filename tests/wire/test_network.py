@@ -85,6 +85,14 @@ def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ende
     assert "(1 of 3)" in ended.stderr
 
 
+def test_a_warning_of_the_run_is_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
+    """Such as that Ollama has given the model a window in which it soon forgets what it was asked (H3-12)."""
+    token = server.play("t", say("Hello."))
+    ended = run("-p", token, "--model", "ollama/qwen3-4k", OLLAMA_HOST=f"{server.url}/ollama")
+    assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
+    assert "a context window of 4,096 tokens" in ended.stderr
+
+
 def test_a_fallback_and_its_end_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
     busy = Step(status=529, times=3, then=say("Hello."))
     model = ("--model", "claude-sonnet-4-5", "--fallback-model", "claude-haiku-4-5")

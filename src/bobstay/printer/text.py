@@ -2,7 +2,7 @@
 
 import sys
 
-from bobstay.model.event import Event, ModelChanged, RunDone
+from bobstay.model.event import Event, ModelChanged, Noted, RunDone
 from bobstay.model.live import Retrying
 from bobstay.wire.results import VERDICTS, failure_text
 from bobstay.wire.stdio import Output
@@ -27,6 +27,8 @@ class TextFace:
             _tell(_one_line(text))
         elif isinstance(event, ModelChanged) and event.why == "restored":
             _tell(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
+        elif isinstance(event, Noted) and event.level != "info":
+            _tell(f"Warning: {_one_line(event.text)}")
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):
