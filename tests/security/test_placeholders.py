@@ -123,3 +123,17 @@ async def test_the_doctor_names_variables_that_are_not_redacted(here: Place) -> 
     out, _ = await process.communicate()
     (line,) = [line for line in out.decode().splitlines() if "PGPASSWORD" in line]
     assert line.startswith("warn  redaction")
+
+
+async def test_a_command_that_names_a_withheld_variable_is_told_and_settings_pass_it(here: Place) -> None:
+    """H5-9"""
+    here.env["GH_TOKEN"] = "t0ken-of-gh-99"
+    look = Step(blocks=[Call("Bash", {"command": "echo ${#GH_TOKEN} $((40 + 2))"}, "a")])
+    await here.run("--allowedTools", "Bash", text=here.server.play("withheld", look, DONE))
+    told = replies(here)
+    assert "0 42" in told
+    assert "GH_TOKEN. A person can pass it by name with `passVariables`" in told
+    options = ("--allowedTools", "Bash", "--settings", '{"passVariables": ["GH_*"]}')
+    await here.run(*options, text=here.server.play("passed", look, DONE))
+    assert "14 42" in replies(here)
+    assert "passVariables" not in replies(here)

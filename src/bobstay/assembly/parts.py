@@ -74,6 +74,8 @@ def _shells(start: Start) -> Shells:
     shells = Shells(start.session_id)
     limits, environment = start.loaded.settings.bash, start.environment
     shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
+    given = environment.child_environment(start.loaded.settings.variables, start.loaded.settings.pass_variables)
+    shells.withheld = frozenset(environment.withheld) - given.keys()
     if environment.bash_timeout_ms:
         shells.default_timeout = environment.bash_timeout_ms / 1000
     if environment.bash_longest_ms:

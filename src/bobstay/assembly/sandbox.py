@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from bobstay.assembly.start import Start
+from bobstay.config.keys import passed
 from bobstay.config.settings import SandboxSettings
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
@@ -17,6 +18,7 @@ def sandbox_for(start: Start, spill: str) -> Sandbox | None:
     """
     wanted = start.loaded.settings.sandbox
     paths = start.environment.paths
+    given = passed(start.environment.withheld, start.loaded.settings.pass_variables)
     sandbox = Sandbox(
         Spec(
             root=start.cwd,
@@ -27,7 +29,7 @@ def sandbox_for(start: Start, spill: str) -> Sandbox | None:
             shown=(spill,),
             domains=wanted.network.allowed_domains or None,
             unix_sockets=bool(wanted.network.unix_sockets),
-            variables=(*wanted.variables, *start.loaded.settings.variables),
+            variables=(*wanted.variables, *start.loaded.settings.variables, *given),
         ),
         unverified=bool(wanted.allow_unverified),
     )

@@ -73,7 +73,8 @@ def starts_git(command: str) -> bool:
 
 def child_environment(start: Start) -> dict[str, str]:
     """What programs started in the session's folder are given."""
-    given = start.environment.child_environment(start.loaded.settings.variables)
+    settings = start.loaded.settings
+    given = start.environment.child_environment(settings.variables, settings.pass_variables)
     return given if start.loaded.trusted else guarded(given, start.cwd)
 
 

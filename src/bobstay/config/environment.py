@@ -5,7 +5,15 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES, secret_values, unredacted_names, without_secrets
+from bobstay.config.keys import (
+    PROVIDER_VARIABLES,
+    SEARCH_VARIABLES,
+    is_secret,
+    passed,
+    secret_values,
+    unredacted_names,
+    without_secrets,
+)
 from bobstay.config.paths import Paths
 from bobstay.kit.dial import Network
 from bobstay.kit.proxies import Proxies
@@ -46,6 +54,8 @@ class Environment(Struct, frozen=True):
     """What must not be stored or shown, by the name of its variable."""
     unredacted: tuple[str, ...] = ()
     """Variables whose names promise a secret and whose values are ordinary words."""
+    withheld: dict[str, str] = {}
+    """Variables that child processes do not inherit because their names say that they hold secrets."""
     children: dict[str, str] = {}
     """What child processes inherit: everything but secrets."""
 
@@ -77,12 +87,15 @@ class Environment(Struct, frozen=True):
             debug=_switch(source, "BOBSTAY_DEBUG"),
             secrets=secret_values(source),
             unredacted=unredacted_names(source),
+            withheld={name: value for name, value in source.items() if is_secret(name)},
             children=without_secrets(source),
         )
 
-    def child_environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        """What a child process is given: what it inherits, then `extra`, which a person put into the settings."""
-        return {**self.children, **extra}
+    def child_environment(self, extra: Mapping[str, str], passing: tuple[str, ...] = ()) -> dict[str, str]:
+        """What a child process is given: what it inherits, the secrets a person lets it have (`passing` has names and
+        patterns), then `extra`, which a person put into the settings.
+        """
+        return {**self.children, **(passed(self.withheld, passing) if passing else {}), **extra}
 
 
 def _switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -1,6 +1,6 @@
 """Which environment variables are keys, addresses of models, or secrets that no child process may see."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bobstay.kit.randomness import is_path, looks_random
 
@@ -46,6 +46,21 @@ SECRET_PARTS = ("PASSWD", "PASSWORD", "PASSPHRASE", "SECRET")
 SECRET_NAMES = frozenset({"API_KEY", "APIKEY", "PGPASSFILE", "SECRET", "TOKEN"})
 KEPT = frozenset({"AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION", "GPG_KEY"})
 """Look like secrets and are none."""
+NOT_SECRET_ENDINGS = (
+    *(
+        "_MODEL",
+        "_REGION",
+        "_LOCATION",
+        "_PROFILE",
+        "_VERSION",
+        "_SUBSCRIPTION_ID",
+        "_TENANT_ID",
+        "_CLIENT_ID",
+        "_ORG_ID",
+    ),
+    *("_PROJECT_ID", "_ACCOUNT_ID", "_RESOURCE_GROUP", "_DEPLOYMENT"),
+)
+"""What is no key among the variables of these makers."""
 MISLEADING = frozenset({"CDPATH"})
 """No secret, but it would send `cd src` elsewhere than the permission check assumed."""
 
@@ -53,7 +68,27 @@ MISLEADING = frozenset({"CDPATH"})
 def is_secret(name: str) -> bool:
     """Whether a variable of this name is kept from child processes."""
     upper = name.upper()
-    return upper not in KEPT and (upper.startswith(SECRET_BEGINNINGS) or _names_a_secret(upper))
+    makers = upper.startswith(SECRET_BEGINNINGS) and not upper.endswith(NOT_SECRET_ENDINGS)
+    return upper not in KEPT and (makers or _names_a_secret(upper))
+
+
+def passed(withheld: Mapping[str, str], patterns: Iterable[str]) -> dict[str, str]:
+    """Those of the withheld variables that a person lets commands have: by name, or by a pattern with `*` and `?`.
+
+    Keys of model providers are passed by their exact names only.
+    """
+    wanted = tuple(patterns)
+    return {
+        name: value
+        for name, value in withheld.items()
+        if name in wanted or (name not in PROVIDER_VARIABLES and any(_fits(name, pattern) for pattern in wanted))
+    }
+
+
+def _fits(name: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return ("*" in pattern or "?" in pattern) and fnmatchcase(name, pattern)
 
 
 def holds_secret(name: str, value: str) -> bool:

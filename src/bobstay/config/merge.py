@@ -31,6 +31,7 @@ def merge(layers: Sequence[Settings]) -> Settings:
         permissions=merge_permissions([layer.permissions for layer in layers]),
         hooks=_concatenated([layer.hooks for layer in layers]),
         fallback_models=fallback,
+        pass_variables=_added(layers, "pass_variables"),
         sandbox=merge_sandbox([layer.sandbox for layer in layers]),
         auto_mode=_merged_auto_mode([layer.auto_mode for layer in layers]),
         **values,

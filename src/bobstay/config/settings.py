@@ -81,6 +81,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     fallback_models: tuple[str, ...] | None = None
     env: dict[str, str | int | float | bool] = {}
     """Variables for child processes."""
+    pass_variables: tuple[str, ...] = ()
+    """Names or patterns of secret variables that commands get all the same."""
     hooks: dict[str, Any] = {}
     max_turns: int | None = None
     max_budget_usd: float | None = None

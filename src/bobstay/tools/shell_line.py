@@ -27,6 +27,17 @@ _LINGER = (
     "set -- /proc/[0-9]*; done; } 2>/dev/null"
 )
 """Waits up to 0.16 s while there are processes beside the shell and the first one of its process namespace."""
+_NEEDED_BY = {
+    "gh": ("GH_TOKEN", "GITHUB_TOKEN"),
+    "glab": ("GITLAB_TOKEN",),
+    "aws": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    "terraform": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "ARM_CLIENT_SECRET", "GOOGLE_CREDENTIALS"),
+    "az": ("AZURE_CLIENT_SECRET",),
+    "npm": ("NPM_TOKEN", "NODE_AUTH_TOKEN"),
+    "twine": ("TWINE_PASSWORD",),
+    "psql": ("PGPASSWORD",),
+}
+"""Programs that read their credentials from the environment without being told to."""
 _SETS_TRAP = re.compile(r"\btrap\b")
 
 
@@ -108,3 +119,16 @@ def last_directory(told: bytes) -> str:
     """The directory the shell told last, or "" if it told none."""
     lines = told.split(b"\n")
     return os.fsdecode(lines[-2]) if len(lines) > 1 and lines[-2].startswith(b"/") else ""
+
+
+def withheld_note(command: str, withheld: frozenset[str]) -> str:
+    """A line about the variables a command names, or its program needs, that it was not given; "" if there are none."""
+    words = frozenset(re.findall(r"\w+", command)) if withheld else frozenset()
+    needed = {name for program, names in _NEEDED_BY.items() if program in words for name in names}
+    missing = sorted(withheld & (words | needed))
+    if not missing:
+        return ""
+    return (
+        f"(Not given to commands, because it may hold a secret: {', '.join(missing)}. A person can pass it by "
+        "name with `passVariables` in the settings.)"
+    )

@@ -18,9 +18,9 @@ def names(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     names(
-        "ANTHROPIC_API_KEY ANTHROPIC_CUSTOM_HEADERS OPENAI_API_KEY OPENAI_ORG_ID AWS_SECRET_ACCESS_KEY "
+        "ANTHROPIC_API_KEY ANTHROPIC_CUSTOM_HEADERS OPENAI_API_KEY AWS_SECRET_ACCESS_KEY "
         "AWS_SESSION_TOKEN GITHUB_TOKEN MY_SECRET CLIENT_SECRET_VALUE DB_PASSWORD PGPASSWORD GPG_PASSPHRASE "
-        "STRIPE_API_KEY SSH_PRIVATE_KEY gemini_api_key GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_ID TOKEN"
+        "STRIPE_API_KEY SSH_PRIVATE_KEY gemini_api_key GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET TOKEN"
     ),
 )
 def test_secrets_are_kept_from_children(name: str) -> None:
@@ -33,7 +33,8 @@ def test_secrets_are_kept_from_children(name: str) -> None:
     "name",
     names(
         "PATH HOME LANG LC_ALL TERM SSH_AUTH_SOCK USER SHELL TMPDIR VIRTUAL_ENV NODE_ENV AWS_REGION AWS_PROFILE "
-        "KEYBOARD TOKENIZERS_PARALLELISM http_proxy EDITOR XDG_RUNTIME_DIR"
+        "KEYBOARD TOKENIZERS_PARALLELISM http_proxy EDITOR XDG_RUNTIME_DIR "
+        "OPENAI_MODEL AZURE_SUBSCRIPTION_ID AZURE_CLIENT_ID OPENAI_ORG_ID"
     ),
 )
 def test_what_children_need_they_get(name: str) -> None:
@@ -125,3 +126,12 @@ def test_only_values_that_look_like_secrets_are_redacted_and_the_others_are_name
     }
     assert secret_values(environ) == {"REDIS_URL": "f8Kq2Lm9xT", "API_KEY": "q8Zr41LmNp0x"}
     assert unredacted_names(environ) == ("PGPASSWORD", "POSTGRES_PASSWORD", "DATABASE_URL")
+
+
+def test_a_person_may_pass_secrets_to_commands_but_keys_of_models_by_exact_name_only() -> None:
+    environ = {"GH_TOKEN": "t", "DJANGO_SECRET_KEY": "d", "OPENAI_API_KEY": "o", "PATH": "/bin"}
+    environment = Environment.read(environ)
+    assert environment.child_environment({}) == {"PATH": "/bin"}
+    assert environment.child_environment({}, ("GH_TOKEN",)) == {"PATH": "/bin", "GH_TOKEN": "t"}
+    assert environment.child_environment({}, ("*",)) == {"PATH": "/bin", "GH_TOKEN": "t", "DJANGO_SECRET_KEY": "d"}
+    assert "OPENAI_API_KEY" in environment.child_environment({}, ("OPENAI_API_KEY",))

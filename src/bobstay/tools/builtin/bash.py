@@ -10,7 +10,7 @@ from msgspec import Meta
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.job import Job
-from bobstay.tools.shell_line import exit_words
+from bobstay.tools.shell_line import exit_words, withheld_note
 from bobstay.tools.shells import Shells
 
 _SHOWN = 30_000
@@ -192,6 +192,7 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) ->
         from bobstay.tools.sandboxed import sandbox_note
 
         parts += [sandbox_note(job)]
+    parts += [withheld_note(job.command, shells.withheld)]
     content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
     events = (job.started_event(),) if job.background else ()
     return Outcome(content, display=_display(job), is_error=error, cwd=cwd, events=events)
