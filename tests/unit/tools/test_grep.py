@@ -117,6 +117,20 @@ async def test_a_search_can_be_narrowed(context: Context, narrowed: dict[str, st
     assert (await grep(context, "needle", **narrowed)).display["filenames"] == expected
 
 
+async def test_a_glob_that_fits_ignored_files_only_is_explained(context: Context, root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\nnode_modules\n")
+    (root / "node_modules" / "lib").mkdir(parents=True)
+    (root / "node_modules" / "lib" / "a.js").write_text("needle\n")
+    said = str((await grep(context, "needle", glob="node_modules/**")).content)
+    assert said.startswith("No files found\n(1 matching file was left out because .gitignore names them")
+    assert "node_modules/lib/a.js" in said
+    assert "as `path`" in str((await grep(context, "needle", glob="*.log", output_mode="content")).content)
+    assert str((await grep(context, "nowhere", glob="node_modules/**")).content) == "No files found"
+    assert str((await grep(context, "needle", glob=".git/**")).content) == "No files found"
+    context.parts["hides"] = lambda: lambda path: path.endswith(".js")
+    assert str((await grep(context, "needle", glob="node_modules/**")).content) == "No files found"
+
+
 async def test_a_match_may_span_lines_if_wanted(context: Context) -> None:
     assert await content(context, "x = 2.*z", path="a.py") == ["No matches found"]
     found = await content(context, "x = 2.*z", path="a.py", multiline=True)

@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
@@ -90,7 +91,10 @@ numbers of matches.
             found = await search
         if found.error:
             raise ToolError(_explained(found.error))
-        return await asyncio.to_thread(_answer, args, found, allowed, directory, context)
+        outcome = await asyncio.to_thread(_answer, args, found, allowed, directory, context)
+        if allowed is None or outcome.display["numFiles"]:
+            return outcome
+        return replace(outcome, content=f"{outcome.content}{await _ignored(args, directory, context)}")
 
 
 class _Page(Struct):
@@ -118,6 +122,21 @@ def _arguments(args: GrepArgs, place: str) -> list[str]:
         arguments.append(f"--type={args.type}")
     arguments += [f"--glob={glob}" for glob in _globs(args.glob)]
     return [*arguments, f"--regexp={args.pattern}", "--", place]
+
+
+async def _ignored(args: GrepArgs, directory: str, context: Context) -> str:
+    """A note on files that fit the glob and the pattern, but are left out because of .gitignore."""
+    arguments = _arguments(replace(args, output_mode="files_with_matches"), ".")
+    found = await run_ripgrep(["--no-ignore", *arguments], context, cwd=directory)
+    names = set(names_in(found))
+    names -= hidden(names, directory, context)
+    if not names:
+        return ""
+    example = shown(os.path.join(directory, min(names).decode("utf-8", "replace")), context)
+    return (
+        f"\n({len(names):,} matching {'file was' if len(names) == 1 else 'files were'} left out because .gitignore "
+        f"names them, such as {example}. To search there, give the directory as `path`.)"
+    )
 
 
 def _globs(text: str) -> list[str]:
