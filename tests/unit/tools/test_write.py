@@ -4,6 +4,8 @@ import codecs
 import os
 import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +130,43 @@ async def test_the_mode_of_a_replaced_file_is_kept(context: Context, tmp_path: P
     await read(context, "run.sh")
     await write(context, "run.sh", "b")
     assert path.stat().st_mode & 0o7777 == 0o751
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o555, 0o400])
+async def test_a_read_only_file_is_not_replaced(context: Context, tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "generated.py"
+    path.write_text("kept")
+    path.chmod(mode)
+    await read(context, "generated.py")
+    with pytest.raises(ToolError, match=rf"is read-only \(mode {mode:04o}\).*chmod u\+w"):
+        await write(context, "generated.py", "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("kept", mode)
+
+
+MOUNTED = """
+import sys
+from bobstay.tools.files.atomic import put
+from bobstay.tools.files.content import digest
+from bobstay.tools.files.place import Place
+path = sys.argv[1]
+print(put(Place(path, path), b"new, and longer or shorter", digest(b"old " * 20)))
+"""
+
+
+def test_a_file_that_is_a_mount_point_is_written_in_place(tmp_path: Path) -> None:
+    """As files are that are mounted one by one into a container: rename(2) says EBUSY."""
+    outside, inside = tmp_path / "outside", tmp_path / "work" / "inside"
+    inside.parent.mkdir()
+    inside.touch()
+    outside.write_bytes(b"old " * 20)
+    script = 'mount --bind "$1" "$2" && exec "$3" -c "$4" "$2"'
+    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(outside), str(inside)]
+    ended = subprocess.run([*words, sys.executable, MOUNTED], capture_output=True, text=True, check=False)
+    if "unshare:" in ended.stderr or "mount:" in ended.stderr:
+        pytest.skip(f"no mount namespaces here: {ended.stderr}")
+    assert ended.stdout.strip() == digest(b"new, and longer or shorter"), ended.stderr
+    assert outside.read_bytes() == b"new, and longer or shorter"
+    assert list(inside.parent.iterdir()) == [inside]
 
 
 async def test_a_link_is_followed_and_stays(context: Context, tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
-"""Puts a new content in the place of a file in one step: at any moment the old one or the new one is there, whole."""
+"""Puts a new content in the place of a file in one step: at any moment the old one or the new one is there, whole.
 
+A file that cannot be replaced, because it is a mount point or its directory cannot be written, is written in place.
+"""
+
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -8,6 +12,9 @@ from bobstay.tools.base import ToolError
 from bobstay.tools.files.content import digest
 from bobstay.tools.files.place import Place, status_of, trouble
 from bobstay.tools.files.source import fingerprint
+
+_NO_NEW_NAME = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+"""Errors of a directory in which no file can be made, though one that is there may still be written."""
 
 
 class ChangedMeanwhile(Exception):  # noqa: N818 - it names what happened
@@ -30,10 +37,14 @@ def put(place: Place, data: bytes, expected: str | None) -> str:
     status = status_of(place)
     if (status is None) != (expected is None):
         raise ChangedMeanwhile
+    require_writable(place, status)
     try:
         temporary = _written_beside(place.real, data, status)
     except OSError as error:
-        raise trouble(error, "write", place.path) from None
+        if status is None or error.errno not in _NO_NEW_NAME:
+            raise trouble(error, "write", place.path) from None
+        _write_in_place(place, data, expected)
+        return digest(data)
     try:
         if expected is None:
             _appear(temporary, place.real)
@@ -44,13 +55,49 @@ def put(place: Place, data: bytes, expected: str | None) -> str:
     except FileExistsError:
         raise ChangedMeanwhile from None
     except OSError as error:
-        raise trouble(error, "replace", place.path) from None
+        if error.errno != errno.EBUSY:
+            raise trouble(error, "replace", place.path) from None
+        _write_in_place(place, data, expected)
     except ToolError:
         raise ChangedMeanwhile from None  # it went, or became something else, while we wrote
     finally:
         with suppress(OSError):
             os.unlink(temporary)
     return digest(data)
+
+
+def require_writable(place: Place, status: os.stat_result | None) -> None:
+    """Refuse to replace a file that is marked as read-only: a rename would not ask for its mode.
+
+    Raises:
+        ToolError: nobody may write the file.
+    """
+    if status is not None and not status.st_mode & 0o222:
+        raise ToolError(
+            f"{place.path} is read-only (mode {stat.S_IMODE(status.st_mode):04o}). Nothing was written. It may be "
+            "generated, or protected on purpose. To change it all the same, make it writable first: chmod u+w."
+        )
+
+
+def _write_in_place(place: Place, data: bytes, expected: str | None) -> None:
+    """Write over a file that cannot be replaced, such as one that is bind-mounted into a container."""
+    try:
+        if fingerprint(place) != expected:
+            raise ChangedMeanwhile
+    except ToolError:
+        raise ChangedMeanwhile from None
+    try:
+        descriptor = os.open(place.real, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.ftruncate(descriptor, len(data))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise trouble(error, "write", place.path) from None
 
 
 def _written_beside(target: str, data: bytes, status: os.stat_result | None) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from bobstay.tools.base import Context, ToolError
-from bobstay.tools.files.atomic import ChangedMeanwhile, put
+from bobstay.tools.files.atomic import ChangedMeanwhile, put, require_writable
 from bobstay.tools.files.content import Content, decode, digest, visible, with_plain_newlines
 from bobstay.tools.files.lines import numbered
-from bobstay.tools.files.place import Place
+from bobstay.tools.files.place import Place, status_of
 from bobstay.tools.files.source import read_whole
 
 _HEAD = 20
@@ -29,6 +29,7 @@ def load(place: Place, context: Context, snippet: Callable[[str], str] | None = 
         ToolError: the model never read it, it changed since, or it cannot be read.
     """
     known = require_known(place, context)
+    require_writable(place, status_of(place))
     raw = read_whole(place)
     if (found := digest(raw)) != known:
         raise stale(place, raw, snippet)
