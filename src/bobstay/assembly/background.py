@@ -31,7 +31,7 @@ class Background:
         self._early: dict[str, BackgroundEnded] = {}
         """Ends of commands whose start is not stored yet."""
         self._shells.on_finished = self._finished
-        parts["unread"] = lambda id: any(notice.id == id for notice in self.driver.state.notices)
+        parts["unread"] = self._is_unread
 
     def join(self, driver: Driver) -> None:
         """Begin to store what happens; first of all, that commands of an earlier process ended with it."""
@@ -91,6 +91,9 @@ class Background:
     def apply(self, event: Event) -> None:
         if isinstance(event, BackgroundStarted) and event.id in self._early:
             asyncio.get_running_loop().call_soon(self._record, self._early.pop(event.id))
+
+    def _is_unread(self, id: str) -> bool:
+        return any(notice.id == id for notice in self.driver.state.notices)
 
     def _finished(self, job: Job) -> None:
         ended = job.ended_event()

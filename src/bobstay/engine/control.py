@@ -1,7 +1,7 @@
 """How a running turn is reached from outside: stop it, or give it more to read."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from bobstay.model.event import Prompted
@@ -36,7 +36,7 @@ class Control:
             self.abort()
 
     @contextmanager
-    def time_limit(self, seconds: float | None) -> Iterator[None]:
+    def time_limit(self, seconds: float | None) -> Generator[None, None, None]:
         """Abort the turn after so many seconds, in the middle of an answer or a call too."""
         timer = asyncio.get_running_loop().call_later(seconds, self.expire) if seconds is not None else None
         try:
