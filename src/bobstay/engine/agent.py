@@ -56,6 +56,8 @@ class Sending:
     """Turns a state into a request, looking again only at what is new since the last one."""
 
     def __init__(self) -> None:
+        self.longer = False
+        """An answer was cut off at the output limit: let the next ones be as long as the model can make them."""
         self._clean = 0
         self._last: Message | None = None
 
@@ -66,7 +68,7 @@ class Sending:
             system=agent.system,
             messages=tuple(self._repaired(state.messages, state)),
             tools=agent.toolbox.specs,
-            max_tokens=_room(agent, route, thinking),
+            max_tokens=_room(agent, route, thinking, state.context, longer=self.longer),
             thinking=thinking,
             thinks=route.thinks,
             thinking_display=agent.thinking_display,
@@ -87,11 +89,14 @@ class Sending:
         return repaired
 
 
-def _room(agent: Agent, route: Route, thinking: Wanted) -> int:
-    """How many tokens the answer may have: all the model can give, within reason."""
+def _room(agent: Agent, route: Route, thinking: Wanted, context: int, *, longer: bool) -> int:
+    """How many tokens the answer may have: within reason, and all the model can give where that was not enough."""
     if agent.max_output:
         return min(route.max_output, agent.max_output)
     wanted = min(route.max_output, 32_000)
     if isinstance(thinking, int):
         wanted = min(route.max_output, max(wanted, thinking + 8_000))
+    if longer:
+        # What has been said takes its part of the window, and so will what was said since.
+        wanted = max(wanted, min(route.max_output, route.window - context - 8_000))
     return wanted

@@ -165,7 +165,7 @@ async def _after_answer(
 ) -> AsyncGenerator[Event, None]:
     """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
     if stop == "max_tokens":
-        yield _continued(agent, state, walk)
+        yield _cut_off(agent, state, walk) or _harness(CONTINUE, "output_limit")
         return
     if stop == "pause":
         yield _harness(PAUSED, "pause")
@@ -206,12 +206,14 @@ def _after_nothing(state: State, walk: Walk) -> list[Event]:
     return [retrying, _harness(EMPTY_ANSWER, "empty_answer")]
 
 
-def _continued(agent: Agent, state: State, walk: Walk) -> Event:
+def _cut_off(agent: Agent, state: State, walk: Walk) -> RunDone | None:
+    """Count an answer that the output limit cut off; the end of the turn, if there were too many in a row."""
+    walk.sending.longer = True
     walk.recovery.continuations += 1
-    if walk.recovery.continuations > agent.limits.continuations:
-        text = f"The answer was cut off at the output limit {walk.recovery.continuations} times in a row."
-        return _done(state, walk, "max_output", text, stop="max_tokens", error="max_output_tokens")
-    return _harness(CONTINUE, "output_limit")
+    if walk.recovery.continuations <= agent.limits.continuations:
+        return None
+    text = f"The answer was cut off at the output limit {walk.recovery.continuations} times in a row."
+    return _done(state, walk, "max_output", text, stop="max_tokens", error="max_output_tokens")
 
 
 # ---------------------------------------------------------------- after tools
@@ -243,9 +245,8 @@ async def _after_tools(
         yield ended
         return
     if step.stop == "max_tokens":
-        walk.recovery.continuations += 1
-        if walk.recovery.continuations > agent.limits.continuations:
-            yield _continued(agent, state, walk)
+        if ended := _cut_off(agent, state, walk):
+            yield ended
             return
     else:
         walk.recovery.continuations = 0

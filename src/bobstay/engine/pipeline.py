@@ -69,11 +69,11 @@ class Settlement:
         self.prepared: Prepared | None = None
         self._channel = Channel(call.id, toolbox.mask)
         self._started = 0.0
-        self._refusal = ""
+        self.refusal = ""
         try:
             self.prepared = toolbox.prepare(call, self._channel.report)
         except Refused as refusal:
-            self._refusal = str(refusal)
+            self.refusal = str(refusal)
         self.ticket = toolbox.enter(self.prepared)
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -101,7 +101,7 @@ class Settlement:
 
     async def _phases(self) -> AsyncIterator[Event]:
         if self.prepared is None:
-            yield self._finish(self._error(f"<tool_use_error>{self._refusal}</tool_use_error>"))
+            yield self._finish(self._error(f"<tool_use_error>{self.refusal}</tool_use_error>"))
             return
         try:
             checked = self.prepared

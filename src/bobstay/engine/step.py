@@ -13,6 +13,7 @@ from bobstay.engine.control import Control
 from bobstay.engine.pipeline import NO_PAST, Past, Settlement, never_began
 from bobstay.engine.ports import Route
 from bobstay.engine.repeat import Finished
+from bobstay.engine.toolbox import CUT_OFF
 from bobstay.kit.mailbox import Mailbox
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
@@ -42,6 +43,8 @@ class Step:
         self._began: MessageBegan | None = None
         self._open: tuple[int, list[str]] | None = None
         self._called = False
+        self._final_call = ""
+        """The id of the call that is the last block so far, if it is one."""
         self._written = 0
         """Characters of the answer so far."""
         self._started = time.monotonic()
@@ -147,12 +150,14 @@ class Step:
         return chunk
 
     def _with_own_id(self, done: BlockDone) -> BlockDone:
+        self._final_call = ""
         if not isinstance(done.block, ToolCall):
             return done
         call = done.block
         if call.id in self._used:
             call = replace(call, id=f"call_{new_id().replace('-', '')[:24]}")
         self._used.add(call.id)
+        self._final_call = call.id
         self._called = True
         return done if call is done.block else replace(done, block=call)
 
@@ -217,7 +222,17 @@ class Step:
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._settled(done, settlement))
 
+    async def _cut_off(self, call: ToolCall) -> bool:
+        """Whether the output limit ended the answer within `call`: known only when the answer is over."""
+        assert self._pumping is not None
+        await asyncio.wait({self._pumping})
+        return self.stop == "max_tokens" and self._final_call == call.id
+
     async def _settle(self, settlement: Settlement) -> None:
+        call = settlement.call
+        incomplete = settlement.prepared is None and (call.malformed or not call.input)
+        if incomplete and await self._cut_off(call):
+            settlement.refusal = CUT_OFF
         async with aclosing(settlement.events()) as events:
             async for event in events:
                 await self._box.commit(event)

@@ -17,6 +17,11 @@ from bobstay.tools.base import Context, Tool
 from bobstay.tools.problems import BadInput, parse
 from bobstay.tools.shelf import Shelf
 
+CUT_OFF = (
+    "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
+    "was. Write it in parts: a shorter call first, then further calls that add the rest."
+)
+
 
 class Prepared(Struct):
     """A call whose tool was found and whose input has the right form."""
