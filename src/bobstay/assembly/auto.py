@@ -100,7 +100,7 @@ class SmallModel:
         self._name = name
         self._mask = mask
         self._cwd = cwd
-        self._limit = limit
+        self.limit = limit
         self._system = _system(lists)
 
     async def advise(self, question: Question) -> Advice:
@@ -112,11 +112,11 @@ class SmallModel:
             return Advice("ask", f"The judge of auto mode could not be asked: {error}", failed=True)
         spent = Exchange([])
         try:
-            async with asyncio.timeout(self._limit):
+            async with asyncio.timeout(self.limit):
                 verdict = await self._ask(route, text, spent)
             advice = Advice(verdict.verdict, verdict.reason[:LONGEST_REASON])
         except TimeoutError:
-            advice = Advice("ask", f"The judge of auto mode gave no answer in {self._limit:g} s.", failed=True)
+            advice = Advice("ask", f"The judge of auto mode gave no answer in {self.limit:g} s.", failed=True)
         except ProviderError as error:
             advice = Advice("ask", f"The judge of auto mode could not be asked: {error}", failed=True)
         except Unusable as error:

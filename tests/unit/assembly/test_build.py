@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bobstay.assembly.auto import SmallModel
 from bobstay.assembly.build import StartError, open_session
 from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
 from bobstay.config.environment import Environment
@@ -13,6 +14,7 @@ from bobstay.config.options import Options
 from bobstay.engine.agent import Patience
 from bobstay.model.event import InputQueued
 from bobstay.model.message import Text
+from tests.unit.engine.test_order import ready
 
 
 class Place:
@@ -260,4 +262,25 @@ async def test_a_window_under_16_k_is_warned_about(place: Place, tokens: int, wa
     place.write("~/.bobstay/settings.json", {"models": {"llamacpp/tiny": {"context": tokens}}})
     session = await place.open(model="llamacpp/tiny")
     assert any("soon forgets" in warning for warning in session.warnings) is warned
+    await session.close()
+
+
+async def test_as_many_calls_run_at_once_as_the_settings_say_or_ten(place: Place) -> None:
+    """H2-6"""
+    session = await place.open()
+    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 10
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"maxConcurrentTools": 2})
+    session = await place.open()
+    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 2
+    await session.close()
+
+
+async def test_the_judge_of_auto_mode_has_ninety_seconds(place: Place) -> None:
+    """H5-5"""
+    session = await place.open(permission_mode="auto")
+    auto = session.driver.agent.toolbox.auto
+    assert auto is not None
+    assert isinstance(auto.advisor, SmallModel)
+    assert auto.advisor.limit == 90.0
     await session.close()
