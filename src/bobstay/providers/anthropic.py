@@ -43,12 +43,15 @@ class Anthropic:
             "anthropic-version": API_VERSION,
             "user-agent": f"bobstay/{__version__}",
         }
-        # One credential only: the API refuses a request with both. The token wins, as in Claude Code.
-        if auth_token:
-            self._headers["authorization"] = f"Bearer {auth_token}"
-        elif api_key:
-            self._headers["x-api-key"] = api_key
-        self._headers.update({name.lower(): value for name, value in (headers or {}).items()})
+        own = {name.lower(): value for name, value in (headers or {}).items()}
+        # One credential only: the API refuses a request with both. One among the headers of the user's own goes
+        # before, then the token, as in Claude Code.
+        if not own.keys() & {"authorization", "x-api-key"}:
+            if auth_token:
+                self._headers["authorization"] = f"Bearer {auth_token}"
+            elif api_key:
+                self._headers["x-api-key"] = api_key
+        self._headers.update(own)
         self._accepted = Accepted(unsigned=not _is_vendors(base_url))
         self._messages = self._encoder()
         self._tools = EncodedOnce(_tools)

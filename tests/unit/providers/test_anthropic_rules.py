@@ -271,7 +271,7 @@ async def test_only_one_credential_is_sent_and_it_is_the_token(server: ModelServ
 
 
 async def test_the_double_refuses_two_credentials_and_none(server: ModelServer, http: HttpClient) -> None:
-    both = Anthropic(http, base_url=server.url, auth_token="t", headers={"x-api-key": "k"})
+    both = Anthropic(http, base_url=server.url, headers={"Authorization": "Bearer t", "x-api-key": "k"})
     for provider in (both, Anthropic(http, base_url=server.url)):
         with pytest.raises(ProviderError) as failed:
             await chunks_of(provider, request("hi"))
