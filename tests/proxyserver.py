@@ -8,7 +8,7 @@ request: Squid answers those with an error page, tinyproxy 1.11 with 501. SOCKS:
 import asyncio
 import contextlib
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -122,7 +122,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 @asynccontextmanager
 async def proxying(
     hosts: dict[str, str], *, user: str = "", password: str = "", socks: bool = False
-) -> AsyncIterator[Proxy]:
+) -> AsyncGenerator[Proxy, None]:
     """A proxy that runs while the block does."""
     proxy = Proxy(hosts, user=user, password=password)
     async with listening(proxy.socks if socks else proxy.http) as address:

@@ -81,7 +81,9 @@ def example_of(flag: Flag, name: str) -> list[str]:
 
 
 KNOWN = {name: flag for flag in FLAGS for name in flag.names}
-ELSEWHERE = {"--all": "of `bobstay sessions`"}
+ELSEWHERE = {"--all": "of `bobstay sessions`"} | dict.fromkeys(
+    ("--file", "--keyring", "--stdin", "--test"), "of `bobstay auth login`"
+)
 ACCEPTED, _, AFTER = COMMAND_LINE.partition("\n## Refused\n")
 REFUSED, _, EXIT_CODES = AFTER.partition("\n## Exit codes\n")
 

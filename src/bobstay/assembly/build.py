@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.background import Background
+from bobstay.assembly.chosen import chosen_model
 from bobstay.assembly.history import History, take_up
 from bobstay.assembly.hooking import HookWatcher, session_began, session_ended, session_hooks
-from bobstay.assembly.models import ModelRoutes
 from bobstay.assembly.parts import lend, may_search, shelf_for
 from bobstay.assembly.permission import initial_mode, make_policy
 from bobstay.assembly.prompt import system_prompt
+from bobstay.assembly.reach import routes_for, settled
 from bobstay.assembly.session import Session
 from bobstay.assembly.start import Start
 from bobstay.assembly.untrusted import UntrustedJudge, child_environment, kept_updates
@@ -31,9 +32,6 @@ from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
 from bobstay.permissions.rule import BEHAVIORS, Rule
-from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.choose import Keys
-from bobstay.providers.http import HttpClient
 from bobstay.providers.thinking import Wanted
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
@@ -106,14 +104,16 @@ def _start(options: Options, environment: Environment, history: History | None) 
         trust=options.trust,
         check_rule=_check_rule,
     )
-    keys = Keys(environment.keys, environment.headers)
-    routes = ModelRoutes(keys, HttpClient(environment.network), Catalogue(loaded.settings.models or None))
-    model = options.model or loaded.settings.model or environment.model or routes.default()
-    routes.route(model)
+    environment, about_keys = settled(environment, loaded)
+    routes = routes_for(environment, loaded, cwd)
+    left_out = [*loaded.warnings, *about_keys]
+    model, about_model = chosen_model(options, loaded, environment, routes, left_out)
     history = history or take_up(options, environment, cwd, model)
     warnings = [
         *history.warnings,
         *([loaded.untrusted_notice] if loaded.untrusted_notice else []),
+        *left_out,
+        *about_model,
     ]
     if environment.unredacted or loaded.settings.env:
         from bobstay.assembly.notices import unredacted_notice

@@ -1,15 +1,20 @@
 """Which models a session can reach, how, and at what price."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from bobstay.engine.ports import Route
 from bobstay.model.message import Usage
 from bobstay.providers.base import Provider
 from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
-from bobstay.providers.choose import LOCAL, Keys, MissingKey, build, parse_model
+from bobstay.providers.choose import LOCAL, Keys, MissingKey, Named, build, build_named, parse_model, usual_name
 from bobstay.providers.http import HttpClient
 from bobstay.providers.thinking import EFFORTS
+
+if TYPE_CHECKING:
+    from bobstay.assembly.key_helper import KeyHelper
 
 BY_KEY = (
     ("default", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
@@ -27,10 +32,16 @@ _TELL_THEIR_COST = frozenset({"openrouter"})
 class ModelRoutes:
     """Finds routes by name and keeps them. A provider's adapter is built when it is first asked."""
 
-    def __init__(self, keys: Keys, http: HttpClient, catalogue: Catalogue) -> None:
+    def __init__(
+        self, keys: Keys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, Named] | None = None
+    ) -> None:
+        """`named` are servers that the settings define."""
         self.http = http
         self.catalogue = catalogue
+        self.helper: KeyHelper | None = None
+        """Where a key for Anthropic comes from that is neither in the environment nor stored."""
         self._keys = keys
+        self._named = named or {}
         self._routes: dict[str, Route] = {}
         self._providers: dict[str, Provider] = {}
 
@@ -40,6 +51,8 @@ class ModelRoutes:
         Raises:
             MissingKey: no provider has a key.
         """
+        if self.helper is not None:
+            return BY_KEY[0][0]
         for model, variables in BY_KEY:
             if self._keys.get(*variables):
                 return model
@@ -52,9 +65,9 @@ class ModelRoutes:
             ValueError: no such provider, or no key for it; the text says what to do.
         """
         if name not in self._routes:
-            provider, model = parse_model(name)
+            provider, model = parse_model(name, self._named)
             if provider not in self._providers:
-                self._providers[provider] = build(provider, self.http, self._keys)
+                self._providers[provider] = self._built(provider)
             info = self.info(name)
             self._routes[name] = Route(
                 shown(provider, model),
@@ -70,9 +83,25 @@ class ModelRoutes:
             )
         return self._routes[name]
 
+    def _built(self, provider: str) -> Provider:
+        if provider in self._named:
+            return build_named(provider, self._named[provider], self.http)
+        helper = self.helper
+        if provider != "anthropic" or helper is None:
+            return build(provider, self.http, self._keys)
+        from bobstay.assembly.key_helper import HelpedProvider
+
+        def make(key: str) -> Provider:
+            # One way only, since the API refuses both at once: gateways look for a bearer token.
+            is_key = key.startswith("sk-ant-api") or not self._keys.get("ANTHROPIC_BASE_URL")
+            name = "ANTHROPIC_API_KEY" if is_key else "ANTHROPIC_AUTH_TOKEN"
+            return build(provider, self.http, replace(self._keys, values={**self._keys.values, name: key}))
+
+        return HelpedProvider(provider, helper, make)
+
     def info(self, name: str) -> ModelInfo:
         """What is known of a model, whether or not it can be reached. Never fails."""
-        return self.catalogue.lookup(name)
+        return self.catalogue.lookup(usual_name(name))
 
     def cautions(self, names: Sequence[str], budget: float | None) -> list[str]:
         """What the person should know before these models are asked: a budget that cannot be kept, a small window."""
@@ -108,6 +137,19 @@ class ModelRoutes:
                     "supportedEffortLevels": list(info.efforts),
                 }
             )
+        for name in self.catalogue.added:
+            if name.partition("/")[0] in self._named:
+                info = self.info(name)
+                listed.append(
+                    {
+                        "value": name,
+                        "resolvedModel": name,
+                        "displayName": info.display or name,
+                        "description": f"{info.context // 1000}k window",
+                        "supportsEffort": info.effort,
+                        "supportedEffortLevels": ["low", "medium", "high", "xhigh", "max"] if info.effort else [],
+                    }
+                )
         listed.append(
             {
                 "value": "demo",

@@ -76,6 +76,8 @@ def _shells(start: Start) -> Shells:
     shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
     given = environment.child_environment(start.loaded.settings.variables, start.loaded.settings.pass_variables)
     shells.withheld = frozenset(environment.withheld) - given.keys()
+    if start.routes.helper is not None:
+        start.routes.helper.on_key = shells.mask.learn
     if environment.bash_timeout_ms:
         shells.default_timeout = environment.bash_timeout_ms / 1000
     if environment.bash_longest_ms:
@@ -100,7 +102,7 @@ def _search(start: Start) -> Any:
     from bobstay.tools.search import Search
 
     url = (asked.url if asked else "") or (keys.get("SEARXNG_URL", "") if kind == "searxng" else "")
-    named = start.environment.children.get(asked.key_variable, "") if asked and asked.key_variable else ""
+    named = start.environment.named.get(asked.key_variable, "") if asked and asked.key_variable else ""
     key = named or next(
         (keys[variable] for variable, name in SEARCH_BY_KEY.items() if name == kind and variable in keys), ""
     )

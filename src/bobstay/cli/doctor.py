@@ -235,7 +235,13 @@ def _check_rules(file: str, check: Callable[[str, str], None]) -> None:
 
 
 def _keys(environment: Environment) -> Finding:
+    from bobstay.assembly.reach import stored_keys
+
+    stored, problems = stored_keys(environment)
+    if problems:
+        return Finding("keys", "warn", " ".join(problems))
     names = [name for name in environment.keys if name.endswith(("_KEY", "_TOKEN"))]
+    names += [f"stored key of {provider}" for provider in stored]
     if names:
         return Finding("keys", "ok", ", ".join(names))
     wanted = next(name for name in PROVIDER_VARIABLES if name.endswith("_KEY"))
@@ -243,20 +249,24 @@ def _keys(environment: Environment) -> Finding:
         "keys",
         "warn",
         "no key of a model provider",
-        f"Set {wanted} or another one, or use --model demo or a local model.",
+        f"Set {wanted} or another one, store one with bobstay auth login, or use --model demo or a local model.",
     )
 
 
 def _model(environment: Environment, loaded: Loaded | None) -> Finding:
-    from bobstay.assembly.models import ModelRoutes
-    from bobstay.providers.catalogue import Catalogue
-    from bobstay.providers.choose import Keys
-    from bobstay.providers.http import HttpClient
+    from bobstay.assembly.chosen import chosen_model
+    from bobstay.assembly.reach import routes_for, settled
+    from bobstay.config.options import Options
+    from bobstay.config.settings import Settings
 
-    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(environment.network), Catalogue())
+    found = loaded or Loaded(Settings())
+    environment, warnings = settled(environment, found)
+    routes = routes_for(environment, found)
     try:
-        named = (loaded.settings.model if loaded else "") or environment.model or routes.default()
-        return Finding("model", "ok", f"{routes.route(named).name} (not contacted)")
+        model, more = chosen_model(Options(), found, environment, routes)
+        if warnings := [*found.warnings, *warnings, *more]:
+            return Finding("model", "warn", f"{routes.route(model).name} (not contacted); {' '.join(warnings)}")
+        return Finding("model", "ok", f"{routes.route(model).name} (not contacted)")
     except ValueError as error:
         return Finding("model", "warn", str(error), "Or name one with --model when you start.")
 

@@ -10,6 +10,7 @@ COMMANDS = {
     "reindex": "make the console's tables anew from the logs",
     "sessions": "list the sessions kept on this machine",
     "permissions": "explain a decision; list, add and remove rules",
+    "auth": "store, list and forget keys of model providers",
     "doctor": "look whether everything is in place",
     "trust": "show, give or take back trust in a folder",
     "help": "show this help",

@@ -58,6 +58,10 @@ class Environment(Struct, frozen=True):
     """Variables that child processes do not inherit because their names say that they hold secrets."""
     children: dict[str, str] = {}
     """What child processes inherit: everything but secrets."""
+    stored: dict[str, str] = {}
+    """Keys that the person stored, by provider."""
+    named: Mapping[str, str] = {}
+    """All variables, for those that settings name; never shown, never passed on."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Environment":
@@ -89,6 +93,7 @@ class Environment(Struct, frozen=True):
             unredacted=unredacted_names(source),
             withheld={name: value for name, value in source.items() if is_secret(name)},
             children=without_secrets(source),
+            named=dict(source),
         )
 
     def child_environment(self, extra: Mapping[str, str], passing: tuple[str, ...] = ()) -> dict[str, str]:

@@ -7,6 +7,7 @@ from bobstay.config.settings import AutoMode, Permissions, SandboxNetwork, Sandb
 
 SCALARS = (
     "model",
+    "api_key_helper",
     "max_turns",
     "max_budget_usd",
     "max_concurrent_tools",
@@ -26,6 +27,8 @@ def merge(layers: Sequence[Settings]) -> Settings:
     values: dict[str, Any] = {name: _first(layers, name) for name in SCALARS}
     for name in MAPPINGS:
         values[name] = _deep([getattr(layer, name) for layer in layers])
+    # A definition counts as a whole: half of one and half of another would send keys to the wrong server.
+    values["providers"] = {name: each for layer in reversed(layers) for name, each in layer.providers.items()}
     fallback = next((layer.fallbacks for layer in layers if layer.fallbacks), None)
     return Settings(
         permissions=merge_permissions([layer.permissions for layer in layers]),

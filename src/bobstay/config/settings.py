@@ -64,6 +64,20 @@ class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Name of the environment variable that holds the key; the key itself does not belong into a file."""
 
 
+class ProviderSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A model server under a name of the person's choice; or, under the name of a built-in one, changes to that."""
+
+    api: Literal["anthropic", "responses", "chat", "gemini"] | None = None
+    """Which format it speaks."""
+    base_url: str | None = None
+    key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+    headers: dict[str, str] = {}
+    """Sent with every request to it."""
+    models: dict[str, dict[str, Any]] = {}
+    """Facts about its models, as in `Settings.models`."""
+
+
 class AutoMode(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What the judge of auto mode is told beside the call, in plain words."""
 
@@ -80,7 +94,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     fallback_model: str | tuple[str, ...] | None = None
     fallback_models: tuple[str, ...] | None = None
     env: dict[str, str | int | float | bool] = {}
-    """Variables for child processes."""
+    """Variables for child processes; those that concern models and networks also for our own."""
     pass_variables: tuple[str, ...] = ()
     """Names or patterns of secret variables that commands get all the same."""
     hooks: dict[str, Any] = {}
@@ -89,6 +103,9 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     max_concurrent_tools: int | None = None
     models: dict[str, dict[str, Any]] = {}
     """Additions to the model catalogue, by model name."""
+    providers: dict[str, ProviderSettings] = {}
+    api_key_helper: str | None = None
+    """A command that prints a key for Anthropic. Only the user's, the managed and the command line's counts."""
     search: Search | None = None
     timeouts: Timeouts | None = None
     bash: Bash | None = None

@@ -2,16 +2,16 @@
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from bobstay.config.merge import merge
-from bobstay.config.paths import Paths, local_settings, project_settings
+from bobstay.config.paths import FOLDERS, Paths, local_settings, project_settings
 from bobstay.config.settings import KNOWN, Permissions, Settings
-from bobstay.config.trust import UNKNOWN, Standing, standing
+from bobstay.config.trust import UNKNOWN, standing
 
 Source: TypeAlias = Literal["managed", "cli", "local", "project", "user"]
 
@@ -45,6 +45,10 @@ class Layer(Struct, frozen=True):
     source: Source
     file: str
     settings: Settings
+    warnings: tuple[str, ...] = ()
+    """What of the file was left out, and why; for a person."""
+    foreign: bool = False
+    """The file is another program's, which knows values that we do not."""
 
 
 class Loaded(Struct, frozen=True):
@@ -59,6 +63,8 @@ class Loaded(Struct, frozen=True):
     """What of this folder's settings was left out because nobody trusted it yet; for a person."""
     stored: bool = False
     """Trusted by the user's list, which is bound to the content of the folder."""
+    warnings: tuple[str, ...] = ()
+    """What of the files was left out, and why; for a person."""
 
 
 def load(
@@ -84,7 +90,7 @@ def load(
         BrokenSettings: A file is there and cannot be used.
     """
     wanted = OPTIONAL if setting_sources is None else setting_sources
-    user = _layers("user", paths.user_settings) if "user" in wanted else []
+    user = _layers("user", paths.user_settings, foreign=paths.user_settings[1]) if "user" in wanted else []
     seen = {os.path.realpath(layer.file) for layer in user}
     layers = _layers("managed", (paths.managed,))
     if settings is not None:
@@ -96,12 +102,18 @@ def load(
     how = UNKNOWN if trusted else standing(place, paths, {place + file[len(cwd) :]: data for _, file, data in found})
     # In the home directory the project's files are the user's own: they count once.
     folder = [
-        Layer(source, file, decode(data, file)) for source, file, data in found if os.path.realpath(file) not in seen
+        _decoded(source, file, data, foreign=os.path.basename(os.path.dirname(file)) == FOLDERS[1])
+        for source, file, data in found
+        if os.path.realpath(file) not in seen
     ]
     trusted = trusted or how.trusted
-    notice = "" if trusted else _notice(folder, cwd, how)
-    restricted = _without_redirects if trusted else _only_restrictions
-    folder = [Layer(layer.source, layer.file, restricted(layer.settings)) for layer in folder]
+    notice = ""
+    if not trusted and (folder or how is not UNKNOWN):
+        from bobstay.config.notice import untrusted_notice
+
+        notice = untrusted_notice([(layer.file, layer.settings) for layer in folder], cwd, how)
+    taken = frozenset(name for layer in (*layers, *user) for name in layer.settings.providers)
+    folder = [_restricted(layer, trusted=trusted, taken=taken) for layer in folder]
     layers = [*layers, *folder, *user]
     return Loaded(
         merge([layer.settings for layer in layers]),
@@ -110,6 +122,7 @@ def load(
         trusted,
         notice,
         how.trusted,
+        tuple(warning for layer in layers for warning in layer.warnings),
     )
 
 
@@ -146,7 +159,39 @@ def decode(data: bytes, file: str) -> Settings:
         extra = {name: msgspec.json.decode(value) for name, value in raw.items() if name not in KNOWN}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _explained(error, data, file) from error
-    return msgspec.structs.replace(found, extra=extra)
+    found = msgspec.structs.replace(found, extra=extra)
+    if found.providers:
+        _check_providers(found, data, file)
+    return found
+
+
+def _decoded(source: Source, file: str, data: bytes, *, foreign: bool) -> Layer:
+    """The settings of a file. What another program's file says, and we cannot use, is left out with a warning."""
+    try:
+        return Layer(source, file, decode(data, file), foreign=foreign)
+    except BrokenSettings:
+        if not foreign:
+            raise
+        from bobstay.config.tolerant import decode_tolerant
+
+        try:
+            settings, warnings = decode_tolerant(data.removeprefix(b"\xef\xbb\xbf"), file)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            settings, warnings = Settings(), []
+        if not warnings:
+            raise
+        return Layer(source, file, settings, tuple(warnings), foreign=True)
+
+
+def _check_providers(settings: Settings, data: bytes, file: str) -> None:
+    from bobstay.config import position
+    from bobstay.config.providers import BadProviderError, check_providers
+
+    try:
+        check_providers(settings)
+    except BadProviderError as error:
+        place = position.of_path(data, f"$.{error.path}")
+        raise BrokenSettings(file, f"{error.path}: {error}", place) from error
 
 
 def _bytes(file: str) -> bytes | None:
@@ -181,6 +226,10 @@ def _explained(error: Exception, data: bytes, file: str) -> BrokenSettings:
     if isinstance(error, msgspec.ValidationError):
         what, _, path = text.partition(" - at `")
         path = path.rstrip("`")
+        if path.startswith("$.providers"):
+            from bobstay.config.providers import named_path
+
+            path = named_path(data, path)
         named = path.removeprefix("$.").removeprefix("$")
         what = f"{named}: {_lowered(what)}" if named else f"the file must hold a JSON object: {_lowered(what)}"
         return BrokenSettings(file, what, position.of_path(data, path or "$"))
@@ -196,9 +245,9 @@ def _lowered(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _layers(source: Source, files: tuple[str, ...]) -> list[Layer]:
-    found = ((file, read_file(file)) for file in files)
-    return [Layer(source, file, settings) for file, settings in found if settings is not None]
+def _layers(source: Source, files: tuple[str, ...], *, foreign: str = "") -> list[Layer]:
+    found = ((file, _bytes(file)) for file in files)
+    return [_decoded(source, file, data, foreign=file == foreign) for file, data in found if data is not None]
 
 
 def _folder_files(cwd: str, wanted: tuple[str, ...]) -> list[tuple[Source, str, bytes]]:
@@ -269,6 +318,19 @@ def _vouching(file: str) -> Settings | None:
         return None
 
 
+def _restricted(layer: Layer, *, trusted: bool, taken: frozenset[str]) -> Layer:
+    """What counts of a folder's file. `taken` are providers that others than the folder define."""
+    if not trusted:
+        return msgspec.structs.replace(layer, settings=_only_restrictions(layer.settings))
+    settings = msgspec.structs.replace(_without_redirects(layer.settings), api_key_helper=None)
+    warnings: list[str] = []
+    if settings.providers:
+        from bobstay.config.providers import of_project
+
+        settings, warnings = of_project(settings, taken, layer.file)
+    return msgspec.structs.replace(layer, settings=settings, warnings=(*layer.warnings, *warnings))
+
+
 def _only_restrictions(settings: Settings) -> Settings:
     return Settings(permissions=Permissions(ask=settings.permissions.ask, deny=settings.permissions.deny))
 
@@ -279,47 +341,3 @@ def _without_redirects(settings: Settings) -> Settings:
     if search is None or not search.url or search.kind == "searxng":
         return settings
     return msgspec.structs.replace(settings, search=msgspec.structs.replace(search, url=None))
-
-
-def _notice(folder: list[Layer], cwd: str, how: Standing) -> str:
-    left_out: list[str] = []
-    for layer in folder:
-        names = _permissive(layer.settings)
-        if names:
-            left_out.append(f"{os.path.relpath(layer.file, cwd)} ({_shortened(names)})")
-    said: list[str] = [how.problem] if how.problem else []
-    if how.changed:
-        said.append(
-            f"This folder was trusted, but it is not what it was then: {_shortened(how.changed)}. "
-            "It is not trusted now."
-        )
-    elif left_out:
-        said.append("This folder is not trusted.")
-    if left_out:
-        said.append(f"Part of its settings was left out: {'; '.join(left_out)}.")
-    if said:
-        said.append(
-            "If you know what is in it, start with --trust for this run, or keep your trust with: "
-            f"bobstay trust add {_quoted(os.path.realpath(cwd))}"
-        )
-    # The folder chose these names: they must not move the cursor nor fill the screen.
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(said))
-
-
-def _shortened(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(name[:200] for name in names[:12]) + more
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)
-
-
-def _permissive(settings: Settings) -> list[str]:
-    """The keys that were set and do more than forbid."""
-    said: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, extra={}))
-    permissions = said.pop("permissions", {})
-    kept = [f"permissions.{name}" for name in permissions if name not in ("ask", "deny")]
-    return [*kept, *said, *settings.extra]

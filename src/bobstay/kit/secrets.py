@@ -34,7 +34,20 @@ class Mask:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         """`values`: the secrets there are, by the name that shall stand in their place."""
-        named = {name: value.strip() for name, value in (values or {}).items()}
+        self._named: dict[str, str] = {}
+        self._possible: frozenset[str] = frozenset()
+        self.values: tuple[tuple[str, str], ...] = ()
+        """The values that are masked, with what stands in the place of each; the longest first."""
+        self._clean = ""
+        """What was looked through last and is without secrets: one output is often shown in two places."""
+        self.given: set[str] = set()
+        """What was put in the place of secrets so far."""
+        self.learn(values or {})
+
+    def learn(self, values: Mapping[str, str]) -> None:
+        """Mask these too from now on, such as a key that was fetched when it was needed."""
+        self._named.update({name: value.strip() for name, value in values.items()})
+        named = self._named
         self._possible = frozenset(map(placeholder, (*named, *(shape.name for hint in HINTS for shape in hint.shapes))))
         shown = "\n".join(self._possible)
         known: dict[str, str] = {}
@@ -44,11 +57,7 @@ class Mask:
                 if len(spelled) >= SHORTEST and spelled not in shown:
                     known.setdefault(spelled, placeholder(name))
         self.values = tuple(sorted(known.items(), key=lambda pair: -len(pair[0])))
-        """The values that are masked, with what stands in the place of each; the longest first."""
         self._clean = ""
-        """What was looked through last and is without secrets: one output is often shown in two places."""
-        self.given: set[str] = set()
-        """What was put in the place of secrets so far."""
 
     def known(self, text: str) -> str:
         """`text` without the values this process was given, whatever else looks like a token."""

@@ -92,6 +92,8 @@ class Catalogue:
         self.aliases = file.aliases
         self._families = file.families
         self._models = file.models
+        self.added = tuple(overrides or ())
+        """Models that the settings describe."""
         if overrides:
             self._models = dict(file.models)
             for name, changes in overrides.items():

@@ -1,5 +1,8 @@
 """Finds the provider for a model's name, and builds it with the keys at hand."""
 
+from collections.abc import Collection
+from typing import Literal
+
 from msgspec import Struct
 
 from bobstay.providers.base import Provider
@@ -57,12 +60,25 @@ LOCAL = {
 }
 
 
+class Named(Struct, frozen=True):
+    """A server under a name that the settings gave it, with the key that was found for it."""
+
+    api: Literal["anthropic", "responses", "chat", "gemini"]
+    base_url: str
+    key: str = ""
+    variable: str = ""
+    """Where the key should be; "" for a server that may want none."""
+    headers: dict[str, str] = {}
+
+
 class Keys(Struct, frozen=True):
     """Keys and addresses by the name of their environment variable. Whoever makes it has read the environment."""
 
     values: dict[str, str] = {}
     headers: dict[str, str] = {}
     """Sent to Anthropic, or the gateway in its place, and to nobody else: they may carry a key of that gateway."""
+    added: dict[str, dict[str, str]] = {}
+    """Headers that the settings add for a provider."""
 
     def get(self, *names: str) -> str:
         """The first of these that is set."""
@@ -75,7 +91,8 @@ class MissingKey(ValueError):  # noqa: N818 - what is wrong is in the name alrea
     def __init__(self, provider: str, *variables: str) -> None:
         wanted = " or ".join(variables)
         super().__init__(
-            f"No key for {provider}: set {wanted} in the environment. "
+            f"No key for {provider}: set {wanted} in the environment, "
+            f"or store one with: bobstay auth login {provider}. "
             "To try bobstay without any key, use the built-in offline model: --model demo"
         )
         self.provider = provider
@@ -86,14 +103,24 @@ class UnknownModelError(ValueError):
     """The name says nothing about who serves the model."""
 
 
-def parse_model(spec: str) -> tuple[str, str]:
+def usual_name(spec: str) -> str:
+    """A model's name without what only Claude Code means by it: `opus[1m]` and `opusplan` are `opus` here."""
+    name = spec.strip().removesuffix("[1m]")
+    return "opus" if name == "opusplan" else name
+
+
+def parse_model(spec: str, named: Collection[str] = ()) -> tuple[str, str]:
     """Split `provider/name`; for a bare name, find the provider by how it begins. Aliases are resolved.
+
+    `named` are providers that the settings define.
 
     Raises:
         UnknownModelError: Neither says who serves it.
     """
-    spec = spec.strip()
+    spec = usual_name(spec)
     provider, slash, name = spec.partition("/")
+    if slash and provider in named and name:
+        return provider, name
     if slash and provider in PROVIDERS and name:
         return provider, _behind_alias(name) if provider == "anthropic" else name
     if not slash:
@@ -106,7 +133,7 @@ def parse_model(spec: str) -> tuple[str, str]:
                 return maker, name
     raise UnknownModelError(
         f"Nothing is known about who serves the model {spec!r}. Write provider/model, "
-        f"where provider is one of {', '.join(PROVIDERS)}; for example ollama/{spec or 'qwen3'}."
+        f"where provider is one of {', '.join((*PROVIDERS, *named))}; for example ollama/{spec or 'qwen3'}."
     )
 
 
@@ -136,6 +163,34 @@ def build(provider: str, http: HttpClient, keys: Keys) -> Provider:
             raise UnknownModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
 
 
+def build_named(name: str, server: Named, http: HttpClient) -> Provider:
+    """Make the adapter of a server that the settings name.
+
+    Raises:
+        MissingKey: its key is not where the settings say it is.
+    """
+    if server.variable and not server.key:
+        raise MissingKey(name, server.variable)
+    url, key, headers = server.base_url, server.key, server.headers
+    match server.api:
+        case "anthropic":
+            from bobstay.providers.anthropic import Anthropic
+
+            return Anthropic(http, base_url=url, api_key=key, headers=headers)
+        case "responses":
+            from bobstay.providers.responses import Responses
+
+            return Responses(http, base_url=url, api_key=key, headers=headers)
+        case "gemini":
+            from bobstay.providers.gemini import Gemini
+
+            return Gemini(http, base_url=url, api_key=key, headers=headers)
+        case "chat":
+            from bobstay.providers.chat import Chat
+
+            return Chat(http, base_url=url, api_key=key, headers=headers, name=name)
+
+
 def _behind_alias(name: str) -> str:
     if name.startswith("claude") or not name.isalpha():
         return name  # no alias looks like that: the catalogue need not be read
@@ -151,7 +206,8 @@ def _anthropic(http: HttpClient, keys: Keys) -> Provider:
     if not key and not token:
         raise MissingKey("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     url = keys.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-    return Anthropic(http, base_url=url, api_key=key, auth_token=token, headers=keys.headers)
+    headers = {**keys.headers, **keys.added.get("anthropic", {})}
+    return Anthropic(http, base_url=url, api_key=key, auth_token=token, headers=headers)
 
 
 def _openai(http: HttpClient, keys: Keys) -> Provider:
@@ -161,7 +217,7 @@ def _openai(http: HttpClient, keys: Keys) -> Provider:
     if not key:
         raise MissingKey("openai", "OPENAI_API_KEY")
     url = keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    return Responses(http, base_url=url, api_key=key)
+    return Responses(http, base_url=url, api_key=key, headers=keys.added.get("openai"))
 
 
 def _gemini(http: HttpClient, keys: Keys) -> Provider:
@@ -171,7 +227,7 @@ def _gemini(http: HttpClient, keys: Keys) -> Provider:
     if not key:
         raise MissingKey("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY")
     url = keys.get("GOOGLE_GEMINI_BASE_URL") or "https://generativelanguage.googleapis.com"
-    return Gemini(http, base_url=url, api_key=key)
+    return Gemini(http, base_url=url, api_key=key, headers=keys.added.get("gemini"))
 
 
 def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
@@ -187,7 +243,7 @@ def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
     if not key and not (provider == "openai-chat" and keys.get("OPENAI_BASE_URL")):
         # A base URL of one's own is somebody's own server, and many of those want no key.
         raise MissingKey(provider, variable)
-    return Chat(http, base_url=url, api_key=key, name=provider)
+    return Chat(http, base_url=url, api_key=key, headers=keys.added.get(provider), name=provider)
 
 
 def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
@@ -199,7 +255,7 @@ def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
     if provider == "ollama":
         from bobstay.providers.ollama import Ollama
 
-        return Ollama(http, base_url=url, api_key=keys.get(server.key))
+        return Ollama(http, base_url=url, api_key=keys.get(server.key), headers=keys.added.get(provider))
     from bobstay.providers.chat import Chat
 
-    return Chat(http, base_url=url, api_key=keys.get(server.key), name=provider)
+    return Chat(http, base_url=url, api_key=keys.get(server.key), headers=keys.added.get(provider), name=provider)

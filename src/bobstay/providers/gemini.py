@@ -24,11 +24,14 @@ _BUDGETS = (("pro", (128, 32_768)), ("flash-lite", (512, 24_576)), ("", (1, 24_5
 class Gemini:
     name = ORIGIN
 
-    def __init__(self, http: HttpClient, *, base_url: str, api_key: str) -> None:
+    def __init__(self, http: HttpClient, *, base_url: str, api_key: str, headers: dict[str, str] | None = None) -> None:
         self._http = http
         base = base_url.rstrip("/")
         self._base = base if base.endswith(("/v1beta", "/v1", "/v1alpha")) else base + "/v1beta"
-        self._headers = {"content-type": "application/json", "user-agent": agent(), "x-goog-api-key": api_key}
+        self._headers = {"content-type": "application/json", "user-agent": agent()}
+        if api_key:
+            self._headers["x-goog-api-key"] = api_key
+        self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
         self._names: dict[str, str] = {}
         """Which tool each call was of: a result must say so again."""
         self._contents = EncodedMessages(lambda message: self._content(message, signs=False))

@@ -1,16 +1,15 @@
 """What a page must know of this server before it shows anything: times, limits, modes, models, engines."""
 
+import asyncio
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
 
 from bobstay.assembly.models import ModelRoutes
+from bobstay.assembly.reach import routes_of_person
 from bobstay.config.environment import Environment
 from bobstay.model.around import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
-from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.choose import Keys
-from bobstay.providers.http import HttpClient
 from bobstay.server.api.health import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.api.lifting import LIFTING
 from bobstay.server.api.sessions import MOST_LISTED, MOST_SENT, ImagePart, NewSession
@@ -181,7 +180,7 @@ async def config(call: Call) -> ServerConfig:
 
 async def _models(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
     """The default, and all that have a short name."""
-    routes = ModelRoutes(Keys(environment.keys, environment.headers), HttpClient(environment.network), Catalogue())
+    routes = await asyncio.to_thread(routes_of_person, environment)
     try:
         found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
         return environment.model or _default(routes), tuple(found)

@@ -1,0 +1,103 @@
+"""A key for Anthropic that a command of the person's prints: kept for a while, fetched anew when it is refused."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, cast
+
+from bobstay.hooks.command import run_command
+from bobstay.providers.base import Chunk, Provider, ProviderError, Request
+
+TTL = 300.0
+"""Seconds a key is used, unless CLAUDE_CODE_API_KEY_HELPER_TTL_MS says otherwise."""
+LIMIT = 30.0
+"""Seconds the command may take."""
+LONGEST = 20_000
+SETTING = "apiKeyHelper"
+
+
+class KeyHelper:
+    def __init__(self, command: str, *, cwd: str, environment: Mapping[str, str]) -> None:
+        """`environment` is the person's own, with its secrets: the command is theirs and may need them."""
+        self.on_key: Callable[[dict[str, str]], None] = lambda _: None
+        """Hears of each key, by the name that stands for it where it is masked."""
+        self._command = command
+        self._cwd = cwd
+        self._environment = environment
+        said = environment.get("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "")
+        self._ttl = int(said) / 1000 if said.isascii() and said.isdigit() else TTL
+        self._key = ""
+        self._at = 0.0
+        self._count = 0
+        self._lock = asyncio.Lock()
+
+    async def key(self, refused: str = "") -> str:
+        """The key to use now; another than `refused`, if the command has one.
+
+        Raises:
+            ProviderError: the command failed.
+        """
+        async with self._lock:
+            if not self._key or self._key == refused or time.monotonic() - self._at >= self._ttl:
+                self._key = await self._fetch()
+                self._at = time.monotonic()
+                self._count += 1
+                self.on_key({f"{SETTING} {self._count}": self._key})
+            return self._key
+
+    async def _fetch(self) -> str:
+        try:
+            ran = await run_command(
+                self._command, b"", cwd=self._cwd, environment=self._environment, limit=LIMIT, mark=SETTING
+            )
+        except OSError as error:
+            raise _failed(f"could not be started ({error.strerror})") from error
+        if ran.code is None:
+            raise _failed(f"took longer than {LIMIT:g} s")
+        key = ran.stdout.strip()
+        if ran.code != 0:
+            raise _failed(f"ended with code {ran.code}: {' '.join(ran.stderr.split())[:300]}")
+        if not key or len(key) > LONGEST or len(key.split()) != 1:
+            raise _failed("did not print a key, alone on one line")
+        return key
+
+
+def _failed(how: str) -> ProviderError:
+    return ProviderError(f"The command of {SETTING} in the settings {how}.", kind="authentication")
+
+
+class HelpedProvider:
+    """A provider whose key comes from a helper. A refused key is fetched anew, once."""
+
+    def __init__(self, name: str, helper: KeyHelper, make: Callable[[str], Provider]) -> None:
+        self.name = name
+        self._helper = helper
+        self._make = make
+        self._made: tuple[str, Provider] | None = None
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        refused = ""
+        while True:
+            key = await self._helper.key(refused)
+            begun = False
+            try:
+                async with aclosing(cast("Any", self._with(key).stream(request))) as chunks:
+                    async for chunk in chunks:
+                        begun = True
+                        yield chunk
+            except ProviderError as error:
+                if error.kind != "authentication" or begun or refused:
+                    raise
+                refused = key
+            else:
+                return
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made[1].close()
+
+    def _with(self, key: str) -> Provider:
+        if self._made is None or self._made[0] != key:
+            self._made = (key, self._make(key))
+        return self._made[1]

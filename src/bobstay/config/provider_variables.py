@@ -1,0 +1,33 @@
+"""Which environment variables hold the keys and the address of each built-in provider."""
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+    "openai-chat": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "ollama": ("OLLAMA_API_KEY",),
+    "vllm": ("VLLM_API_KEY",),
+    "lmstudio": ("LMSTUDIO_API_KEY",),
+    "llamacpp": ("LLAMACPP_API_KEY",),
+    "demo": (),
+}
+"""By the name of the provider; a stored key stands in for the first variable."""
+
+ADDRESSES: dict[str, str] = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "openai-chat": "OPENAI_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "openrouter": "OPENROUTER_BASE_URL",
+    "ollama": "OLLAMA_HOST",
+    "vllm": "VLLM_BASE_URL",
+    "lmstudio": "LMSTUDIO_BASE_URL",
+    "llamacpp": "LLAMACPP_BASE_URL",
+}
+
+
+def keys_sent_to(address: str) -> tuple[str, ...]:
+    """The variables whose values go to the server that the variable `address` names."""
+    found = [KEYS[provider] for provider, variable in ADDRESSES.items() if variable == address]
+    return tuple(dict.fromkeys(name for names in found for name in names))
