@@ -5,9 +5,20 @@ import os
 import sys
 from typing import Any
 
+from bobstay.cli.database import database_url, hide_password
+
+KEPT_LOGS = 5
+LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 def run(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
+    hide_password(arguments, options.db)
+    try:
+        options.db = database_url(options.db, options.db_file)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     from bobstay.config.environment import Environment
     from bobstay.server.serve import Certificate, ServeError, serve
 
@@ -31,17 +42,23 @@ def run(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bobstay serve", description="Start the console and print its address.")
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 3001), help="default: 3001 or $PORT")
+    port = os.environ.get("PORT") or "3001"  # a text, so that argparse checks it as it does the option
+    parser.add_argument("--port", type=_port, default=port, metavar="PORT", help="default: 3001 or $PORT")
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, which only this machine can reach")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--db", default="", metavar="URL", help="postgresql://… instead of SQLite in the state folder")
-    parser.add_argument("--root", action="append", default=[], metavar="DIR", help="sessions may work below it; repeat")
+    parser.add_argument("--db-file", default="", metavar="FILE", help="a file that holds that URL; or $BOBSTAY_DB")
+    parser.add_argument(
+        "--root", action="append", default=[], type=_folder, metavar="DIR", help="sessions may work below it; repeat"
+    )
     parser.add_argument("--max-running", type=int, default=8, metavar="N", help="sessions at work at once; default: 8")
     parser.add_argument("--idle", type=float, default=900, metavar="SECONDS", help="an idle agent sleeps after; 900")
     parser.add_argument(
         "--archive-after", type=float, default=0, metavar="DAYS", help="pack old archived sessions away"
     )
-    parser.add_argument("--engine", action="append", default=[], metavar="NAME=COMMAND", help="an external agent")
+    parser.add_argument(
+        "--engine", action="append", default=[], type=_engine, metavar="NAME=COMMAND", help="an external agent"
+    )
     parser.add_argument("--own-login", action="store_true", help="external agents get no keys: they log in themselves")
     parser.add_argument("--public-url", action="append", default=[], metavar="URL", help="behind a reverse proxy")
     parser.add_argument("--user-header", default="", metavar="NAME", help="in which a trusted proxy names the user")
@@ -59,22 +76,45 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _config(options: Any, home: str) -> Any:
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65_535):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no port: give a number from 0 to 65535 (--port or $PORT)")
+    return int(text)
+
+
+def _folder(text: str) -> str:
+    path = os.path.realpath(os.path.expanduser(text))
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"there is no folder {text[:200]!r}: make it first, or name another")
+    return path
+
+
+def _engine(text: str) -> tuple[str, tuple[str, ...]]:
     import shlex
 
+    name, sign, command = text.partition("=")
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text[:200]!r} cannot be read: {error}") from None
+    if not sign or not name.strip() or not words:
+        raise argparse.ArgumentTypeError(f"{text[:200]!r} is not NAME=COMMAND, such as claude=/opt/claude/bin/claude")
+    if name.strip() == "native":
+        raise argparse.ArgumentTypeError("native is the name of the engine inside bobstay: choose another")
+    return name.strip(), words
+
+
+def _config(options: Any, home: str) -> Any:
     from bobstay.server.console import Config
 
     engines: dict[str, tuple[str, ...]] = {"claude": ("claude",), "bobstay": (sys.executable, "-m", "bobstay")}
-    for text in options.engine:
-        name, _, command = text.partition("=")
-        engines[name.strip()] = tuple(shlex.split(command)) or (name.strip(),)
-    roots = tuple(os.path.realpath(os.path.expanduser(root)) for root in options.root)
+    engines |= dict(options.engine)
     return Config(
         state=os.path.join(home, "server"),
         host=options.host,
         port=options.port,
         database=options.db,
-        roots=roots,
+        roots=tuple(options.root),
         most_running=max(options.max_running, 1),
         idle_seconds=options.idle,
         engines=engines,
@@ -110,7 +150,16 @@ def _log(level: str, folder: str) -> None:
     terminal.setLevel(level.upper())
     os.makedirs(folder, 0o700, exist_ok=True)
     os.chmod(folder, 0o700)
-    file = RotatingFileHandler(os.path.join(folder, "server.log"), maxBytes=10_000_000, backupCount=5, delay=True)
+    place = os.path.join(folder, "server.log")
+    for name in (place, *(f"{place}.{number}" for number in range(1, KEPT_LOGS + 1))):
+        if os.path.isfile(name) and not os.path.islink(name):
+            os.chmod(name, 0o600)  # of an earlier version, or a person's umask
+
+    class Private(RotatingFileHandler):
+        def _open(self) -> Any:
+            return open(os.open(self.baseFilename, LOG_FLAGS, 0o600), self.mode, encoding=self.encoding)
+
+    file = Private(place, maxBytes=10_000_000, backupCount=KEPT_LOGS, delay=True)
     file.setLevel(min(logging.INFO, terminal.level))
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=min(logging.INFO, terminal.level), handlers=[terminal, file], format=form)
