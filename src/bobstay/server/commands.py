@@ -100,6 +100,7 @@ async def message(
     """
     view = console.registry.view(session_id)
     _check_open(view, delivery)
+    check_bounds(console, view)
     if is_outside(view):
         return await console.outside.say(session_id, words.blocks, _how(delivery), words.client_id)
     session = await console.registry.take(session_id)
@@ -115,10 +116,7 @@ async def message(
 
 
 async def interrupt(console: Console, session_id: str, *, by: str = "", force: bool = False) -> SessionView:
-    """End the turn of a session. Raises `wrong_state` if none is under way.
-
-    An agent that is up is stopped even if nothing can be written: a full disk is when one wants to stop it most.
-    """
+    """End the turn of a session, even if nothing can be written. Raises `wrong_state` if none is under way."""
     view = console.registry.view(session_id)
     if view.status not in BUSY:
         raise ApiError("wrong_state", f"Nothing runs in this session: it is {view.status}.", status=view.status)
@@ -180,6 +178,7 @@ async def follow_on(
     view = console.registry.view(session_id)
     if state_checked and view.status not in ENDED:
         raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
+    check_bounds(console, view)
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
     check_engine(console, settings.engine)
     child = await console.registry.branch_off(session_id, at, settings, by=words.by)
@@ -198,6 +197,7 @@ async def retry(console: Console, session_id: str, *, by: str = "") -> SessionVi
     view = console.registry.view(session_id)
     if view.status not in ("failed", "interrupted"):
         raise ApiError("wrong_state", f"There is nothing to try again: the session is {view.status}.")
+    check_bounds(console, view)
     if not view.queued:
         await message(console, session_id, Words((Text("Go on."),), by))
     else:
@@ -309,6 +309,19 @@ def working_directory(console: Console, cwd: str) -> str:
         ApiError: invalid, not_found, forbidden
     """
     return allowed(os.path.expanduser(cwd), bounds_of(console))
+
+
+def check_bounds(console: Console, view: SessionView) -> None:
+    """No agent sets to work outside the directories of this server, wherever its session was begun.
+
+    Raises:
+        ApiError: forbidden
+    """
+    try:
+        working_directory(console, view.cwd)
+    except ApiError as error:
+        if error.problem.code == "forbidden":
+            raise  # that a directory is gone is told by whoever starts there
 
 
 def check_engine(console: Console, engine: str) -> None:

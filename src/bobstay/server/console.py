@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from bobstay.server.doors.audit import Audit, NoAudit
+from bobstay.server.doors.audit import Audit, NoAudit, Refusals
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
@@ -43,6 +43,8 @@ class Config(Struct, frozen=True):
     heartbeat: float = 15.0
     engines: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"claude": ("claude",)})
     """External commands by the name of their engine. Only whoever starts the server names them."""
+    push_to_loopback: bool = False
+    """Whether notifications may go to services on this very machine. For tests only: whoever may read names them."""
     pass_keys: bool = True
     """Whether external engines get the keys of model providers, or use a log-in of their own."""
     questions: Literal["permission", "hook"] = "permission"
@@ -70,6 +72,8 @@ class Console(Struct):
     """How many sessions work, and how many wait for a place."""
     audit: Audit = field(default_factory=NoAudit)
     """Where it is written down who did what."""
+    refusals: Refusals = field(default_factory=Refusals)
+    """The part of it that is about those who might not."""
     variables: Variables | None = None
     """What single sessions are run with beside the common environment."""
     meter: Meter | None = None

@@ -24,7 +24,7 @@ from bobstay.server.api.auth import ENDPOINTS
 from bobstay.server.api.dispatch import failure, route
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.doors.access import Doors
-from bobstay.server.doors.audit import NoAudit
+from bobstay.server.doors.audit import NoAudit, Refusals
 from bobstay.server.doors.gatekeeper import Gatekeeper, Shell
 from bobstay.server.doors.principal import Scope
 from bobstay.server.doors.rules import Rules
@@ -49,7 +49,7 @@ class Book:
     def __init__(self) -> None:
         self.entries: list[tuple[str, str, dict[str, Any]]] = []
 
-    def record(self, who: str, what: str, detail: dict[str, Any]) -> None:
+    def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
         self.entries.append((who, what, detail))
 
     def whats(self) -> list[str]:
@@ -208,7 +208,7 @@ class House:
         )
         app.state.acts = []
         # The routes used here want nothing else of a console.
-        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAudit())
+        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAudit(), refusals=Refusals())
         return app
 
     async def _stream(self, request: Request) -> Response:

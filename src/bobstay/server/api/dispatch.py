@@ -46,20 +46,50 @@ def route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
 
 async def answered(endpoint: Endpoint, request: Request) -> Response:
     console: Console = request.app.state.console
-    principal = await console.doors.admit(request, endpoint.scope)
+    path = dict(request.path_params)
+    session = session_of(console, endpoint, path)  # afterwards nobody may know any more
+    try:
+        principal = await console.doors.admit(request, endpoint.scope)
+    except ApiError as error:
+        note_refusal(console, endpoint, "", session, error)
+        raise
     call = Call(
         console,
         request,
         principal,
-        dict(request.path_params),
+        path,
         _query(endpoint, request),
         await _body(endpoint, request),
     )
-    answer = await once(endpoint, call, lambda: _run(endpoint, call))
-    if endpoint.method != "GET":
-        detail = {"path": request.url.path, "status": answer.status_code}
-        console.audit.record(principal.name, endpoint.run.__name__, detail)
+    try:
+        answer = await once(endpoint, call, lambda: _run(endpoint, call))
+    except ApiError as error:
+        note_refusal(console, endpoint, principal.name, session, error)
+        raise
+    note_deed(console, endpoint, principal.name, session, path=request.url.path, status=answer.status_code)
     return answer
+
+
+def note_deed(console: Console, endpoint: Endpoint, who: str, session: str, **detail: Any) -> None:
+    """Write down what was done."""
+    if endpoint.method != "GET":
+        console.audit.record(who, endpoint.run.__name__, detail, session)
+
+
+def note_refusal(console: Console, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
+    """Write down that somebody was refused because of who they are."""
+    if error.status in (401, 403):
+        detail = {"path": endpoint.path, "code": error.problem.code}
+        console.refusals.record(console.audit, who, f"{endpoint.method} {endpoint.run.__name__}", detail, session)
+
+
+def session_of(console: Console, endpoint: Endpoint, path: dict[str, str]) -> str:
+    """The session an endpoint is about."""
+    if endpoint.path.startswith("/sessions/{id}"):
+        return path.get("id", "")
+    if endpoint.path.startswith("/interactions/{id}"):
+        return console.inbox.session_of(path.get("id", ""))
+    return ""
 
 
 async def _run(endpoint: Endpoint, call: Call) -> Response:

@@ -105,7 +105,11 @@ class Page:
     async def heard(self, said: str | bytes) -> None:
         async with told_of(lambda error: self._feed.say(problem_of(error))):
             needs(self._principal, "operate")
-            await self._take(decoded(said, _decoder))
+            message = decoded(said, _decoder)
+            await self._take(message)
+            self._console.audit.record(
+                self._principal.name, type(message).__name__, {"path": PATH}, self._agent.session_id
+            )
 
     async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
         console, id = self._console, self._agent.session_id
@@ -130,7 +134,9 @@ class Page:
     async def _begin(self, said: StartProcess) -> str:
         """S003-21 D: like any other session, where sessions may work and nowhere else."""
         if said.session_id:
-            id = self._console.registry.view(said.session_id).id
+            view = self._console.registry.view(said.session_id)
+            commands.check_bounds(self._console, view)
+            id = view.id
         else:
             config = SessionConfig(model=said.model or "", append_system_prompt=said.system_prompt or "")
             words = Words((), self._principal.name)

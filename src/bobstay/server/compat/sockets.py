@@ -34,6 +34,9 @@ async def admitted(console: Console, websocket: WebSocket, check: Callable[[], o
         principal = await console.doors.admit(websocket, "read")
         check()
     except ApiError as error:
+        if error.status in (401, 403):
+            detail = {"path": websocket.url.path, "code": error.problem.code}
+            console.refusals.record(console.audit, "", "socket", detail)
         await websocket.send_denial_response(refusal(error))
         return None
     except LogError as error:

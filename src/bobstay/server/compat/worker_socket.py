@@ -85,7 +85,10 @@ class _Listening:
 
     async def heard(self, said: str | bytes) -> None:
         async with told_of(self._problem):
-            await self._take(decoded(said, _decoder))
+            message = decoded(said, _decoder)
+            await self._take(message)
+            name, what = self._principal.name, type(message).__name__
+            self._console.audit.record(name, what, {"path": PATH}, self._session_id)
 
     async def _take(self, said: UserMessage | Cancel | Input | Resize) -> None:
         match said:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from bobstay.server.api.dispatch import of_log
+from bobstay.server.api.dispatch import note_deed, note_refusal, of_log, session_of
 from bobstay.server.api.table import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import OWNER, Principal
@@ -78,12 +78,17 @@ class Bridge:
             _checked(query, endpoint.query, "query", strict=False),
             _checked(given.body, endpoint.body, "body", strict=True),
         )
+        session = session_of(self._console, endpoint, path)
         try:
-            return _plain(await endpoint.run(call))
+            said = _plain(await endpoint.run(call))
         except ApiError as error:
+            note_refusal(self._console, endpoint, self._principal.name, session, error)
             raise of_api(error) from error
         except LogError as error:
             raise of_api(of_log(error)) from error
+        place = PREFIX + compile_path(endpoint.path)[1].format(**path)
+        note_deed(self._console, endpoint, self._principal.name, session, path=place, status=endpoint.status, by="rpc")
+        return said
 
     def _find(self, method: str) -> _Found:
         named = self._named.get(method)
