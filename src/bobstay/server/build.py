@@ -20,7 +20,6 @@ from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
 from bobstay.server.doors.access import Doors
-from bobstay.server.doors.addresses import is_loopback
 from bobstay.server.doors.gatekeeper import Gatekeeper
 from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
@@ -192,10 +191,9 @@ def _bell(console: Console) -> Bell:
     config, registry = console.config, console.registry
     public = next((url for url in config.public_urls if url.startswith("https://")), "mailto:console@bobstay.example")
     mask = Mask(console.environment.secrets)
-    # Behind a proxy people come from elsewhere, who must not reach other programs of this machine through us.
-    only_here = is_loopback(config.host) and not (config.public_urls or config.user_header or config.proxies)
-    network = console.environment.network
-    bell = Bell(console.database, config.state, mask, loopback=only_here, subject=public, network=network)
+    # Otherwise anybody who may read could have requests sent to other programs of this machine.
+    local, network = config.push_to_loopback, console.environment.network
+    bell = Bell(console.database, config.state, mask, loopback=local, subject=public, network=network)
 
     def is_open(session_id: str, interaction: str) -> bool:
         view = registry.views.get(session_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 
 from bobstay.model.event import Durable
@@ -25,6 +26,8 @@ class Crew:
     def __init__(self) -> None:
         self.console: Console
         self._terminals: dict[str, TerminalWorker] = {}
+        self._opening: Counter[str] = Counter()
+        """By session: terminals that are being started."""
         self._watchers: dict[str, GitDiffWorker] = {}
         """By session: one watcher each."""
         self._recording: set[asyncio.Task[None]] = set()
@@ -36,9 +39,10 @@ class Crew:
             ApiError
         """
         view = self.console.registry.view(session_id)
-        mine = [one for one in self._terminals.values() if one.session_id == session_id and one.alive()]
-        if len(mine) >= MOST_TERMINALS:
-            raise ApiError("too_many", f"The session has {len(mine)} terminals already. Close one.")
+        alive = sum(one.session_id == session_id and one.alive() for one in self._terminals.values())
+        count = alive + self._opening[session_id]
+        if count >= MOST_TERMINALS:
+            raise ApiError("too_many", f"The session has {count} terminals already. Close one.")
         command = self._resume(view) if resume else ()
         worker = TerminalWorker(
             f"terminal-{new_id()[:8]}",
@@ -49,8 +53,14 @@ class Crew:
             environment=self.console.environment.children,
             command=command,
         )
-        await self._started(worker)
-        self._terminals[worker.id] = worker
+        self._opening[session_id] += 1
+        try:
+            await self._started(worker)
+            self._terminals[worker.id] = worker
+        finally:
+            self._opening[session_id] -= 1
+            if not self._opening[session_id]:
+                del self._opening[session_id]
         return WorkerView(worker.id, "terminal", "running", worker.epoch, worker.pid)
 
     async def watch(self, session_id: str) -> WorkerView:
@@ -62,15 +72,19 @@ class Crew:
                 f"diff-{new_id()[:8]}",
                 1,
                 session_id,
-                lambda event: self._record(session_id, event),
+                lambda _: None,  # it only looks: whoever may read can start it, and no log is written for that
                 self.console.hub,
                 cwd=view.cwd,
                 bounds=bounds_of(self.console),
                 environment=self.console.environment.children,
                 base=view.config.base,
             )
-            await self._started(watcher)
             self._watchers[session_id] = watcher
+            try:
+                await watcher.start()
+            except WorkerError as error:
+                self._watchers.pop(session_id, None)
+                raise ApiError("cannot_start", str(error)) from error
         return WorkerView(watcher.id, "git_diff", "running", watcher.epoch)
 
     def terminal(self, worker_id: str) -> TerminalWorker:
@@ -116,7 +130,7 @@ class Crew:
             raise ApiError("wrong_state", "The session's agent is at work. Stop it first.", status=view.status)
         return resume_command(self.console.config.engines, view.config.engine, engine)
 
-    async def _started(self, worker: TerminalWorker | GitDiffWorker) -> None:
+    async def _started(self, worker: TerminalWorker) -> None:
         with suppress(LogError):  # of one that another process writes nothing is noted, but it can have a terminal
             await self.console.registry.take(worker.session_id)
         try:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -53,6 +53,7 @@ class Place:
         self.url = f"http://{self.host}"
         self.headers: dict[str, str] = {}
         """Of a token that may do everything."""
+        config.setdefault("push_to_loopback", True)  # the push services of tests are on this machine
         state = str(folder / "bobstay" / "server")
         self.config = Config(state=state, port=self.port, roots=(str(folder),), **config)
         variables = {
@@ -163,7 +164,7 @@ def unchunked(raw: bytes) -> bytes:
 
 
 @contextmanager
-def in_a_thread(model: ModelServer, folder: Path) -> Iterator[Place]:
+def in_a_thread(model: ModelServer, folder: Path) -> Generator[Place]:
     """A place with an event loop of its own, for clients that block."""
     ready: threading.Event = threading.Event()
     found: list[Any] = []

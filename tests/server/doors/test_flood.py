@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -95,7 +95,7 @@ async def echo(_: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def small(limits: Limits) -> AsyncIterator[int]:
+async def small(limits: Limits) -> AsyncGenerator[int]:
     """The port of a server with these limits."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(echo, interface="asgi3", http=bounded(limits), lifespan="off", log_config=None)

@@ -1,6 +1,7 @@
 /** Allow now and from now on: says the very rule that would be stored, where, and how long it holds. */
 import type { InteractionOpened } from "@/api/types";
 import { useSurroundings } from "@/composer/surroundings";
+import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
@@ -17,8 +18,11 @@ interface Props {
 
 export function AlwaysMenu({ sessionId, opened, disabled, answering }: Props) {
   const trusted = useSurroundings(sessionId)?.trusted !== false;
+  const admin = useApp((state) => may(state.me, "admin"));
   const lasting = lastingOf(opened, trusted);
-  if (!lasting) return null;
+  // A rule that is kept in settings is a setting: the server takes it from admins only.
+  const reaches = lasting?.reaches.filter(({ reach }) => admin || reach === "session") ?? [];
+  if (!lasting || reaches.length === 0) return null;
   return (
     <Menu
       align="start"
@@ -40,7 +44,7 @@ export function AlwaysMenu({ sessionId, opened, disabled, answering }: Props) {
           <Shown text={lasting.stored} />
         </code>
       </MenuLabel>
-      {lasting.reaches.map(({ reach, label, about }) => (
+      {reaches.map(({ reach, label, about }) => (
         <MenuItem key={reach} onSelect={() => void answering.answer({ decision: "allow", scope: reach })}>
           {label}
           <span className="block text-small text-ink-3">{about}</span>

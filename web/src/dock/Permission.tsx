@@ -29,7 +29,8 @@ export function Permission({ session, interaction, opened, keys, onDone }: PartP
   const of = `${interaction.id}/${ready}`;
   const isSeen = ready && seen === of;
   const can = allowed && isSeen && !answering.busy;
-  const editable = useSurroundings(session.id)?.capabilities.edit_input !== false;
+  const operates = useApp((state) => may(state.me, "operate"));
+  const editable = useSurroundings(session.id)?.capabilities.edit_input !== false && operates;
 
   const allow = () => {
     if (!can) return;

@@ -1026,7 +1026,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a worker. What it was doing is interrupted and can be gone on with. */
+        /** End a worker: an agent needs `operate`, a terminal needs `terminal`. What it was doing can be gone on with. */
         post: operations["workers_stop"];
         delete?: never;
         options?: never;
@@ -3750,6 +3750,7 @@ export interface components {
             /** @description Of what was shown: an answer is good for that very input. */
             input_sha256: string;
             /**
+             * @description How far it reaches; `project` and `user` are kept in settings and need `admin`.
              * @default once
              * @enum {unknown}
              */
@@ -3757,7 +3758,7 @@ export interface components {
             /** @default  */
             reason: string;
             /**
-             * @description What to run instead.
+             * @description What to run instead; needs `operate` too.
              * @default null
              */
             input: Record<string, never> | null;

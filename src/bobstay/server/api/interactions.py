@@ -34,9 +34,10 @@ class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     input_sha256: str
     """Of what was shown: an answer is good for that very input."""
     scope: Reach = "once"
+    """How far it reaches; `project` and `user` are kept in settings and need `admin`."""
     reason: str = ""
     input: dict[str, Any] | None = None
-    """What to run instead."""
+    """What to run instead; needs `operate` too."""
     answers: dict[str, Any] | None = None
     """To a question: the words of each question and what was chosen."""
     mode: Literal["", "default", "acceptEdits", "plan", "dontAsk"] = ""
@@ -67,6 +68,7 @@ async def decide(call: Call) -> Outcome:
         raise await call.console.inbox.too_late(call.path["id"])
     if verdict.decision == "answer" and opened.kind == "permission":
         raise ApiError("invalid", "This is a request for permission: decide with allow or deny.")
+    _check_scopes(call, opened)
     view = call.console.registry.view(call.console.inbox.session_of(opened.id))
     if verdict.mode and not may_be_in(view.config, verdict.mode):
         label = MODES[view.config.workflow].label
@@ -86,6 +88,19 @@ async def decide(call: Call) -> Outcome:
     )
     deliver = delivery(call.console, view)
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
+
+
+def _check_scopes(call: Call, opened: InteractionOpened) -> None:
+    """To approve is to say yes or no to what is asked. Another input is a prompt, and a lasting rule is a setting."""
+    verdict: Verdict = call.body
+    if verdict.decision == "deny":
+        return
+    if verdict.input is not None and verdict.input != opened.call.input and not call.principal.may("operate"):
+        text = "To run something else than what was asked, `operate` is needed too. Allow it as it is, or deny it."
+        raise ApiError("forbidden", text, needed="operate")
+    if verdict.scope in ("project", "user") and not call.principal.may("admin"):
+        text = "A rule that is kept in the settings needs `admin`. Allow it once or for this session."
+        raise ApiError("forbidden", text, needed="admin")
 
 
 async def _items(call: Call, view: SessionView) -> list[OpenItem]:

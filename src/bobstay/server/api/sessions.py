@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.message import Block, Image, Text
 from bobstay.server import artifacts, commands, variables
-from bobstay.server.api.lifting import bypass_end, check_lifting
+from bobstay.server.api.lifting import bypass_end, check_child, check_lifting, check_workflow
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Delivery, Tree, Words
 from bobstay.server.errors import ApiError
@@ -213,6 +213,7 @@ async def go_on(call: Call) -> SessionView:
     given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
     config = replace(view.config, max_turns=SessionConfig().max_turns)
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
+    check_child(call, view, config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await commands.follow_on(call.console, view.id, words, config)
 
@@ -220,6 +221,8 @@ async def go_on(call: Call) -> SessionView:
 async def fork(call: Call) -> SessionView:
     """A copy of a session, up to an entry if one is named, that goes its own way."""
     new: Fork = call.body
+    view = call.console.registry.view(call.path["id"])
+    check_child(call, view, view.config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await commands.follow_on(call.console, call.path["id"], words, at=new.at, state_checked=False)
 
@@ -238,6 +241,7 @@ async def change(call: Call) -> SessionView:
         if "permission_mode" in settings:
             settings["bypass_until"] = bypass_end(settings["permission_mode"], minutes)
         config = replace(view.config, **settings)
+        check_workflow(call, view.config, config)
         view = await commands.configure(call.console, view.id, config, by=call.principal.name)
     return view
 

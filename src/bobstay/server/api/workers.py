@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.console import Console
+from bobstay.server.doors.principal import Scope
 from bobstay.server.errors import ApiError, Code
 from bobstay.server.sessions.view import WorkerView
 from bobstay.server.workers.base import Kind
@@ -72,8 +73,11 @@ async def listing(call: Call) -> Workers:
 
 
 async def stop(call: Call) -> WorkerState:
-    """End a worker. What it was doing is interrupted and can be gone on with."""
+    """End a worker: an agent needs `operate`, a terminal needs `terminal`. What it was doing can be gone on with."""
     worker = _worker(call)
+    scope: Scope = "terminal" if worker.kind == "terminal" else "operate"
+    if not call.principal.may(scope):
+        raise ApiError("forbidden", f"To stop this, the scope `{scope}` is needed.", needed=scope)
     await _host(worker).stop(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
 
@@ -116,7 +120,7 @@ def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState
 _ERRORS: tuple[Code, ...] = ("busy_elsewhere", "cannot_start", "not_supported", "wrong_state")
 ENDPOINTS = (
     Endpoint("GET", "/sessions/{id}/workers", listing, returns=Workers),
-    Endpoint("POST", "/sessions/{id}/workers/{worker_id}/stop", stop, "operate", returns=WorkerState, errors=_ERRORS),
+    Endpoint("POST", "/sessions/{id}/workers/{worker_id}/stop", stop, "read", returns=WorkerState, errors=_ERRORS),
     Endpoint(
         "POST", "/sessions/{id}/workers/{worker_id}/restart", restart, "operate", returns=WorkerState, errors=_ERRORS
     ),

@@ -14,6 +14,7 @@ from bobstay.model.around import SessionConfig
 from bobstay.model.message import Text
 from bobstay.server import commands
 from bobstay.server.api.dispatch import answered, json, of_log
+from bobstay.server.api.lifting import check_child
 from bobstay.server.api.sessions import MOST_SENT
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Words
@@ -100,6 +101,7 @@ async def go_on(call: Call) -> CompatSession:
     except SessionMissing:
         raise ApiError("not_found", "Parent session not found") from None
     config = replace(parent.config, max_turns=_turns(new.maxTurns, new.max_turns))
+    check_child(call, parent, config)
     view = await commands.follow_on(call.console, parent.id, _words(call, new.query), config)
     return session_of(view, new.query)
 

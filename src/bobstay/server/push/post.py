@@ -3,6 +3,7 @@
 import asyncio
 import time
 from hashlib import sha256
+from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -51,7 +52,7 @@ def check_endpoint(text: str, *, loopback: bool) -> Target:
     local = _is_local(target.host)
     if target.scheme != "https" and not (local and loopback):
         raise BadEndpoint("The endpoint must be an https:// address.")
-    if is_odd_number(target.host) or (local and not loopback):
+    if is_odd_number(target.host) or (not _is_outside(target.host) and not (local and loopback)):
         raise BadEndpoint("The endpoint must not be an address of this machine or of a private network.")
     if not local and ("." not in target.host and ":" not in target.host):
         raise BadEndpoint("The endpoint must name a host of the open internet.")
@@ -111,6 +112,17 @@ async def post(
         asked = answer.headers.get("retry-after", "")
         return Posted("later", words, float(asked) if asked.isascii() and asked.isdigit() else 0.0)
     return Posted("refused", words)
+
+
+def _is_outside(host: str) -> bool:
+    """Whether an address is public. A name is looked up when something is sent."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return False
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return True
+    return is_public(host.strip("[]"))
 
 
 def _is_local(host: str) -> bool:

@@ -91,7 +91,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._ended or self.transport.is_closing():
             return
         self._ended = True
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+        cycle: Any = self.cycle  # none before the first request, whatever its type says
+        if cycle is None or cycle.response_complete or not cycle.response_started:
             length = str(len(words)).encode()
             head = b"HTTP/1.1 " + status + b"\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: " + length
             self.transport.write(head + b"\r\nconnection: close\r\n\r\n" + words)

@@ -1,0 +1,142 @@
+"""What each scope lets one do, by whichever way: approving, going on from others' sessions, watching, stopping."""
+
+import asyncio
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.model.around import Configured, SessionConfig
+from bobstay.model.event import RunDone, SessionStarted
+from bobstay.model.ids import new_id
+from bobstay.server import crew
+from bobstay.sessions.store import Store
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+
+API = "/api/v1"
+
+
+async def asking(place: Place, model: ModelServer) -> Any:
+    """The interaction of a session that asks to run `touch harmless`."""
+    call = Call("Bash", {"command": "touch harmless"}, "c")
+    prompt = model.play(f"ask-{new_id()}", Step(blocks=[call]), Step(blocks=[Say("ok")]))
+    return (await place.until_status(await place.launch(prompt), "waiting_input")).interactions[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "needed"),
+    [
+        ({"input": {"command": "touch other"}}, "operate"),
+        ({"scope": "user"}, "admin"),
+        ({"scope": "project"}, "admin"),
+    ],
+)
+async def test_a_phone_that_only_approves_neither_changes_a_call_nor_keeps_a_rule(
+    place: Place, model: ModelServer, tmp_path: Path, more: dict[str, Any], needed: str
+) -> None:
+    phone = await place.token("read", "approve")
+    entry = await asking(place, model)
+    where = f"{API}/interactions/{entry.id}/decision"
+    body = {"decision": "allow", "input_sha256": entry.input_sha256}
+    refused = await place.post(where, {**body, **more}, headers=phone)
+    assert (refused.status, refused.json["error"]["details"]["needed"]) == (403, needed)
+    assert (await place.post(where, {**body, "scope": "session"}, headers=phone)).status == 200
+    assert not (tmp_path / "bobstay" / "settings.json").exists()
+    assert not (place.work / "other").exists()
+
+
+async def test_the_same_input_sent_back_is_no_change(place: Place, model: ModelServer) -> None:
+    phone = await place.token("read", "approve")
+    entry = await asking(place, model)
+    body = {"decision": "allow", "input_sha256": entry.input_sha256, "input": {"command": "touch harmless"}}
+    assert (await place.post(f"{API}/interactions/{entry.id}/decision", body, headers=phone)).status == 200
+
+
+@pytest.mark.parametrize("config", [{"permission_mode": "bypassPermissions"}, {"allowed_tools": ["Bash"]}], ids=str)
+async def test_going_on_from_a_session_that_asks_less_needs_approve(place: Place, config: dict[str, Any]) -> None:
+    operate = await place.token("read", "operate")
+    id = await place.launch(**config)
+    session = await place.console.registry.take(id)
+    session.record(RunDone("completed"))
+    place.console.runner.let_go(id)
+    for where in (f"{API}/sessions/{id}/fork", f"{API}/sessions/{id}/continue"):
+        refused = await place.post(where, {}, headers=operate)
+        assert (refused.status, refused.json["error"]["details"]["needed"]) == (403, "approve"), where
+        assert (await place.post(where, {})).status == 201
+    old = await place.post(f"/api/sessions/{id}/continue", {"query": "go"}, headers=operate)
+    assert (old.status, old.json["code"]) == (403, "forbidden")
+
+
+async def test_a_plain_session_is_gone_on_from_with_operate(place: Place) -> None:
+    operate = await place.token("read", "operate")
+    id = await place.launch()
+    assert (await place.post(f"{API}/sessions/{id}/fork", {}, headers=operate)).status == 201
+
+
+async def test_a_session_that_only_reads_is_let_write_by_those_who_approve(place: Place) -> None:
+    operate = await place.token("read", "operate")
+    where = f"{API}/sessions/{await place.launch(workflow='research')}"
+    assert (await place.ask("PATCH", where, {"workflow": "implement"}, operate)).status == 403
+    assert (await place.ask("PATCH", where, {"workflow": "plan"}, operate)).status == 200
+    assert (await place.ask("PATCH", where, {"workflow": "implement"})).status == 200
+    assert (await place.ask("PATCH", where, {"workflow": "research"}, operate)).status == 200
+
+
+async def test_no_agent_is_set_to_work_outside_the_roots(model: ModelServer, tmp_path: Path) -> None:
+    """A session of the command line may have been held anywhere."""
+    (tmp_path / "inside").mkdir()
+    outside, id = tmp_path.parent / f"{tmp_path.name}-outside", new_id()
+    outside.mkdir()
+    log = Store(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
+    log.append(Configured(SessionConfig()))
+    log.append(RunDone("completed"))
+    log.close()
+    async with Place(model, tmp_path / "inside") as place:
+        for where, body in (
+            (f"{API}/sessions/{id}/continue", {"prompt": "hi"}),
+            (f"{API}/sessions/{id}/fork", {"prompt": "hi"}),
+            (f"{API}/sessions/{id}/messages", {"content": "hi"}),
+            (f"/api/sessions/{id}/continue", {"query": "hi"}),
+        ):
+            assert (await place.post(where, body)).status == 403, where
+    assert model.requests == []
+
+
+async def test_watching_changes_writes_nothing(place: Place) -> None:
+    reader = await place.token("read")
+    subprocess.run(["git", "init", "-q", str(place.work)], check=True)
+    id = await place.launch()
+    before = place.view(id)
+    assert (await place.post(f"{API}/sessions/{id}/watch", headers=reader)).status == 200
+    assert place.view(id) == before
+    assert place.console.registry.opened(id) is None, "its log is not held"
+
+
+async def test_of_many_terminals_opened_at_once_only_so_many_come_up(place: Place, monkeypatch: Any) -> None:
+    monkeypatch.setattr(crew, "MOST_TERMINALS", 3)
+    id = await place.launch()
+    made = await asyncio.gather(*(place.post(f"{API}/sessions/{id}/terminals", {}) for _ in range(8)))
+    assert sorted(reply.status for reply in made) == [201] * 3 + [429] * 5
+    await place.console.crew.leave(id)
+
+
+async def test_a_terminal_is_stopped_with_the_same_scope_by_both_ways(place: Place) -> None:
+    operate, terminal = await place.token("read", "operate"), await place.token("read", "terminal")
+    id = await place.launch()
+    opened = (await place.post(f"{API}/sessions/{id}/terminals", {})).json["id"]
+    stop = f"{API}/sessions/{id}/workers/{opened}/stop"
+    assert (await place.post(stop, headers=operate)).status == 403
+    assert (await place.ask("DELETE", f"{API}/terminals/{opened}", headers=operate)).status == 403
+    assert (await place.post(stop, headers=terminal)).status == 200
+
+
+async def test_a_bypass_that_is_over_lifts_nothing(place: Place) -> None:
+    operate = await place.token("read", "operate")
+    id = await place.launch(permission_mode="bypassPermissions", bypass_minutes=0.0001)
+    while place.view(id).config.bypass_until > time.time():
+        await asyncio.sleep(0.001)
+    assert (await place.post(f"{API}/sessions/{id}/fork", {}, headers=operate)).status == 201
