@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 
 from bobstay.model.event import Noted
 from bobstay.server.api.table import Answer, Call, Endpoint
+from bobstay.server.doors.audit import NoAudit, Refusals
 from bobstay.server.errors import ApiError
 from bobstay.server.rpc.bridge import Bridge
 from bobstay.server.rpc.messages import MOST_IN_BATCH, read
@@ -119,8 +120,10 @@ async def path(ground: Ground, tmp_path: Path) -> AsyncIterator[str]:
 def _console(ground: Ground) -> Any:
     class Console(msgspec.Struct):
         registry: Any
+        audit: Any
+        refusals: Any
 
-    return Console(ground.registry)
+    return Console(ground.registry, NoAudit(), Refusals())
 
 
 class Peer:
