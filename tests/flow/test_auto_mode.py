@@ -173,13 +173,32 @@ async def test_a_fault_that_passes_is_tried_again(scene: Callable[..., Scene]) -
 async def test_three_denials_in_a_row_end_the_turn(scene: Callable[..., Scene]) -> None:
     here = scene()
     steps = [touch(f"f{n}", f"c{n}") for n in range(5)]
-    verdicts = [says("deny", "one"), Step(blocks=[Say("?")]), says("deny", "three")]
+    verdicts = [says("deny", "one"), says("deny", "two"), says("deny", "three")]
     done = await here.here.run(here.play("three", *steps, END, verdicts=verdicts))
     assert done.ending == "auto_denied"
     assert "three" in done.text
     assert len(here.here.of(ToolDone)) == 3
     assert not here.here.of(ToolStarted)
     assert (await here.here.run(here.play("next", touch(), END, verdicts=[says("deny")]))).ending == "completed"
+
+
+async def test_failures_of_the_judge_are_no_refusals(scene: Callable[..., Scene]) -> None:
+    here = scene()
+    steps = [touch(f"f{n}", f"c{n}") for n in range(5)]
+    verdicts = [says("deny"), says("deny"), Step(blocks=[Say("?")]), says("ask"), Step(status=400, message="no")]
+    done = await here.here.run(here.play("broken", *steps, END, verdicts=verdicts))
+    assert done.ending == "completed"
+    assert len(here.here.of(ToolDone)) == 5
+    assert not here.here.of(ToolStarted)
+
+
+async def test_refusals_of_calls_that_came_together_count_once(scene: Callable[..., Scene]) -> None:
+    here = scene()
+    together = Step(blocks=[Call("Bash", {"command": f"touch t{n}"}, f"t{n}") for n in range(3)])
+    verdicts = [says("deny", f"reason {n}") for n in range(4)]
+    done = await here.here.run(here.play("together", together, touch("f", "c"), END, verdicts=verdicts))
+    assert done.ending == "completed"
+    assert len(here.here.of(ToolDone)) == 4
 
 
 async def test_an_allowed_call_begins_the_count_anew(scene: Callable[..., Scene]) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.model.event import Advised, Decided, Event, InteractionClosed, Prompted, TurnStarted
-from bobstay.model.message import Usage, text_of
+from bobstay.model.event import Advised, BlockDone, Decided, Event, InteractionClosed, Prompted, TurnStarted
+from bobstay.model.message import ToolCall, Usage, text_of
 from bobstay.permissions.access import Access, Decision
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class Auto:
         self._advisor: Advisor | None = None
         self.words: list[str] = []
         self.denials = 0
-        """Calls refused in a row without a person."""
+        """Answers of the model in a row of which the advisor refused something."""
+        self._answers: dict[str, str] = {}
+        """By call of this turn: the answer it came with."""
+        self._refused_in = ""
 
     @property
     def advisor(self) -> Advisor:
@@ -69,11 +72,25 @@ class Auto:
             self._advisor = self._make()
         return self._advisor
 
+    def refused(self, call_id: str) -> int:
+        """Count a refusal, once for all calls that came together: the model could not know of the first yet."""
+        answer = self._answers.get(call_id, call_id)
+        if answer != self._refused_in:
+            self._refused_in = answer
+            self.denials += 1
+        return self.denials
+
     def apply(self, event: Event) -> None:
         if isinstance(event, Prompted):
-            if event.origin == "human":
+            if event.origin == "human" and not event.blocked:
                 self.words.append(text_of(event.blocks))
-        elif isinstance(event, TurnStarted) or (isinstance(event, InteractionClosed) and event.outcome == "allowed"):
+        elif isinstance(event, BlockDone):
+            if isinstance(event.block, ToolCall):
+                self._answers[event.block.id] = event.message_id
+        elif isinstance(event, TurnStarted):
+            self.denials = 0
+            self._answers.clear()
+        elif isinstance(event, InteractionClosed) and event.outcome == "allowed":
             self.denials = 0
 
 
@@ -118,11 +135,11 @@ async def judged(settlement: "Settlement", decision: Decision, accesses: tuple[A
         auto.denials = 0
         settlement.decided = Decided("accept", "auto", "classifier", advice.reason)
         return
-    if advice.verdict == "ask" and settlement.toolbox.gate.can_ask:
+    hooks = settlement.toolbox.hooks
+    if advice.verdict == "ask" and (settlement.toolbox.gate.can_ask or hooks.wants("PermissionRequest", tool)):
         return
-    auto.denials += 1
     settlement.decided = Decided("reject", "auto", "classifier", advice.reason)
-    if auto.denials >= MOST_DENIALS:
+    if advice.verdict == "deny" and auto.refused(settlement.call.id) >= MOST_DENIALS:
         settlement.ending = "auto_denied"
         settlement.reason = (
             f"Stopped: auto mode refused {auto.denials} calls in a row. The last was {tool}: {advice.reason} "
