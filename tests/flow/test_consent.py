@@ -208,7 +208,7 @@ async def test_a_hook_may_put_a_call_off(server: ModelServer, world: Make) -> No
 
 
 async def test_a_hook_after_may_add_context_and_replace_the_output(server: ModelServer, world: Make) -> None:
-    hooks = Listeners(PostToolUse=hook(context=("EXTRA",), updated_output={"stdout": "other"}))
+    hooks = Listeners(PostToolUse=hook(context=("EXTRA",), updated_output={"stdout": "other", "stderr": ""}))
     here = world(hooks=hooks)
     await here.run(server.play("after", Step(blocks=[Call("Bash", {"command": "echo out"}, "a")]), END))
     assert hooks.calls[0].fields["tool_response"]["stdout"].strip() == "out"

@@ -217,7 +217,8 @@ async def test_rewrites_context_and_words_for_the_person_are_read() -> None:
     subject, _ = hooks(lambda _: said, PreToolUse=[matcher()])
     outcome = await subject.run(before())
     assert outcome.updated_input == {"command": "ls"}
-    assert (outcome.context, outcome.messages) == (("note",), ("hello",))
+    assert outcome.context == ("note",)
+    assert [message.text for message in outcome.messages] == ["PreToolUse:Bash says: hello"]
 
 
 async def test_a_hook_may_end_the_run() -> None:

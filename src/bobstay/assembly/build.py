@@ -155,13 +155,13 @@ async def _assemble(
             "transcript_path": transcript,
             "cwd": str(surroundings.cwd),
             "permission_mode": policy.mode,
+            **driver.turn_facts(),
         },
         at_once=start.loaded.settings.max_concurrent_tools or 10,
     )
     toolbox.mask = surroundings.parts["shells"].mask
     toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
-    state = _state(start, surroundings, toolbox.auto, mode)
-    finish = Finish()
+    state, finish = _state(start, surroundings, toolbox.auto, mode), Finish()
     agent = _agent(start, toolbox, finish, state)
     agent.system = system_prompt(start, surroundings)
     agent.hosted_search = may_search(start, policy, surroundings.parts)
@@ -177,11 +177,11 @@ async def _assemble(
         can_bypass=can_bypass,
         warnings=start.warnings,
         key_source=_key_source(environment),
-        closers=(surroundings.parts["shells"].close, start.routes.close),
+        closers=(toolbox.close, surroundings.parts["shells"].close, start.routes.close),
     )
     if commands is not None:
         session.on_close(lambda: session_ended(commands, toolbox.facts))
-        await session_began(commands, start, toolbox.facts)
+        driver.opening = await session_began(commands, start, surroundings, toolbox.facts)
     _kept_beside(session, driver, start, projection)
     return session
 
@@ -240,7 +240,7 @@ def _state(start: Start, surroundings: Surroundings, auto: Auto, mode: str) -> S
 
 def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agent:
     options, settings = start.options, start.loaded.settings
-    retries = start.environment.max_retries
+    retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(
         model=start.model,
         models=start.routes,
@@ -254,6 +254,7 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
             cost=_budget(options, settings.max_budget_usd),
             tokens=options.max_tokens_total or options.task_budget,
             seconds=options.max_seconds,
+            stop_blocks=Limits().stop_blocks if blocks is None else blocks,
         ),
         retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
         patience=_patience(start),

@@ -1,58 +1,113 @@
-"""The hooks of a session: those of its host, and the commands its settings name."""
+"""The hooks of a session: those of its host, and those its settings name."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.assembly.start import Start
-from bobstay.config.sources import BrokenSettings, Layer
+from bobstay.config.keys import MISLEADING, is_provider_key
+from bobstay.config.sources import Layer
 from bobstay.engine.surroundings import Surroundings
-from bobstay.hooks.event import HookCall, HookReport, Hooks, Ran
+from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, HookReport, Hooks, Ran
 
 if TYPE_CHECKING:
-    from bobstay.hooks.matcher import CommandHook
-    from bobstay.hooks.run import JoinedHooks
+    from bobstay.hooks.entries import HttpHook, SettingsHook
+    from bobstay.hooks.run import CommandHooks
 
 HookWatcher: TypeAlias = Callable[[str, HookReport], None]
-"""Told the session's id and what a command hook does."""
+"""Told the session's id and what a hook of the settings does."""
 _OF_FOLDER = frozenset({"project", "local"})
+_OF_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
+_ENV_SECONDS = 10.0
 
 
 def session_hooks(
     start: Start, host: Hooks, surroundings: Surroundings, watcher: HookWatcher | None
-) -> "tuple[Hooks, JoinedHooks | None]":
-    """All hooks as one, and the same again if the settings name any. Raises `BrokenSettings`.
+) -> "tuple[Hooks, CommandHooks | None]":
+    """All hooks as one, and those of the settings by themselves if there are any.
 
     Settings of a folder that is not trusted have no hooks by now.
     """
-    layers = [layer for layer in start.loaded.layers if layer.settings.hooks]
-    if not layers:
+    layers = [layer for layer in _enabled(start) if layer.settings.hooks]
+    hooks = [hook for layer in layers for hook in _read(layer, start)]
+    if not hooks:
         return host, None
     from bobstay.hooks.run import CommandHooks, JoinedHooks
 
     commands = CommandHooks(
-        [hook for layer in layers for hook in _read(layer, start)],
+        hooks,
         cwd=start.cwd,
-        environment=surroundings.environment,
+        environment={name: value for name, value in surroundings.environment.items() if not is_provider_key(name)},
         session_id=start.session_id,
         report=_masked(start, watcher) if watcher is not None else None,
+        post=_post(start),
+        variables=lambda hook: _for_headers(hook, start),
     )
-    joined = JoinedHooks(commands, host)
-    return joined, joined
+    return JoinedHooks(commands, host), commands
 
 
-async def session_began(hooks: "JoinedHooks", start: Start, facts: Callable[[], dict[str, Any]]) -> None:
-    """Let the hooks know; what they say is kept for the first prompt. Only the settings' hooks are called here."""
+async def session_began(
+    commands: "CommandHooks", start: Start, surroundings: Surroundings, facts: Callable[[], dict[str, Any]]
+) -> HookOutcome:
+    """Let the settings' hooks know; what they say is for the first prompt."""
     source = "resume" if start.options.resume or start.options.continue_ else "startup"
-    if hooks.wants("SessionStart", source):
-        fields = {**facts(), "source": source, "model": start.model}
-        outcome = await hooks.run(HookCall("SessionStart", fields, source))
-        hooks.open_with(outcome.context)
-        start.warnings.extend(outcome.messages)
+    if not commands.wants("SessionStart", source):
+        return NO_OPINION
+    call = HookCall("SessionStart", {**facts(), "source": source, "model": start.model}, source)
+    if not start.loaded.trusted:
+        return await commands.run(call)
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="bobstay-env-") as folder:
+        commands.env_files = folder
+        outcome = await commands.run(call)
+        commands.env_files = ""
+        surroundings.environment.update(await _exported(folder, surroundings.environment, start))
+    return outcome
 
 
-async def session_ended(hooks: Hooks, facts: Callable[[], dict[str, Any]]) -> None:
-    if hooks.wants("SessionEnd", "other"):
-        await hooks.run(HookCall("SessionEnd", {**facts(), "reason": "other"}, "other"))
+async def session_ended(commands: "CommandHooks", facts: Callable[[], dict[str, Any]]) -> None:
+    """Hosts are not told: they end the session, and may be gone."""
+    if commands.wants("SessionEnd", "other"):
+        await commands.run(HookCall("SessionEnd", {**facts(), "reason": "other"}, "other"))
+    await commands.close()
+
+
+def _enabled(start: Start) -> list[Layer]:
+    """The settings whose hooks count. Whoever turns hooks off turns off all but those an administrator manages."""
+    layers = start.loaded.layers
+    if any(layer.settings.disable_all_hooks for layer in layers if layer.source == "managed"):
+        return []
+    if start.loaded.settings.disable_all_hooks:
+        return [layer for layer in layers if layer.source == "managed"]
+    return list(layers)
+
+
+def _read(layer: Layer, start: Start) -> "list[SettingsHook]":
+    import msgspec
+
+    from bobstay.config import position
+    from bobstay.hooks.entries import CommandHook, read_hooks
+    from bobstay.kit.regular import read_regular
+
+    def notice(path: str, what: str) -> None:
+        data = read_regular(layer.file, 1 << 20) if layer.file != "--settings" else None
+        place = position.of_path(data, path) if data else None
+        start.warnings.append(f"{layer.file}:{place[0]}:{place[1]}: {what}." if place else f"{layer.file}: {what}.")
+
+    found = list(read_hooks(layer.settings.hooks, layer.file, notice))
+    if layer.source not in _OF_FOLDER:
+        return found
+    # A session's own tools could rewrite the script of a hook: what was trusted is what is run.
+    from bobstay.config.digest import digests_of
+    from bobstay.config.trust_parts import referenced
+
+    return [
+        msgspec.structs.replace(hook, folder=start.cwd, files=digests_of(referenced(hook.text, start.cwd)))
+        if isinstance(hook, CommandHook)
+        else msgspec.structs.replace(hook, folder=start.cwd)
+        for hook in found
+    ]
 
 
 def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
@@ -71,27 +126,53 @@ def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
     return tell
 
 
-def _read(layer: Layer, start: Start) -> "list[CommandHook]":
-    import msgspec
+def _for_headers(hook: "HttpHook", start: Start) -> Mapping[str, str]:
+    """What may stand in the headers of a hook. A folder may not choose where the keys of models are sent."""
+    known = {**start.environment.withheld, **start.environment.children, **start.loaded.settings.variables}
+    return {name: value for name, value in known.items() if not (hook.folder and is_provider_key(name))}
 
-    from bobstay.hooks.matcher import BadHookError, command_hooks
 
+def _post(start: Start) -> "Callable[[str, dict[str, str], bytes], Any]":
+    most = 1 << 20
+
+    async def post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
+        from bobstay.providers.base import ProviderError
+        from bobstay.providers.http import HttpClient
+
+        client = HttpClient(
+            start.environment.network
+        )  # its own: the session's may be closed when the last hook is called
+        try:
+            reply = await client.post(url, headers, body)
+            return reply.status, await reply.read(most)
+        except ProviderError as error:
+            raise OSError(str(error)) from error
+        finally:
+            await client.close()
+
+    return post
+
+
+async def _exported(folder: str, environment: Mapping[str, str], start: Start) -> dict[str, str]:
+    """The variables that hooks exported into their files: a shell reads them, so `$PATH` and the like are known."""
+    files = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.stat().st_size)
+    if not files:
+        return {}
+    from bobstay.hooks.command import run_command, shell
+
+    script = 'for file; do . "$file"; done >/dev/null </dev/null; exec env -0'
     try:
-        found = list(command_hooks(layer.settings.hooks, layer.file, start.warnings))
-    except BadHookError as error:
-        raise _broken(layer, error.path, str(error)) from error
-    if layer.source not in _OF_FOLDER:
-        return found
-    # A session's own tools could rewrite the script of a hook: what was trusted is what is run.
-    from bobstay.config.digest import digests_of
-    from bobstay.config.trust_parts import referenced
+        ran = await run_command(shell(script, *files), b"", cwd=start.cwd, environment=environment, limit=_ENV_SECONDS)
+    except OSError as error:
+        ran = Ran(None, "", str(error))
+    if ran.code != 0:
+        why = ran.stderr.strip()[:500] or "it did not come to its end"
+        start.warnings.append(f"What SessionStart hooks wrote into CLAUDE_ENV_FILE could not be read: {why}.")
+        return {}
+    if ran.stderr.strip():
+        start.warnings.append(f"CLAUDE_ENV_FILE of SessionStart hooks: {ran.stderr.strip()[:500]}")
+    from bobstay.kit.family import MARK
 
-    return [msgspec.structs.replace(hook, files=digests_of(referenced(hook.command, start.cwd))) for hook in found]
-
-
-def _broken(layer: Layer, path: str, what: str) -> BrokenSettings:
-    from bobstay.config import position
-    from bobstay.kit.regular import read_regular
-
-    data = read_regular(layer.file, 1 << 20) if layer.file != "--settings" else None
-    return BrokenSettings(layer.file, what, position.of_path(data, path) if data else None)
+    left_out = _OF_SHELL | MISLEADING | {MARK}
+    pairs = (line.partition("=") for line in ran.stdout.split("\0") if "=" in line)
+    return {name: value for name, _, value in pairs if name not in left_out and environment.get(name) != value}

@@ -48,6 +48,8 @@ class Environment(Struct, frozen=True):
     bash_longest_ms: int | None = None
     bash_output_length: int | None = None
     background_wait_ms: int | None = None
+    stop_hook_blocks: int | None = None
+    """How often in a row a Stop hook may send the model back to work."""
     api_timeout_ms: int | None = None
     debug: bool = False
     secrets: dict[str, str] = {}
@@ -87,6 +89,7 @@ class Environment(Struct, frozen=True):
             bash_longest_ms=_number(source, "BASH_MAX_TIMEOUT_MS"),
             bash_output_length=_number(source, "BASH_MAX_OUTPUT_LENGTH"),
             background_wait_ms=_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
+            stop_hook_blocks=_number(source, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
             api_timeout_ms=_number(source, "API_TIMEOUT_MS"),
             debug=_switch(source, "BOBSTAY_DEBUG"),
             secrets=secret_values(source),

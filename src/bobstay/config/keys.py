@@ -103,6 +103,11 @@ def secret_in_argument(argument: str) -> str:
     return text if text.startswith("{") else _password(text)
 
 
+def is_provider_key(name: str) -> bool:
+    """Whether a variable of this name pays for models: it is for bobstay alone, whoever else asks for it."""
+    return name.upper() in PROVIDER_VARIABLES and name.upper().endswith(("_API_KEY", "_AUTH_TOKEN"))
+
+
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in MISLEADING and not is_secret(name)}
 

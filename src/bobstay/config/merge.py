@@ -33,6 +33,7 @@ def merge(layers: Sequence[Settings]) -> Settings:
     return Settings(
         permissions=merge_permissions([layer.permissions for layer in layers]),
         hooks=_concatenated([layer.hooks for layer in layers]),
+        disable_all_hooks=_any(layers, "disable_all_hooks"),
         fallback_models=fallback,
         pass_variables=_added(layers, "pass_variables"),
         sandbox=merge_sandbox([layer.sandbox for layer in layers]),

@@ -98,6 +98,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     pass_variables: tuple[str, ...] = ()
     """Names or patterns of secret variables that commands get all the same."""
     hooks: dict[str, Any] = {}
+    disable_all_hooks: bool | None = None
     max_turns: int | None = None
     max_budget_usd: float | None = None
     max_concurrent_tools: int | None = None

@@ -1,10 +1,13 @@
 """How a running turn is reached from outside: stop it, or give it more to read."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from bobstay.model.event import Prompted
+
+Result = TypeVar("Result")
 
 
 class Control:
@@ -18,7 +21,7 @@ class Control:
         """Prompts to fold in now: steering messages, and the news of background commands."""
         self.take_at_end = take_at_end
         """Whether what came during the last answer is still part of this turn."""
-        self._wake: Callable[[], None] | None = None
+        self._wake: Callable[[], object] | None = None
         self._sleeping: asyncio.Future[None] | None = None
 
     def abort(self) -> None:
@@ -50,8 +53,23 @@ class Control:
         """Why the turn is aborted, as part of a sentence."""
         return "because the time for this run was over" if self.expired else "by the user"
 
-    def on_abort(self, wake: Callable[[], None] | None) -> None:
+    def on_abort(self, wake: Callable[[], object] | None) -> None:
         self._wake = wake
+
+    async def unless_aborted(self, waited_for: Coroutine[Any, Any, Result]) -> Result | None:
+        """Wait for something, but no longer than until the turn is aborted: then it is cancelled, and None comes."""
+        task = asyncio.ensure_future(waited_for)
+        if self.aborted:
+            task.cancel()
+        before, self._wake = self._wake, task.cancel
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._wake = before
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        return None if task.cancelled() else task.result()
 
     async def sleep(self, seconds: float) -> None:
         """Wait, but no longer than until the turn is aborted."""

@@ -14,8 +14,10 @@ from bobstay.engine.agent import Agent
 from bobstay.engine.conceal import conceal, concealed_words
 from bobstay.engine.control import Control
 from bobstay.engine.loop import run
+from bobstay.engine.moments import FAILURES, after_failure, called, context_of, messages_of
 from bobstay.engine.state import State
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
+from bobstay.model.around import SessionChanged
 from bobstay.model.background import BackgroundEnded
 from bobstay.model.event import (
     Durable,
@@ -25,7 +27,6 @@ from bobstay.model.event import (
     InputQueued,
     ModeChanged,
     ModelChanged,
-    Noted,
     Prompted,
     RunDone,
     ToolStarted,
@@ -33,8 +34,10 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import new_id
 from bobstay.model.live import LIVE
-from bobstay.model.message import Block, Text, text_of
+from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import Log, LogError
+
+_LONGEST_TITLE = 200
 
 
 class Follower(Protocol):
@@ -62,9 +65,12 @@ class Driver:
         self.hooks = hooks
         self.facts = facts
         self.followers = followers
+        self.opening = NO_OPINION
+        """What hooks said when the session began; it goes with the first prompt."""
         self.listeners: list[Callable[[Envelope], None]] = []
         self.take_at_end = False
         """Whether a message that comes during the last answer is still part of the turn, or begins one of its own."""
+        self._prompt_id = ""
         self._control: Control | None = None
 
     @property
@@ -113,10 +119,8 @@ class Driver:
         assert not self.busy, "one turn at a time"
         self._control = Control(self._steering, take_at_end=self.take_at_end)
         try:
-            async with aclosing(run(self.agent, self.state, self._control, taken_up=True)) as events:
+            async with aclosing(self._played(self._control, taken_up=True)) as events:
                 async for event in events:
-                    if not isinstance(event, LIVE):
-                        self.record(event)
                     yield event
         except LogError as error:
             yield RunDone("failed", text=str(error), error="log")
@@ -149,11 +153,23 @@ class Driver:
             self._control.model = model  # a turn under way has a state of its own
         return event
 
+    def turn_facts(self) -> dict[str, Any]:
+        """What hooks are told of the turn, beside the facts of the session."""
+        facts: dict[str, Any] = {"prompt_id": self._prompt_id} if self._prompt_id else {}
+        if self._control is not None and self.agent.effort is not None:
+            facts["effort"] = {"level": self.agent.effort}
+        return facts
+
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
         """Let the hooks of the end of a run have their say (`engine.ports.Finish`)."""
         if not self.hooks.wants("Stop"):
             return NO_OPINION
-        fields = {"stop_hook_active": again, "last_assistant_message": last_text}
+        fields = {
+            "stop_hook_active": again,
+            "last_assistant_message": last_text,
+            "background_tasks": _background_tasks(self.agent.toolbox.surroundings.parts.get("shells")),
+            "session_crons": [],
+        }
         return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
 
     async def _turn(
@@ -161,12 +177,24 @@ class Driver:
     ) -> AsyncGenerator[Event, None]:
         mask = self.agent.toolbox.mask
         blocks = concealed_words(blocks, "human", mask)
-        outcome = await self._submitted(blocks) if blocks else NO_OPINION
-        prompts = [*self._before(id), *((Prompted(id, blocks, client_id=client_id),) if blocks else ())]
-        assert prompts, "a turn has something to tell the model"
-        for said in (*prompts, *(conceal(note, mask) for note in _notes(outcome))):
-            self.record(said)
-            yield said
+        self._prompt_id = id
+        outcome = NO_OPINION
+        if blocks:
+            submitted = called(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
+            outcome = await control.unless_aborted(submitted) or NO_OPINION
+        blocked = outcome.decision == "block"
+        opening, self.opening = self.opening, NO_OPINION
+        prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
+        # A turn that asks no model takes up nothing else: what came meanwhile has a turn of its own.
+        ends_here = blocked or outcome.stop
+        said: list[Durable] = [*(() if ends_here else self._before(id)), *prompt]
+        assert said, "a turn has something to tell the model"
+        said += _notes(opening, "SessionStart")
+        said += _notes(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
+        for words in said:
+            kept = conceal(words, mask)
+            self.record(kept)
+            yield kept
         # A fallback lasts one turn: a passing overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
@@ -176,24 +204,28 @@ class Driver:
         started = TurnStarted(self.state.turn + 1, model, self.state.mode)
         self.record(started)
         yield started
-        if outcome.decision in ("block", "deny") or outcome.stop:
-            why = outcome.reason or outcome.stop_reason
-            text = f"UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {text_of(blocks)}"
-            done = RunDone("prompt_blocked", text=text)
+        if ends_here:
+            done = conceal(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), mask)
             self.record(done)
             yield done
             return
-        async with aclosing(run(self.agent, self.state, control)) as events:
+        async with aclosing(self._played(control)) as events:
             async for event in events:
+                yield event
+
+    async def _played(self, control: Control, *, taken_up: bool = False) -> AsyncGenerator[Event, None]:
+        """The loop's events, stored. Hooks hear of a failure of the model's service before the turn is over."""
+        async with aclosing(run(self.agent, self.state, control, taken_up=taken_up)) as events:
+            async for event in events:
+                if isinstance(event, RunDone) and event.ending in FAILURES:
+                    outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
+                    for note in messages_of(outcome):
+                        kept = conceal(note, self.agent.toolbox.mask)
+                        self.record(kept)
+                        yield kept
                 if not isinstance(event, LIVE):
                     self.record(event)
                 yield event
-
-    async def _submitted(self, blocks: tuple[Block, ...]) -> HookOutcome:
-        if not self.hooks.wants("UserPromptSubmit"):
-            return NO_OPINION
-        fields = {"prompt": text_of(blocks)}
-        return await self.hooks.run(HookCall("UserPromptSubmit", {**self.facts(), **fields}, tool_use_id=new_id()))
 
     def _steering(self) -> tuple[Prompted, ...]:
         steers = (entry for entry in self.state.queued if entry.how == "steer")
@@ -229,15 +261,20 @@ def _must_be_synced(event: Durable) -> bool:
             return False
 
 
-def _notes(outcome: HookOutcome) -> list[Prompted | Noted]:
-    notes: list[Prompted | Noted] = [
-        Prompted(
-            new_id(),
-            (Text(f"<system-reminder>UserPromptSubmit hook: {text}</system-reminder>"),),
-            "hook",
-            why="UserPromptSubmit",
-        )
-        for text in outcome.context
+def _notes(outcome: HookOutcome, hook: str) -> list[Durable]:
+    title = [SessionChanged(title=outcome.title[:_LONGEST_TITLE])] if outcome.title.strip() else []
+    return [*context_of(outcome, hook), *messages_of(outcome), *title]
+
+
+def _refusal(outcome: HookOutcome, prompt: str) -> str:
+    if outcome.decision == "block":
+        return f"UserPromptSubmit operation blocked by hook:\n{outcome.reason}\n\nOriginal prompt: {prompt}"
+    return f"Operation stopped by hook: {outcome.stop_reason or 'no reason was given'}"
+
+
+def _background_tasks(shells: Any) -> list[dict[str, Any]]:
+    running = [job for job in shells.jobs.values() if not job.finished.done()] if shells is not None else []
+    return [
+        {"id": job.id, "type": "shell", "status": "running", "command": job.command, "description": job.description}
+        for job in running
     ]
-    notes.extend(Noted(text) for text in outcome.messages)
-    return notes

@@ -16,6 +16,8 @@ class Limits(Struct, frozen=True):
     structured_retries: int = 5
     continuations: int = 3
     concurrency: int = 10
+    stop_blocks: int = 8
+    """How often in a row, without a tool call between, hooks may send the model back to work."""
 
 
 class Reached(Struct, frozen=True):

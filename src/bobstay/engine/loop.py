@@ -10,17 +10,20 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import msgspec
-from msgspec import Struct
 
+from bobstay.engine import reminders
 from bobstay.engine.agent import Agent, Sending
 from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
 from bobstay.engine.limits import out_of_time, reached
 from bobstay.engine.live_redaction import LiveRedaction
+from bobstay.engine.moments import after_batch, after_stop, beside
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
 from bobstay.engine.repeat import REMINDER, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
+from bobstay.engine.walk import Walk
+from bobstay.hooks.event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live import LIVE, Requesting, Retrying
@@ -28,32 +31,6 @@ from bobstay.model.message import Stop, Text, ToolCall
 from bobstay.providers.base import ProviderError
 
 log = logging.getLogger(__name__)
-
-INTERRUPTED = "[Request interrupted by user]"
-INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
-CONTINUE = "The answer was cut off at the output limit. Go on exactly where it stopped; do not repeat or apologise."
-BROKEN_OFF = "The connection to the model broke in the middle of the answer. Go on exactly where it stopped."
-EMPTY_ANSWER = "Your last answer was empty. Go on with the task; if it is done, say what came of it."
-EMPTY_ANSWERS = "The model gave an empty answer {count} times in a row. Try again, or choose another model."
-EMPTY_RETRIES = 2
-PAUSED = "Go on."
-WANT_STRUCTURED = "The final answer must be given by calling the tool for structured output. Call it now."
-
-
-class Walk(Struct):
-    """What the loop keeps in mind between its steps."""
-
-    began: float
-    recovery: Recovery
-    repeats: Repeats
-    sending: Sending
-    used: set[str]
-    fallbacks: list[str]
-    structured_failures: int = 0
-    forcing: bool = False
-    """The next answer must be a call of the tool for structured output."""
-    can_force: bool = True
-    stop_hook_active: bool = False
 
 
 async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = False) -> AsyncGenerator[Event, None]:
@@ -134,7 +111,7 @@ async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> 
     elif state.ended is not None and not state.ended.broken:
         follow_up = _after_answer(agent, state, control, walk, state.ended.stop)
     else:
-        follow_up = _one(_harness(BROKEN_OFF, "broken_off"))
+        follow_up = _one(_harness(reminders.BROKEN_OFF, "broken_off"))
     async for event in follow_up:
         yield event
 
@@ -165,10 +142,10 @@ async def _after_answer(
 ) -> AsyncGenerator[Event, None]:
     """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
     if stop == "max_tokens":
-        yield _cut_off(agent, state, walk) or _harness(CONTINUE, "output_limit")
+        yield _cut_off(agent, state, walk) or _harness(reminders.CONTINUE, "output_limit")
         return
     if stop == "pause":
-        yield _harness(PAUSED, "pause")
+        yield _harness(reminders.PAUSED, "pause")
         return
     if stop == "refusal":
         text = state.last_text or "The model refused to answer this."
@@ -185,25 +162,27 @@ async def _after_answer(
         return
     if agent.structured:
         walk.forcing = walk.can_force
-        yield _unstructured(agent, state, walk, 1) or _harness(WANT_STRUCTURED, "structured_output")
+        yield _unstructured(agent, state, walk, 1) or _harness(reminders.WANT_STRUCTURED, "structured_output")
         return
-    outcome = await agent.finish.before_end(state.last_text, again=walk.stop_hook_active)
-    if outcome.decision == "block" and not outcome.stop:
-        walk.stop_hook_active = True
-        text = f"Stop hook feedback:\n{outcome.reason}"
-        yield Prompted(new_id(), (Text(text),), "hook", why="stop_hook")
+    outcome = await control.unless_aborted(agent.finish.before_end(state.last_text, again=walk.stops.active))
+    if outcome is None:
         return
-    yield _done(state, walk, "completed", state.last_text, stop=stop or "end_turn")
+    goes_on, said = after_stop(outcome, walk.stops, agent.limits.stop_blocks)
+    for event in said:
+        yield event
+    if not goes_on:
+        ending: Ending = "stop_hook_prevented" if outcome.stop else "completed"
+        yield _done(state, walk, ending, state.last_text, stop=stop or "end_turn")
 
 
 def _after_nothing(state: State, walk: Walk) -> list[Event]:
     """Models do this now and then, mostly after tool results. Asked in other words, they go on."""
     walk.recovery.empty += 1
     count = walk.recovery.empty
-    if count > EMPTY_RETRIES:
-        return [_done(state, walk, "api_error", EMPTY_ANSWERS.format(count=count), error="server_error")]
-    retrying = Retrying(count, EMPTY_RETRIES, 0.0, None, "server_error", "The model gave an empty answer.")
-    return [retrying, _harness(EMPTY_ANSWER, "empty_answer")]
+    if count > reminders.EMPTY_RETRIES:
+        return [_done(state, walk, "api_error", reminders.EMPTY_ANSWERS.format(count=count), error="server_error")]
+    retrying = Retrying(count, reminders.EMPTY_RETRIES, 0.0, None, "server_error", "The model gave an empty answer.")
+    return [retrying, _harness(reminders.EMPTY_ANSWER, "empty_answer")]
 
 
 def _cut_off(agent: Agent, state: State, walk: Walk) -> RunDone | None:
@@ -240,6 +219,7 @@ async def _after_tools(
             return
     walk.repeats.add(step.finished)
     walk.forcing = False
+    walk.stops.in_a_row = 0
     failures = step.structured_failures
     if failures and (ended := _unstructured(agent, state, walk, failures)):
         yield ended
@@ -250,11 +230,11 @@ async def _after_tools(
             return
     else:
         walk.recovery.continuations = 0
-    async for event in _after_repeats(state, walk):
+    async for event in _before_next(agent, state, control, walk, step):
         yield event
         if isinstance(event, RunDone):
             return
-    for prompted in control.take():
+    for prompted in control.take() if not control.aborted else ():
         walk.repeats.forget()
         yield prompted
 
@@ -266,6 +246,21 @@ def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunD
         return None
     text = f"The model gave no structured answer that fits the schema in {walk.structured_failures} attempts."
     return _done(state, walk, "max_structured_retries", text)
+
+
+async def _before_next(
+    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+) -> AsyncGenerator[Event, None]:
+    """What hooks say of all calls of an answer together, and whether the same is done over and over."""
+    outcome = await control.unless_aborted(after_batch(agent.toolbox, step.settlements)) or NO_OPINION
+    for said in beside(outcome, "PostToolBatch"):
+        yield said
+    if outcome.stop or outcome.decision == "block":
+        reason = outcome.stop_reason or outcome.reason
+        yield _done(state, walk, "hook_stopped", reason or state.last_text, stop="tool_use")
+        return
+    async for event in _after_repeats(state, walk):
+        yield event
 
 
 async def _after_repeats(state: State, walk: Walk) -> AsyncGenerator[Event, None]:
@@ -307,7 +302,7 @@ async def _after_fault(
             yield _failed(state, walk, ending, text, error)
             return
     if step.kept and not control.aborted:
-        yield _harness(BROKEN_OFF, "broken_off")
+        yield _harness(reminders.BROKEN_OFF, "broken_off")
 
 
 async def _interrupted(
@@ -318,7 +313,7 @@ async def _interrupted(
         yield _harness(f"[Stopped: {over.text}]", "time_limit")
         yield _done(state, walk, over.ending, over.text)
         return
-    text = INTERRUPTED_TOOL if where == "tools" else INTERRUPTED
+    text = reminders.INTERRUPTED_TOOL if where == "tools" else reminders.INTERRUPTED
     yield _harness(text, "interrupt")
     ending: Ending = "interrupted_tools" if where == "tools" else "interrupted_streaming"
     yield _done(state, walk, ending, "")

@@ -16,19 +16,19 @@ from bobstay.engine import consent
 from bobstay.engine.auto import Advice
 from bobstay.engine.channel import Channel
 from bobstay.engine.conceal import concealed_parts
+from bobstay.engine.moments import beside
 from bobstay.engine.toolbox import Prepared, Refused, Toolbox
-from bobstay.hooks.event import HookCall, HookOutcome
+from bobstay.hooks.event import HookCall, HookName, HookOutcome
 from bobstay.model.event import (
     Decided,
     Event,
     HookRan,
     InteractionClosed,
     InteractionOpened,
-    Prompted,
+    Noted,
     ToolDone,
     ToolStarted,
 )
-from bobstay.model.ids import new_id
 from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.limit import bound
@@ -154,13 +154,9 @@ class Settlement:
         self.hooked = HookOutcome()
         if not self.toolbox.hooks.wants("PreToolUse", tool):
             return
-        fields = {"tool_name": tool, "tool_input": self.prepared.input, "tool_use_id": self.call.id}
-        outcome = await self.toolbox.hooks.run(
-            HookCall("PreToolUse", {**self.toolbox.facts(), **fields}, tool, self.call.id)
-        )
-        self.hooked = outcome
+        self.hooked = outcome = await self.toolbox.hooks.run(self.hook_call("PreToolUse"))
         yield HookRan(f"PreToolUse:{tool}", "PreToolUse", outcome.decision or "none", outcome.reason)
-        for note in self._context(outcome, f"PreToolUse:{tool}"):
+        for note in beside(outcome, f"PreToolUse:{tool}"):
             yield note
         if outcome.decision in ("deny", "block") or outcome.stop:
             if outcome.stop:
@@ -171,6 +167,14 @@ class Settlement:
             self.rewrite(outcome.updated_input)
         if outcome.decision == "defer":
             self.ending = "deferred"
+
+    def hook_call(self, name: HookName, **fields: Any) -> HookCall:
+        """A tool event as hooks are told of it."""
+        assert self.prepared is not None
+        prepared, tool = self.prepared, self.prepared.tool
+        common = {"tool_name": tool.name, "tool_input": prepared.input, "tool_use_id": self.call.id}
+        accesses = tool.access(prepared.args, prepared.context)
+        return HookCall(name, {**self.toolbox.facts(), **common, **fields}, tool.name, self.call.id, accesses)
 
     def rewrite(self, input: dict[str, Any]) -> None:
         """Go on with another input, validated like the first."""
@@ -218,9 +222,14 @@ class Settlement:
         if hooks.wants("PostToolUse", tool.name):
             after = await self._after("PostToolUse", {"tool_response": self._told(display, content)})
             yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
-            notes = self._context(after, f"PostToolUse:{tool.name}")
+            notes = beside(after, f"PostToolUse:{tool.name}", objects=True)
             if after.updated_output is not None:
-                content, display = _as_text(after.updated_output), after.updated_output
+                from bobstay.engine.replaced import WrongShapeError, replaced
+
+                try:
+                    content, display = replaced(tool, outcome, after.updated_output)
+                except WrongShapeError as error:
+                    notes.append(Noted(f"PostToolUse:{tool.name} hook: {error}", "warning"))
         self.structured = outcome.structured
         yield self._finish(self._reply(content, display=display, outcome=outcome))
         for note in notes:
@@ -240,33 +249,16 @@ class Settlement:
             yield HookRan(
                 f"PostToolUseFailure:{tool.name}", "PostToolUseFailure", after.decision or "none", after.reason
             )
-            notes = self._context(after, f"PostToolUseFailure:{tool.name}")
+            notes = beside(after, f"PostToolUseFailure:{tool.name}", objects=True)
         yield self._finish(self._reply(content, is_error=True, display=display, outcome=outcome))
         for note in notes:
             yield note
 
     async def _after(self, name: Literal["PostToolUse", "PostToolUseFailure"], fields: dict[str, Any]) -> HookOutcome:
-        assert self.prepared is not None
-        tool = self.prepared.tool.name
-        common = {"tool_name": tool, "tool_input": self.prepared.input, "tool_use_id": self.call.id}
-        call = HookCall(
-            name, {**self.toolbox.facts(), **common, **fields, "duration_ms": self._elapsed()}, tool, self.call.id
-        )
-        outcome = await self.toolbox.hooks.run(call)
+        outcome = await self.toolbox.hooks.run(self.hook_call(name, **fields, duration_ms=self._elapsed()))
         if outcome.stop:
             self.ending, self.reason = "hook_stopped", outcome.stop_reason
         return outcome
-
-    def _context(self, outcome: HookOutcome, hook: str) -> list[Event]:
-        """What hooks want the model to read, as words beside the results."""
-        texts = list(outcome.context)
-        if outcome.decision == "block" and outcome.reason and not hook.startswith("PreToolUse"):
-            texts.append(outcome.reason)
-        return [
-            Prompted(new_id(), (Text(f"<system-reminder>{hook} hook: {text}</system-reminder>"),), "hook", why=hook)
-            for text in texts
-            if text
-        ]
 
     # ------------------------------------------------------------ replies
 
@@ -337,9 +329,3 @@ async def _ended(task: "asyncio.Future[Outcome]") -> None:
         await asyncio.wait([task])
         if not task.cancelled():
             task.exception()
-
-
-def _as_text(value: Any) -> str:
-    import msgspec
-
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

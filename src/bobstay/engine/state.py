@@ -152,7 +152,8 @@ class State(Struct, frozen=True):
                 return self._count_advice(event)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
-                return replace(self, said=(*self.said, *blocks), queued=queued, notices=self._notices_but(id_))
+                said = self.said if event.blocked else (*self.said, *blocks)
+                return replace(self, said=said, queued=queued, notices=self._notices_but(id_))
             case ToolDone():
                 return self._answered(event)
             case ToolStarted(call_id=call_id):

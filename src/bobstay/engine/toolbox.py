@@ -1,5 +1,6 @@
 """The tools of one agent, and what every call of them goes through."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from bobstay.engine.auto import Auto
 from bobstay.engine.order import Order, Ticket
 from bobstay.engine.ports import Gate, Judge
 from bobstay.engine.surroundings import Surroundings
-from bobstay.hooks.event import Hooks
+from bobstay.hooks.event import HookCall, HookOutcome, Hooks
 from bobstay.kit.secrets import Mask
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
@@ -65,6 +66,7 @@ class Toolbox:
         self.order = Order(at_once)
         self.structured_tool = next((entry.name for entry in shelf.entries if entry.needs == "schema"), "")
         """The tool that takes the structured answer, if one is wanted."""
+        self._aside: set[asyncio.Task[HookOutcome]] = set()
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> Prepared:
@@ -92,6 +94,20 @@ class Toolbox:
             Refused: it does not fit the tool.
         """
         return self._prepared(before.tool, before.context.call_id, input, before.context.report, from_model=False)
+
+    def hooks_aside(self, call: HookCall) -> "asyncio.Task[HookOutcome]":
+        """Call hooks whose answer nobody has to wait for. They may outlive the call, not the session."""
+        task = asyncio.ensure_future(self.hooks.run(call))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+        return task
+
+    async def close(self) -> None:
+        running = list(self._aside)
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
 
     def enter(self, prepared: Prepared | None) -> Ticket:
         """Take a place in the order of calls. A call that will be refused anyway claims nothing."""

@@ -3,9 +3,11 @@
 import asyncio
 import itertools
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from bobstay.hooks.entries import CommandHook
 from bobstay.hooks.event import Ran
 from bobstay.kit.family import MARK
 from bobstay.kit.proc import Child, find_program
@@ -14,13 +16,14 @@ from bobstay.kit.watchdog import guard, mark_of_this_process
 MOST_OUTPUT = 1 << 20
 _PREPARED = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that would make a shell run something before the command."""
+_PROJECT = re.compile(r"\$\{(?:CLAUDE|BOBSTAY)_PROJECT_DIR\}")
 _NUMBERS = itertools.count(1)
 
 
 async def run_command(
-    command: str, given: bytes, *, cwd: str, environment: Mapping[str, str], limit: float, mark: str = ""
+    argv: Sequence[str], given: bytes, *, cwd: str, environment: Mapping[str, str], limit: float, mark: str = ""
 ) -> Ran:
-    """Start `command` in a shell and wait for its end, at most `limit` seconds. Whatever ends this ends it.
+    """Start a program and wait for its end, at most `limit` seconds. Whatever ends this ends it.
 
     Raises:
         OSError: it could not be started.
@@ -38,7 +41,7 @@ async def run_command(
     with tempfile.TemporaryFile(buffering=0) as stdin:  # a file, not a pipe: nobody has to wait until it is read
         stdin.write(given)
         os.lseek(stdin.fileno(), 0, os.SEEK_SET)
-        child = Child(_shell(command), cwd=cwd, environment=settled, receive=receive, mark=mark, stdin=stdin.fileno())
+        child = Child(list(argv), cwd=cwd, environment=settled, receive=receive, mark=mark, stdin=stdin.fileno())
     code: int | None = None
     try:
         done, _ = await asyncio.wait([child.ended], timeout=limit)
@@ -51,6 +54,29 @@ async def run_command(
     return Ran(code, kept[1].decode(errors="replace"), kept[2].decode(errors="replace"))
 
 
-def _shell(command: str) -> list[str]:
+def argv_of(hook: CommandHook, project: str, path: str) -> list[str]:
+    """What is started for a hook: its program as it is, or a shell with its command.
+
+    Raises:
+        OSError: there is no such program.
+    """
+    if hook.args is not None:
+        # No shell replaces variables here; where the project is can be told all the same.
+        command, *args = [_PROJECT.sub(lambda _: project, word) for word in (hook.command, *hook.args)]
+        program = command if "/" in command else find_program(command, path)
+        if not program:
+            raise FileNotFoundError(f"there is no program called {command[:80]!r}")
+        return [program, *args]
+    if hook.shell == "powershell":
+        program = find_program("pwsh", path) or find_program("powershell", path)
+        if not program:
+            raise FileNotFoundError("PowerShell is not installed (no program called pwsh)")
+        return [program, "-NoProfile", "-NonInteractive", "-Command", hook.command]
+    return shell(hook.command)
+
+
+def shell(command: str, *args: str) -> list[str]:
+    """The usual shell with a command; `args` are its positional parameters."""
     bash = find_program("bash", "/bin:/usr/bin:/usr/local/bin")
-    return [bash, "--noprofile", "--norc", "-c", command] if bash else ["/bin/sh", "-c", command]
+    start = [bash, "--noprofile", "--norc"] if bash else ["/bin/sh"]
+    return [*start, "-c", command, *(("bash", *args) if args else ())]

@@ -4,13 +4,17 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.permissions.access import Access
+
 HookName: TypeAlias = Literal[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
+    "PostToolBatch",
     "PermissionRequest",
     "UserPromptSubmit",
     "Stop",
+    "StopFailure",
     "SubagentStart",
     "SubagentStop",
     "PreCompact",
@@ -28,6 +32,22 @@ class HookCall(Struct, frozen=True):
     subject: str = ""
     """What a matcher is compared with: the tool's name, for tool events."""
     tool_use_id: str = ""
+    accesses: tuple[Access, ...] = ()
+    """What the call would touch, for tool events: conditions of hooks are compared with it."""
+
+    @property
+    def label(self) -> str:
+        """Event and subject, such as `PreToolUse:Bash`."""
+        return f"{self.name}:{self.subject}" if self.subject else self.name
+
+
+class HookMessage(Struct, frozen=True):
+    """Text of or about a hook, for the person; the model never reads it."""
+
+    text: str
+    level: Literal["notice", "warning"] = "notice"
+    tag: Literal["", "hook_no_verdict"] = ""
+    """`hook_no_verdict` for a hook that did not answer in time."""
 
 
 class HookOutcome(Struct, frozen=True):
@@ -42,10 +62,11 @@ class HookOutcome(Struct, frozen=True):
     stop: bool = False
     """`continue: false`: the run ends here."""
     stop_reason: str = ""
-    messages: tuple[str, ...] = ()
-    """Text for the person."""
+    messages: tuple[HookMessage, ...] = ()
     permission: dict[str, Any] | None = None
     """PermissionRequest only: an answer in the shape a host would give."""
+    title: str = ""
+    """UserPromptSubmit only: what the session is called from here on."""
 
 
 NO_OPINION = HookOutcome()
@@ -61,7 +82,7 @@ class Ran(Struct, frozen=True):
 
 
 class HookReport(Struct, frozen=True):
-    """What a command hook is doing, for programs that follow along. Without `ran` it was just started."""
+    """What a hook of the settings is doing, for programs that follow along. Without `ran` it was just started."""
 
     id: str
     name: str

@@ -3,20 +3,25 @@
 from collections.abc import Iterable
 from typing import Any
 
-from bobstay.hooks.event import NO_OPINION, HookName, HookOutcome
+from msgspec.structs import replace
+
+from bobstay.hooks.event import NO_OPINION, HookCall, HookMessage, HookName, HookOutcome
 
 _STRICTNESS = {"": 0, "allow": 1, "ask": 2, "defer": 3, "block": 4, "deny": 5}
 _OLD_WORDS = {"approve": "allow", "block": "deny"}
 """What `decision` says before a tool is used, in the words of `permissionDecision`."""
 
 
-def outcome_of(name: HookName, said: dict[str, Any]) -> HookOutcome:
+def outcome_of(call: HookCall, said: dict[str, Any], *, block: bool = False) -> HookOutcome:
     """Read one answer. What it does not say, or says in a wrong shape, counts as not said."""
     if said.get("async") is True:
         return NO_OPINION
     special = said.get("hookSpecificOutput")
     special = special if isinstance(special, dict) else {}
-    decision, reason = _decision(name, said, special)
+    meant = special.get("hookEventName")
+    if isinstance(meant, str) and meant != call.name:
+        return failed(call, f"its answer is one for the event {meant[:60]!r}", block=block)
+    decision, reason = _decision(call.name, said, special)
     context = _text(special, "additionalContext")
     message = _text(said, "systemMessage")
     updated = special.get("updatedInput")
@@ -29,28 +34,39 @@ def outcome_of(name: HookName, said: dict[str, Any]) -> HookOutcome:
         context=(context,) if context else (),
         stop=said.get("continue") is False,
         stop_reason=_text(said, "stopReason"),
-        messages=(message,) if message else (),
-        permission=permission if name == "PermissionRequest" and isinstance(permission, dict) else None,
+        messages=(HookMessage(f"{call.label} says: {message}"),) if message else (),
+        permission=permission if call.name == "PermissionRequest" and isinstance(permission, dict) else None,
+        title=_text(special, "sessionTitle") if call.name == "UserPromptSubmit" else "",
     )
 
 
-def failed(name: HookName, error: str, *, block: bool) -> HookOutcome:
-    """A hook that gave no answer has no say, unless it was registered to block then."""
+def failed(call: HookCall, error: str, *, block: bool, late: bool = False) -> HookOutcome:
+    """A hook that gave no answer has no say, unless it was registered to block then. The person is told either way."""
+    message = HookMessage(f"{call.label} hook failed: {error}", "warning", "hook_no_verdict" if late else "")
     if not block:
-        return HookOutcome(messages=(f"{name} hook failed: {error}",))
-    return blocked(name, f"hook failed: {error}")
+        return HookOutcome(messages=(message,))
+    refusal = blocked(call, f"hook failed: {error}")
+    return refusal if refusal.messages else replace(refusal, messages=(message,))
 
 
-def blocked(name: HookName, reason: str) -> HookOutcome:
-    """A plain no, in the words of the moment. Where nothing can be stopped it is told to the person."""
-    match name:
+def blocked(call: HookCall, reason: str) -> HookOutcome:
+    """A plain no, in the words of the event. Where nothing can be stopped it is told to the person."""
+    match call.name:
         case "PermissionRequest":
             return HookOutcome(permission={"behavior": "deny", "message": reason})
         case "PreToolUse":
             return HookOutcome(decision="deny", reason=reason)
-        case "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart":
-            return HookOutcome(messages=(f"{name} hook: {reason}",))
-        case "PostToolUse" | "PostToolUseFailure" | "UserPromptSubmit" | "Stop" | "SubagentStop" | "PreCompact":
+        case "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart" | "StopFailure":
+            return HookOutcome(messages=(HookMessage(f"{call.label} hook: {reason}", "warning"),))
+        case (
+            "PostToolUse"
+            | "PostToolUseFailure"
+            | "PostToolBatch"
+            | "UserPromptSubmit"
+            | "Stop"
+            | "SubagentStop"
+            | "PreCompact"
+        ):
             return HookOutcome(decision="block", reason=reason)
 
 
@@ -73,6 +89,7 @@ def merged(outcomes: Iterable[HookOutcome]) -> HookOutcome:
         stop_reason=stopping.stop_reason if stopping else "",
         messages=tuple(text for outcome in every for text in outcome.messages),
         permission=permissions[0] if permissions else None,
+        title=next((outcome.title for outcome in reversed(every) if outcome.title), ""),
     )
 
 

@@ -175,3 +175,10 @@ def _text(data: dict[str, Any], key: str) -> str:
 def _count(data: dict[str, Any], key: str) -> int:
     value = data.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def prompt_content(blocks: tuple[Block, ...]) -> str | list[dict[str, Any]]:
+    """A prompt as hosts send it: plain text where that is all of it."""
+    if len(blocks) == 1 and isinstance(blocks[0], Text):
+        return blocks[0].text
+    return [block_json(block) for block in blocks]

@@ -61,6 +61,8 @@ class Prompted(Struct, frozen=True, tag="prompted", omit_defaults=True):
     """The id the host gave this message, if it did."""
     why: str = ""
     """For words that are not a person's: what made them, such as `output_limit` or `stop_hook`."""
+    blocked: bool = False
+    """A hook refused this prompt: the model never reads it."""
 
 
 class TurnStarted(Struct, frozen=True, tag="turn_started"):
@@ -222,10 +224,19 @@ class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
     """Something a person should know that is no part of the talk with the model."""
 
     text: str
-    level: Literal["info", "warning", "error"] = "info"
+    level: Literal["info", "notice", "warning", "error"] = "info"
+    tag: Literal["", "hook_no_verdict"] = ""
+    """What kind of news it is, for programs; `hook_no_verdict` for a hook that did not answer in time."""
 
 
-Stopped: TypeAlias = Literal["interrupted_streaming", "interrupted_tools", "hook_stopped", "prompt_blocked", "deferred"]
+Stopped: TypeAlias = Literal[
+    "interrupted_streaming",
+    "interrupted_tools",
+    "hook_stopped",
+    "stop_hook_prevented",
+    "prompt_blocked",
+    "deferred",
+]
 Limit: TypeAlias = Literal["max_turns", "max_cost", "max_tokens", "max_time", "max_output", "max_structured_retries"]
 Fault: TypeAlias = Literal["api_error", "prompt_too_long", "refused", "repeating", "auto_denied", "failed"]
 Ending: TypeAlias = Literal["completed", Stopped, Limit, Fault]

@@ -5,8 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from bobstay.hooks.entries import DEFAULT_TIMEOUT, NAMES
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.hooks.matcher import DEFAULT_TIMEOUT, NAMES, BadMatcherError, checked_pattern, matches
+from bobstay.hooks.matcher import BadMatcherError, checked_pattern, matches
 from bobstay.hooks.outcome import failed, merged, outcome_of
 from bobstay.model.ids import new_id
 from bobstay.wire.control import Channel, ControlError
@@ -65,10 +66,11 @@ class HostHooks:
         try:
             said = await asyncio.wait_for(self._channel.request(body), matcher.timeout)
         except ControlError as error:
-            return failed(call.name, str(error), block=matcher.block)
+            return failed(call, str(error), block=matcher.block)
         except TimeoutError:
-            return failed(call.name, f"no answer within {matcher.timeout:g} s", block=matcher.block)
-        return outcome_of(call.name, said)
+            words = f"no answer within {matcher.timeout:g} s"
+            return failed(call, words, block=matcher.block, late=True)
+        return outcome_of(call, said, block=matcher.block)
 
 
 def _matchers(entries: object) -> tuple[Matcher, ...]:

@@ -1,7 +1,8 @@
 """Print mode for programs that want one answer: the result frame, or with `verbose` an array of all frames."""
 
-from bobstay.model.event import Event
+from bobstay.model.event import Event, Noted
 from bobstay.model.live import LIVE
+from bobstay.printer.text import tell
 from bobstay.wire.encode import Encoder
 from bobstay.wire.fit import encode_line
 from bobstay.wire.frames import Frame
@@ -19,6 +20,8 @@ class JsonFace:
     def show(self, event: Event) -> None:
         if isinstance(event, LIVE):
             return
+        if isinstance(event, Noted) and event.level != "info" and not self._verbose:
+            tell(event)
         for frame in self._encoder.frames(event):
             if self._verbose:
                 self._kept.append(encode_line(frame))

@@ -28,7 +28,7 @@ class TextFace:
         elif isinstance(event, ModelChanged) and event.why == "restored":
             _tell(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
         elif isinstance(event, Noted) and event.level != "info":
-            _tell(f"Warning: {_one_line(event.text)}")
+            tell(event)
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):
@@ -51,3 +51,10 @@ def _one_line(text: str) -> str:
     """What a server said, without what could steer a terminal."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text[:500])
     return " ".join(shown.split())
+
+
+def tell(note: Noted) -> None:
+    """Write for the person what is no part of the answer. Whoever wrote it, it must not move the cursor."""
+    shown = "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in note.text)
+    begin = f"{note.level.capitalize()}: " if note.level in ("warning", "error") else ""
+    sys.stderr.write(f"{begin}{shown}\n")

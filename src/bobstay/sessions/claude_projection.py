@@ -97,6 +97,8 @@ class Projection:
             self._reply(envelope, event, parent)
         elif isinstance(event, Prompted):
             self._flush()
+            if event.blocked:  # whoever takes the talk up from the transcript must not send it either
+                return
             self._prompted(envelope, event, parent)
         elif isinstance(event, RunDone):
             self._flush()

@@ -143,6 +143,14 @@ class Tool(ABC, Generic[A]):
     async def check(self, args: A, context: Context) -> None:
         """Refuse, by `ToolError`, what is well formed but makes no sense. No side effects."""
 
+    def content_of(self, display: Any) -> str:
+        """What the model reads of a result whose display a hook replaced; nothing but what stands in it."""
+        if isinstance(display, str):
+            return display
+        import msgspec
+
+        return msgspec.json.encode(display).decode()
+
     @abstractmethod
     async def run(self, args: A, context: Context) -> Outcome:
         """Do it. Raise `ToolError` for a failure the model should read.

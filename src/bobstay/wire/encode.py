@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from bobstay.kit.secrets import Mask
-from bobstay.model.api_shape import block_json, message_json, reply_content
+from bobstay.model.api_shape import block_json, message_json, prompt_content, reply_content
 from bobstay.model.around import (
     ArtifactMade,
     Configured,
@@ -48,7 +48,7 @@ from bobstay.model.live import (
     ThinkingDelta,
     ToolProgress,
 )
-from bobstay.model.message import Block, Text, ToolCall
+from bobstay.model.message import ToolCall
 from bobstay.wire import frames
 from bobstay.wire.background import BackgroundTasks
 from bobstay.wire.frames import Facts, Frame
@@ -125,8 +125,8 @@ class Encoder:
                 return self.mode(event.mode)
             case ModelChanged():
                 return self._model_changed(event)
-            case Noted():
-                return self._noted(event)
+            case Noted() | SessionChanged():
+                return self._news(event)
             case InteractionOpened() | ToolStarted():
                 return self._asking(event)
             case BackgroundStarted() | BackgroundEnded():
@@ -145,7 +145,6 @@ class Encoder:
                 | ArtifactMade()
                 | Configured()
                 | InterruptAsked()
-                | SessionChanged()
                 | WorkerExited()
                 | WorkerStarted()
                 | Raw()
@@ -244,7 +243,9 @@ class Encoder:
             return [frames.user(self._id, content, uuid=self._entry(), isSynthetic=True)]
         told: list[Frame] = []
         if self._replay:
-            told.append(frames.user(self._id, _spoken(event.blocks), uuid=event.client_id or event.id, isReplay=True))
+            told.append(
+                frames.user(self._id, prompt_content(event.blocks), uuid=event.client_id or event.id, isReplay=True)
+            )
         if event.client_id:
             self._tally.prompts.append(event.client_id)
             started = frames.lifecycle(self._id, event.client_id, "started")
@@ -258,11 +259,13 @@ class Encoder:
         self._waiting.extend(told)
         return []
 
-    def _noted(self, event: Noted) -> list[Frame]:
-        note = frames.system(self._id, "informational", content=event.text, level=event.level)
+    def _news(self, event: Noted | SessionChanged) -> list[Frame]:
+        told = frames.news(self._id, event)
+        if isinstance(event, SessionChanged) and event.title is None:
+            return []
         if self._turn_open:
-            return [note]
-        self._waiting.append(note)
+            return [told]
+        self._waiting.append(told)
         return []
 
     def _turn_started(self) -> list[Frame]:
@@ -283,7 +286,8 @@ class Encoder:
         if VERDICTS[done.ending].synthetic:
             told.append(self._api_error(done))
         if done.ending == "prompt_blocked":
-            told.append(frames.system(self._id, "informational", content=done.text, level="warning"))
+            fields = {"content": done.text, "level": "warning", "prevent_continuation": True}
+            told.append(frames.system(self._id, "informational", **fields))
         told.extend(frames.lifecycle(self._id, prompt, "completed") for prompt in self._folded)
         told.append(result_frame(self._id, done, self._tally, self._totals(), self._results))
         opening = [prompt for prompt in self._tally.prompts if prompt not in self._folded]
@@ -327,7 +331,7 @@ class Encoder:
 
     def _model_changed(self, event: ModelChanged) -> list[Frame]:
         if event.why == "restored":
-            return self._noted(Noted(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
+            return self._news(Noted(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
         if event.why != "fallback":
             return []
         content = f"Switched from {event.previous} to {event.model}, which was named as a fallback"
@@ -341,10 +345,3 @@ class Encoder:
                 content=content,
             )
         ]
-
-
-def _spoken(blocks: tuple[Block, ...]) -> str | list[Frame]:
-    """A prompt as hosts send it: plain text where that is all of it."""
-    if len(blocks) == 1 and isinstance(blocks[0], Text):
-        return blocks[0].text
-    return [block_json(block) for block in blocks]

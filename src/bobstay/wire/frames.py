@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from bobstay.model.around import SessionChanged
+from bobstay.model.event import Noted
 from bobstay.model.ids import new_id, timestamp
 from bobstay.version import PROTOCOL_LEVEL
 
@@ -36,6 +38,13 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def system(session_id: str, subtype: str, **fields: Any) -> Frame:
     return {"type": "system", "subtype": subtype, **fields, "session_id": session_id, "uuid": new_id()}
+
+
+def news(session_id: str, event: Noted | SessionChanged) -> Frame:
+    if isinstance(event, SessionChanged):
+        return system(session_id, "session_title_changed", title=event.title)
+    tag = {"tag": event.tag} if event.tag else {}
+    return system(session_id, "informational", content=event.text, level=event.level, **tag)
 
 
 def init(session_id: str, facts: Facts) -> Frame:

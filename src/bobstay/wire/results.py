@@ -81,6 +81,7 @@ VERDICTS: dict[Ending, Verdict] = {
         "error_during_execution", True, "auto_denied", "Stopped: auto mode refused several calls in a row"
     ),
     "hook_stopped": Verdict("success", False, "hook_stopped"),
+    "stop_hook_prevented": Verdict("success", False, "stop_hook_prevented"),
     "prompt_blocked": Verdict("success", False, None),
     "deferred": Verdict("success", False, "tool_deferred"),
     "failed": Verdict("error_during_execution", True, "failed", "The run failed"),

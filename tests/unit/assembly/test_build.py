@@ -81,9 +81,9 @@ async def test_an_untrusted_folder_contributes_only_restrictions(place: Place) -
 
 
 async def test_hooks_in_settings_that_are_not_run_are_told(place: Place) -> None:
-    place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": "x"}]}]}})
+    place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}})
     session = await place.open()
-    assert any("hooks of type 'http'" in warning for warning in session.warnings)
+    assert any("hooks of type 'prompt'" in warning for warning in session.warnings)
     await session.close()
 
 

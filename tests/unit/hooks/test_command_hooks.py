@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bobstay.hooks.event import HookCall, HookName, HookOutcome, HookReport
-from bobstay.hooks.matcher import BadHookError, CommandHook, command_hooks, matches
+from bobstay.hooks.entries import CommandHook
+from bobstay.hooks.event import HookCall, HookMessage, HookName, HookOutcome, HookReport
 from bobstay.hooks.run import CommandHooks, JoinedHooks
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
@@ -22,7 +22,7 @@ def hooks_of(tmp_path: Path, *commands: str, event: HookName = "PreToolUse", **m
 
 
 def call(event: HookName = "PreToolUse", **fields: Any) -> HookCall:
-    return HookCall(event, fields, "Bash" if "Tool" in event else "")
+    return HookCall(event, fields, "Bash" if "ToolUse" in event else "")
 
 
 def gone(pid: int) -> bool:
@@ -48,10 +48,12 @@ async def test_the_hook_reads_the_call_and_its_answer_counts(tmp_path: Path) -> 
     [
         ("PreToolUse", HookOutcome(decision="deny", reason="nope")),
         ("PostToolUse", HookOutcome(decision="block", reason="nope")),
+        ("PostToolUseFailure", HookOutcome(decision="block", reason="nope")),
+        ("PostToolBatch", HookOutcome(decision="block", reason="nope")),
         ("UserPromptSubmit", HookOutcome(decision="block", reason="nope")),
         ("Stop", HookOutcome(decision="block", reason="nope")),
         ("PermissionRequest", HookOutcome(permission={"behavior": "deny", "message": "nope"})),
-        ("SessionStart", HookOutcome(messages=("SessionStart hook: nope",))),
+        ("SessionStart", HookOutcome(messages=(HookMessage("SessionStart hook: nope", "warning"),))),
     ],
 )
 async def test_exit_code_2_is_a_no_with_stderr_as_its_reason(
@@ -65,9 +67,11 @@ async def test_exit_code_2_is_a_no_with_stderr_as_its_reason(
 async def test_any_other_failure_is_told_and_stops_nothing(tmp_path: Path, command: str) -> None:
     outcome = await hooks_of(tmp_path, command).run(call())
     assert outcome.decision == ""
-    assert outcome.messages[0].startswith("PreToolUse hook failed: ")
+    assert outcome.messages[0].text.startswith("PreToolUse:Bash hook failed: ")
+    assert outcome.messages[0].level == "warning"
     strict = await hooks_of(tmp_path, command, block=True).run(call())
     assert strict.decision == "deny"
+    assert strict.messages == outcome.messages
 
 
 @pytest.mark.parametrize(("event", "context"), [("UserPromptSubmit", ("plain words",)), ("PreToolUse", ())])
@@ -90,7 +94,8 @@ async def test_a_hook_that_takes_too_long_is_ended_with_all_it_started(tmp_path:
     escape = "setsid sh -c 'echo $$ > runaway; exec sleep 1000' & while [ ! -s runaway ]; do :; done; sleep 1000"
     began = time.monotonic()
     outcome = await hooks_of(tmp_path, escape, timeout=1.0).run(call())
-    assert "no answer within 1 s" in outcome.messages[0]
+    assert "no answer within 1 s" in outcome.messages[0].text
+    assert outcome.messages[0].tag == "hook_no_verdict"
     assert time.monotonic() - began < 15
     assert gone(int((tmp_path / "runaway").read_text()))
 
@@ -177,63 +182,90 @@ async def test_several_kinds_of_hooks_are_one_and_the_strictest_answer_counts(tm
     outcome = await joined.run(call())
     assert (outcome.decision, outcome.context) == ("deny", ("from the host",))
     assert not joined.wants("UserPromptSubmit")
-    joined.open_with(("said at the start",))
-    assert joined.wants("UserPromptSubmit")
-    assert (await joined.run(call("UserPromptSubmit"))).context == ("said at the start",)
-    assert not joined.wants("UserPromptSubmit")
 
 
-# ---------------------------------------------------------------- matchers and settings
+async def test_words_for_the_person_name_the_event_and_the_tool(tmp_path: Path) -> None:
+    outcome = await hooks_of(tmp_path, """echo '{"systemMessage": "WORDS"}'""").run(call())
+    assert outcome == HookOutcome(messages=(HookMessage("PreToolUse:Bash says: WORDS", "notice"),))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "subject", "expected"),
-    [
-        ("", "Bash", True),
-        ("Bash", "Bash", True),
-        ("Bash", "BashOutput", False),
-        ("Edit|Write", "Write", True),
-        ("Edit|Write", "NotebookEdit", False),
-        ("mcp__.*", "mcp__x__y", True),
-        ("^Note.*", "NotebookEdit", True),
-        ("Bash", "", True),
-    ],
-)
-def test_a_matcher_is_names_or_a_pattern(pattern: str, subject: str, expected: bool) -> None:
-    assert matches(pattern, subject) is expected
+async def test_an_answer_for_another_event_has_no_effect_and_is_told(tmp_path: Path) -> None:
+    answer = {"continue": False, "hookSpecificOutput": {"hookEventName": "PostToolUse", "permissionDecision": "deny"}}
+    outcome = await hooks_of(tmp_path, f"echo '{json.dumps(answer)}'").run(call())
+    assert (outcome.decision, outcome.stop) == ("", False)
+    assert "'PostToolUse'" in outcome.messages[0].text
 
 
-def test_settings_become_hooks() -> None:
-    warnings: list[str] = []
-    entry = {"type": "command", "command": "x", "timeout": 5}
-    settings = {
-        "PreToolUse": [{"matcher": "*", "hooks": [entry, {"type": "http", "url": "y"}]}],
-        "SessionEnd": [{"hooks": [{"command": "z", "onFailure": "block"}]}],
-        "Unheard": [1],
-    }
-    found = list(command_hooks(settings, "file", warnings))
-    assert found == [
-        CommandHook("PreToolUse", "", "x", 5.0, False, "file"),
-        CommandHook("SessionEnd", "", "z", 5.0, True, "file"),
+async def test_arguments_are_handed_over_without_a_shell(tmp_path: Path) -> None:
+    args = ("$HOME; touch evil", "${CLAUDE_PROJECT_DIR}/x")
+    hook = CommandHook("PreToolUse", "", "sh", args=("-c", 'printf "%s|" "$@" > told', "sh", *args))
+    await CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    assert (tmp_path / "told").read_text() == f"$HOME; touch evil|{tmp_path}/x|"
+    missing = CommandHook("PreToolUse", "", "no-such-program", args=())
+    outcome = await CommandHooks([missing], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    assert "no-such-program" in outcome.messages[0].text
+
+
+async def test_a_command_for_powershell_is_given_to_powershell(tmp_path: Path) -> None:
+    """The double takes what pwsh takes: `-Command` and one text (about_Pwsh, Microsoft Learn, read 2026-11)."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "pwsh").write_text('#!/bin/sh\n[ "$3" = -Command ] || exit 64\necho "$4" > told\n')
+    (programs / "pwsh").chmod(0o755)
+    hook = CommandHook("PreToolUse", "", "Write-Output 1", shell="powershell")
+    environment = {**ENVIRONMENT, "PATH": f"{programs}:/usr/bin:/bin"}
+    assert await CommandHooks([hook], cwd=str(tmp_path), environment=environment).run(call()) == HookOutcome()
+    assert (tmp_path / "told").read_text() == "Write-Output 1\n"
+    without = await CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    assert "PowerShell is not installed" in without.messages[0].text
+
+
+async def test_the_same_command_runs_once_and_blocks_if_one_of_them_shall(tmp_path: Path) -> None:
+    hooks = [CommandHook("PreToolUse", "", "echo x >> ran; exit 1", block=block) for block in (False, True, False)]
+    outcome = await CommandHooks(hooks, cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    assert (tmp_path / "ran").read_text() == "x\n"
+    assert outcome.decision == "deny"
+
+
+async def test_a_hook_follows_the_shell_but_one_of_the_project_stays_there(tmp_path: Path) -> None:
+    """A relative path in a hook of the project must not lead to another file because the model went elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    hooks = [
+        CommandHook("PreToolUse", "", f"pwd > {tmp_path}/own"),
+        CommandHook("PreToolUse", "", f"pwd > {tmp_path}/project", folder=str(tmp_path)),
     ]
-    assert len(warnings) == 2
+    await CommandHooks(hooks, cwd=str(tmp_path), environment=ENVIRONMENT).run(call(cwd=str(elsewhere)))
+    assert (tmp_path / "own").read_text() == f"{elsewhere}\n"
+    assert (tmp_path / "project").read_text() == f"{tmp_path}\n"
 
 
-@pytest.mark.parametrize(
-    ("hooks", "path"),
-    [
-        ({"Stop": 1}, "$.hooks.Stop"),
-        ({"Stop": [1]}, "$.hooks.Stop[0]"),
-        ({"Stop": [{"hooks": {}}]}, "$.hooks.Stop[0]"),
-        ({"Stop": [{"hooks": [1]}]}, "$.hooks.Stop[0].hooks[0]"),
-        ({"Stop": [{"hooks": [{"command": " "}]}]}, "$.hooks.Stop[0].hooks[0]"),
-        ({"Stop": [{"matcher": "(", "hooks": []}]}, "$.hooks.Stop[0].matcher"),
-        ({"Stop": [{"matcher": 3, "hooks": []}]}, "$.hooks.Stop[0].matcher"),
-        ({"Stop": [{"hooks": [{"command": "x", "timeout": -1}]}]}, "$.hooks.Stop[0].hooks[0].timeout"),
-        ({"Stop": [{"hooks": [{"command": "x", "timeout": True}]}]}, "$.hooks.Stop[0].hooks[0].timeout"),
-    ],
-)
-def test_an_entry_that_means_nothing_is_an_error_with_its_place(hooks: dict[str, Any], path: str) -> None:
-    with pytest.raises(BadHookError) as caught:
-        list(command_hooks(hooks, "file", []))
-    assert caught.value.path == path
+async def test_hooks_are_told_the_session_and_the_effort(tmp_path: Path) -> None:
+    hook = CommandHook("Stop", "", 'echo "$CLAUDECODE $CLAUDE_CODE_SESSION_ID $CLAUDE_EFFORT" > told')
+    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, session_id="abc")
+    await hooks.run(call("Stop", effort={"level": "high"}))
+    assert (tmp_path / "told").read_text() == "1 abc high\n"
+
+
+async def test_a_hook_in_the_background_is_heard_with_a_later_event(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    answer = {"decision": "block", "reason": "x", "hookSpecificOutput": {"additionalContext": "LATE"}}
+    slow = CommandHook("PostToolUse", "", f"read x < pipe; echo '{json.dumps(answer)}'", background=True)
+    hooks = CommandHooks([slow], cwd=str(tmp_path), environment=ENVIRONMENT)
+    assert await hooks.run(call("PostToolUse")) == HookOutcome()
+    assert not hooks.wants("UserPromptSubmit")
+    await asyncio.to_thread((tmp_path / "pipe").write_text, "go\n")
+    while not hooks.wants("UserPromptSubmit"):
+        await asyncio.sleep(0.001)
+    assert await hooks.run(call("UserPromptSubmit")) == HookOutcome(context=("LATE",))
+    assert not hooks.wants("UserPromptSubmit")
+
+
+async def test_a_hook_in_the_background_does_not_outlive_the_session(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    hook = CommandHook("PostToolUse", "", "echo $$ > pipe; exec sleep 1000", background=True)
+    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT)
+    await hooks.run(call("PostToolUse"))
+    pid = int(await asyncio.to_thread((tmp_path / "pipe").read_text))
+    await hooks.close()
+    assert gone(pid)

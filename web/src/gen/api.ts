@@ -2450,7 +2450,13 @@ export interface components {
              * @default info
              * @enum {unknown}
              */
-            level: "error" | "info" | "warning";
+            level: "error" | "info" | "notice" | "warning";
+            /**
+             * @description What kind of news it is, for programs; `hook_no_verdict` for a hook that did not answer in time.
+             * @default
+             * @enum {unknown}
+             */
+            tag: "" | "hook_no_verdict";
         };
         /** OneTimeCode */
         OneTimeCode: {
@@ -2653,6 +2659,11 @@ export interface components {
              * @default
              */
             why: string;
+            /**
+             * @description A hook refused this prompt: the model never reads it.
+             * @default false
+             */
+            blocked: boolean;
         };
         /**
          * Pruned
@@ -2808,7 +2819,7 @@ export interface components {
             /** @enum {unknown} */
             type: "run_done";
             /** @enum {unknown} */
-            ending: "api_error" | "auto_denied" | "completed" | "deferred" | "failed" | "hook_stopped" | "interrupted_streaming" | "interrupted_tools" | "max_cost" | "max_output" | "max_structured_retries" | "max_time" | "max_tokens" | "max_turns" | "prompt_blocked" | "prompt_too_long" | "refused" | "repeating";
+            ending: "api_error" | "auto_denied" | "completed" | "deferred" | "failed" | "hook_stopped" | "interrupted_streaming" | "interrupted_tools" | "max_cost" | "max_output" | "max_structured_retries" | "max_time" | "max_tokens" | "max_turns" | "prompt_blocked" | "prompt_too_long" | "refused" | "repeating" | "stop_hook_prevented";
             /**
              * @description The final answer, or what a person should read about the failure.
              * @default

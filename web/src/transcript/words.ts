@@ -20,6 +20,7 @@ const ENDINGS: Record<TurnRow["ending"], string> = {
   prompt_blocked: "A hook did not let the prompt through",
   prompt_too_long: "Stopped: the talk no longer fits into the model's context",
   refused: "The model refused",
+  stop_hook_prevented: "A hook stopped it at its end",
   repeating: "Stopped: it repeated itself",
 };
 

@@ -16,7 +16,7 @@ ENDED: frozenset[Status] = frozenset({"completed", "interrupted", "failed"})
 BUSY: frozenset[Status] = frozenset({"starting", "running", "waiting_input", "interrupting"})
 
 INTERRUPTED = frozenset({"interrupted_streaming", "interrupted_tools"})
-GOOD = frozenset({"completed", "hook_stopped", "deferred"})
+GOOD = frozenset({"completed", "hook_stopped", "stop_hook_prevented", "deferred"})
 AGENTS = ("native", "process")
 
 

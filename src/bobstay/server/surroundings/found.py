@@ -10,7 +10,7 @@ from msgspec import Struct
 from bobstay.config.paths import Paths, local_settings, project_settings
 from bobstay.config.settings import Settings
 from bobstay.config.sources import BrokenSettings, read_file
-from bobstay.hooks.matcher import BadHookError, command_hooks
+from bobstay.hooks.entries import read_hooks
 from bobstay.kit.regular import read_regular
 from bobstay.server.surroundings.concealed import concealed
 from bobstay.server.surroundings.shapes import HookEntry, Level, McpServer
@@ -57,14 +57,17 @@ def files_of(cwd: str, paths: Paths, problems: list[str], *, external: bool) -> 
 def hooks_of(files: list[SettingsFile], problems: list[str], *, trusted: bool) -> tuple[HookEntry, ...]:
     """The commands that settings name. Those of a directory nobody trusts are listed, and not in force."""
     found: list[HookEntry] = []
+    off = any(file.settings.disable_all_hooks for file in files if trusted or file.level not in OF_FOLDER)
     for file in files:
         mine = trusted or file.level not in OF_FOLDER
-        try:
-            for hook in command_hooks(file.settings.hooks, file.path, problems):
-                command = concealed(hook.command[:LONGEST_COMMAND])
-                found.append(HookEntry(hook.event, hook.pattern, command, file.path, file.level, mine, mine))
-        except BadHookError as error:
-            problems.append(f"{file.path}: {error}"[:500])
+        runs = mine and not (off and file.level != "managed")
+
+        def notice(_: str, what: str, path: str = file.path) -> None:
+            problems.append(f"{path}: {what}"[:500])
+
+        for hook in read_hooks(file.settings.hooks, file.path, notice):
+            command = concealed(hook.text[:LONGEST_COMMAND])
+            found.append(HookEntry(hook.event, hook.pattern, command, file.path, file.level, mine, runs))
     return tuple(found[:MOST])
 
 

@@ -39,6 +39,8 @@ def ending_of(frame: dict[str, Any], *, interrupting: bool = False) -> Ending:
     if not is_failure(frame):
         if reason == "hook_stopped":
             return "hook_stopped"
+        if reason == "stop_hook_prevented":
+            return "stop_hook_prevented"
         return "deferred" if reason == "tool_deferred" else "completed"
     if reason in _BY_REASON:
         return _BY_REASON[reason]

@@ -184,7 +184,7 @@ class Scribe:
         self.store(TurnStarted(view.turns + 1, view.model, view.permission_mode))
 
     def _ended(self, done: RunDone, frame: dict[str, Any]) -> None:
-        self.failed = done.ending not in ("completed", "hook_stopped", "deferred")
+        self.failed = done.ending not in ("completed", "hook_stopped", "stop_hook_prevented", "deferred")
         if self.in_turn:
             self._finish(done)
         else:

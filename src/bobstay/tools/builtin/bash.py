@@ -103,6 +103,12 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
                 "The command holds half a character (a lone surrogate). Write the character whole."
             ) from None
 
+    def content_of(self, display: Any) -> str:
+        if not isinstance(display, dict):
+            return super().content_of(display)
+        texts = [str(display.get(stream) or "").strip("\n") for stream in ("stdout", "stderr")]
+        return "\n".join(text for text in texts if text) or "(Bash completed with no output)"
+
     async def run(self, args: BashArgs, context: Context) -> Outcome:
         await self.check(args, context)
         shells = shells_of(context)

@@ -3,6 +3,7 @@ import type { NoticeRow as Row } from "@/state/rows";
 
 const LOOKS: Record<Row["level"], string> = {
   info: "text-ink-3 italic",
+  notice: "text-ink-3 italic",
   warning: "rounded-box bg-needs-soft text-needs",
   error: "rounded-box bg-failed-soft text-failed",
 };

@@ -1,0 +1,335 @@
+"""Hooks as the loop calls them: what each event is told, and what each answer means (H9-6, H2-3, H5-3)."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bobstay.engine.limits import Limits
+from bobstay.engine.ports import Answer
+from bobstay.hooks.event import HookCall, HookMessage, HookOutcome
+from bobstay.model.around import SessionChanged
+from bobstay.model.event import (
+    HookRan,
+    InteractionClosed,
+    InteractionOpened,
+    Noted,
+    Prompted,
+    ToolDone,
+    ToolStarted,
+)
+from tests.flow.world import Listeners, Person, World
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+Make = Callable[..., World]
+END = Step(blocks=[Say("End.")])
+
+
+def hook(**outcome: Any) -> Callable[[HookCall], HookOutcome]:
+    return lambda _: HookOutcome(**outcome)
+
+
+def bash(command: str, id_: str = "a") -> Step:
+    return Step(blocks=[Call("Bash", {"command": command}, id_)])
+
+
+def sent(server: ModelServer) -> str:
+    return str(server.requests[-1].body["messages"])
+
+
+# ---------------------------------------------------------------- the prompt
+
+
+async def test_a_blocked_prompt_is_never_sent_with_the_next(server: ModelServer, world: Make) -> None:
+    def judge(call: HookCall) -> HookOutcome:
+        bad = "FORBIDDEN" in call.fields["prompt"]
+        return HookOutcome(decision="block", reason="not that", context=("BESIDE IT",)) if bad else HookOutcome()
+
+    here = world(hooks=Listeners(UserPromptSubmit=judge))
+    done = await here.run(server.play("blocked", END) + " FORBIDDEN")
+    assert done.ending == "prompt_blocked"
+    assert "not that" in done.text
+    assert [event.blocked for event in here.of(Prompted)] == [True]
+    await here.run(server.play("fine", END))
+    assert "FORBIDDEN" not in sent(server)
+    assert "BESIDE IT" not in sent(server)
+    await here.close()
+    again = world(hooks=Listeners())
+    await again.run(server.play("resumed", END))
+    assert "FORBIDDEN" not in sent(server)
+
+
+async def test_a_queued_prompt_that_is_blocked_leaves_the_queue(server: ModelServer, world: Make) -> None:
+    from bobstay.model.event import InputQueued
+    from bobstay.model.message import Text
+
+    here = world(hooks=Listeners(UserPromptSubmit=hook(decision="block", reason="no")))
+    here.driver.queue(InputQueued("q1", (Text("later"),), "queue"))
+    async for _ in here.driver.turn((Text("later"),), id="q1"):
+        pass
+    assert here.driver.state.queued == ()
+
+
+async def test_a_prompt_that_a_hook_only_stops_is_kept(server: ModelServer, world: Make) -> None:
+    answers = [HookOutcome(stop=True, stop_reason="ENOUGH"), HookOutcome()]
+    here = world(hooks=Listeners(UserPromptSubmit=lambda _: answers.pop(0)))
+    done = await here.run(server.play("stopped", END) + " REMEMBER")
+    assert (done.ending, done.text) == ("prompt_blocked", "Operation stopped by hook: ENOUGH")
+    assert not server.requests
+    await here.run(server.play("next", END))
+    assert "REMEMBER" in sent(server)
+
+
+async def test_the_hook_of_a_prompt_is_told_its_id_and_the_mode(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(UserPromptSubmit=hook(), Stop=hook())
+    here = world(hooks=hooks)
+    here.driver.agent.toolbox.facts = here.driver.facts = lambda: {
+        "permission_mode": "default",
+        **here.driver.turn_facts(),
+    }
+    await here.run(server.play("facts", END))
+    prompt, stop = hooks.calls
+    assert prompt.fields["prompt_id"] == stop.fields["prompt_id"] == here.of(Prompted)[0].id
+    assert prompt.fields["permission_mode"] == "default"
+    assert stop.fields["background_tasks"] == []
+
+
+async def test_a_hook_may_name_the_session(server: ModelServer, world: Make) -> None:
+    here = world(hooks=Listeners(UserPromptSubmit=hook(title="A title")))
+    await here.run(server.play("title", END))
+    assert [event.title for event in here.of(SessionChanged)] == ["A title"]
+
+
+async def test_an_interrupt_ends_a_prompt_whose_hook_does_not_answer(server: ModelServer, world: Make) -> None:
+    class Hanging(Listeners):
+        async def run(self, call: HookCall) -> HookOutcome:
+            here.driver.interrupt()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    here = world(hooks=Hanging(UserPromptSubmit=hook()))
+    done = await here.run(server.play("hangs", END))
+    assert done.ending == "interrupted_streaming"
+    assert not server.requests
+
+
+# ---------------------------------------------------------------- the end
+
+
+@pytest.mark.parametrize(("limits", "most"), [(Limits(), 8), (Limits(stop_blocks=2), 2)])
+async def test_a_stop_hook_that_always_blocks_comes_to_an_end(
+    server: ModelServer, world: Make, limits: Limits, most: int
+) -> None:
+    hooks = Listeners(Stop=hook(decision="block", reason="MORE"))
+    here = world(hooks=hooks, limits=limits)
+    done = await here.run(server.play("endless", *[Step(blocks=[Say(f"w{n}")]) for n in range(20)]))
+    assert (done.ending, done.text) == ("completed", f"w{most}")
+    assert len(server.requests) == most + 1
+    assert [call.fields["stop_hook_active"] for call in hooks.calls] == [False] + [True] * most
+    (note,) = here.of(Noted)
+    assert note.level == "warning"
+    assert f"{most + 1} times in a row" in note.text
+
+
+async def test_work_between_two_ends_begins_the_count_anew(server: ModelServer, world: Make) -> None:
+    """So the first implementation does it: only ends without a tool call between count (seen 2026-11-17)."""
+    seen: list[int] = []
+
+    def stop(_: HookCall) -> HookOutcome:
+        seen.append(1)
+        return HookOutcome(decision="block", reason="MORE") if len(seen) < 5 else HookOutcome()
+
+    here = world(hooks=Listeners(Stop=stop), limits=Limits(stop_blocks=1))
+    steps = [step for n in range(5) for step in (bash(f"echo {n}", f"c{n}"), Step(blocks=[Say(f"w{n}")]))]
+    done = await here.run(server.play("works", *steps))
+    assert (done.ending, done.text, len(seen)) == ("completed", "w4", 5)
+    assert not here.of(Noted)
+
+
+async def test_context_of_a_stop_hook_sends_the_model_back_too(server: ModelServer, world: Make) -> None:
+    answers = [HookOutcome(context=("LOOK AGAIN",)), HookOutcome()]
+    here = world(hooks=Listeners(Stop=lambda _: answers.pop(0)))
+    done = await here.run(server.play("context", END, Step(blocks=[Say("second")])))
+    assert done.text == "second"
+    assert "Stop hook additional context: LOOK AGAIN" in sent(server)
+
+
+async def test_a_stop_hook_that_stops_the_run_wins_over_one_that_blocks(server: ModelServer, world: Make) -> None:
+    here = world(hooks=Listeners(Stop=hook(decision="block", reason="MORE", stop=True, stop_reason="ENOUGH")))
+    done = await here.run(server.play("prevented", END))
+    assert (done.ending, done.text) == ("stop_hook_prevented", "End.")
+    assert any("ENOUGH" in note.text for note in here.of(Noted))
+
+
+async def test_an_interrupt_ends_a_stop_hook_that_does_not_answer(server: ModelServer, world: Make) -> None:
+    class Hanging(Listeners):
+        async def run(self, call: HookCall) -> HookOutcome:
+            here.driver.interrupt()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    here = world(hooks=Hanging(Stop=hook()))
+    assert (await here.run(server.play("hangs", END))).ending == "interrupted_streaming"
+
+
+async def test_a_failure_of_the_service_is_told_to_other_hooks_than_the_end(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(Stop=hook(), StopFailure=hook(messages=(HookMessage("StopFailure says: oh"),)))
+    here = world(hooks=hooks)
+    done = await here.run(server.play("fails", Step(status=400, message="bad request")))
+    assert done.ending == "api_error"
+    (call,) = hooks.calls
+    assert call.name == "StopFailure"
+    assert call.fields["error"] == "unknown"
+    assert "bad request" in call.fields["last_assistant_message"]
+    assert [note.text for note in here.of(Noted)] == ["StopFailure says: oh"]
+
+
+# ---------------------------------------------------------------- calls
+
+
+async def test_all_calls_of_an_answer_are_told_together(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(PostToolBatch=hook(context=("OF ALL",)))
+    here = world(hooks=hooks)
+    both = Step(blocks=[Call("Bash", {"command": "echo 1"}, "a"), Call("Nothing", {}, "b")])
+    await here.run(server.play("batch", both, END))
+    (call,) = hooks.calls
+    first, second = call.fields["tool_calls"]
+    assert (first["tool_name"], first["tool_use_id"], first["tool_response"]) == ("Bash", "a", "1")
+    assert first["tool_input"] == {"command": "echo 1"}
+    assert (second["tool_name"], second["tool_use_id"]) == ("Nothing", "b")
+    assert "PostToolBatch hook additional context: OF ALL" in sent(server)
+
+
+@pytest.mark.parametrize(
+    "outcome", [{"decision": "block", "reason": "ENOUGH"}, {"stop": True, "stop_reason": "ENOUGH"}]
+)
+async def test_a_hook_may_end_the_run_after_all_calls(
+    server: ModelServer, world: Make, outcome: dict[str, Any]
+) -> None:
+    here = world(hooks=Listeners(PostToolBatch=hook(**outcome)))
+    done = await here.run(server.play("ends", bash("echo 1"), END))
+    assert (done.ending, done.text, len(server.requests)) == ("hook_stopped", "ENOUGH", 1)
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"])
+async def test_a_hook_of_a_call_may_end_the_run(server: ModelServer, world: Make, event: str) -> None:
+    commands = {"PostToolUseFailure": "ls nowhere", "PermissionRequest": "touch made"}
+    here = world(hooks=Listeners(**{event: hook(stop=True, stop_reason="ENOUGH")}))
+    done = await here.run(server.play("ends", bash(commands.get(event, "echo 1")), END))
+    assert (done.ending, len(server.requests)) == ("hook_stopped", 1)
+    assert bool(here.of(ToolStarted)) == (event in ("PostToolUse", "PostToolUseFailure"))
+
+
+async def test_words_for_the_person_are_events_and_never_reach_the_model(server: ModelServer, world: Make) -> None:
+    words = (HookMessage("X says: FOR THE PERSON"), HookMessage("late", "warning", "hook_no_verdict"))
+    events = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop")
+    here = world(hooks=Listeners(**{event: hook(messages=words) for event in events}))
+    await here.run(server.play("told", bash("echo 1"), END))
+    assert [(note.level, note.tag) for note in here.of(Noted)] == [("notice", ""), ("warning", "hook_no_verdict")] * 5
+    assert "FOR THE PERSON" not in sent(server)
+
+
+async def test_an_objection_after_the_fact_stands_beside_the_result(server: ModelServer, world: Make) -> None:
+    here = world(hooks=Listeners(PostToolUse=hook(decision="block", reason="OBJECTION", context=("MORE",))))
+    await here.run(server.play("objects", bash("echo fine"), END))
+    assert here.of(ToolDone)[0].reply.text == "fine"
+    assert "PostToolUse:Bash hook blocking error: OBJECTION" in sent(server)
+    assert "PostToolUse:Bash hook additional context: MORE" in sent(server)
+
+
+async def test_a_replaced_output_of_the_right_shape_is_all_that_is_left(server: ModelServer, world: Make) -> None:
+    new = {"stdout": "CLEAN", "stderr": "", "interrupted": False, "isImage": False}
+    here = world(hooks=Listeners(PostToolUse=hook(updated_output=new)))
+    await here.run(server.play("clean", bash("echo DIRTY"), END))
+    done = here.of(ToolDone)[0]
+    assert done.reply.text == "CLEAN"
+    assert done.display == new
+    assert "DIRTY" not in str(server.requests[-1].body["messages"][-1])
+
+
+@pytest.mark.parametrize("new", ["text", {"stdout": "CLEAN"}, {"stdout": 1, "stderr": ""}, 7])
+async def test_a_replaced_output_of_another_shape_is_not_used_and_told(
+    server: ModelServer, world: Make, new: Any
+) -> None:
+    here = world(hooks=Listeners(PostToolUse=hook(updated_output=new)))
+    await here.run(server.play("shape", bash("echo as it was"), END))
+    assert here.of(ToolDone)[0].reply.text == "as it was"
+    assert "updatedToolOutput" in here.of(Noted)[0].text
+
+
+# ---------------------------------------------------------------- in a person's place
+
+
+async def test_a_hook_decides_alone_where_nobody_is_there(server: ModelServer, world: Make) -> None:
+    def decide(call: HookCall) -> HookOutcome:
+        if "yes" in call.fields["tool_input"]["command"]:
+            return HookOutcome(permission={"behavior": "allow"})
+        if "no" in call.fields["tool_input"]["command"]:
+            return HookOutcome(permission={"behavior": "deny", "message": "HOOK REFUSES"})
+        return HookOutcome()
+
+    hooks = Listeners(PermissionRequest=decide)
+    here = world(hooks=hooks)
+    steps = [bash(f"touch {name}", name) for name in ("yes", "no", "other")]
+    await here.run(server.play("alone", bash("echo free", "f"), *steps, END))
+    assert [call.fields["tool_input"]["command"] for call in hooks.calls] == ["touch yes", "touch no", "touch other"]
+    assert all(call.fields["permission_suggestions"] for call in hooks.calls)
+    assert [path.name for path in here.work.iterdir()] == ["yes"]
+    _, yes, no, other = here.of(ToolDone)
+    assert (yes.decided.source, no.decided.source) == ("hook", "hook")
+    assert no.reply.text == "HOOK REFUSES"
+    assert "nobody is here to ask" in other.reply.text
+    assert [event.outcome for event in here.of(HookRan)] == ["allow", "deny", "none"]
+    assert not here.of(InteractionOpened)
+
+
+async def test_what_a_hook_makes_of_the_input_is_validated_and_judged_again(server: ModelServer, world: Make) -> None:
+    inputs: list[Any] = [{"command": "touch fine"}, {"cmd": 1}, {"command": "rm -f keep"}, {"command": "$X y"}]
+
+    def decide(_: HookCall) -> HookOutcome:
+        return HookOutcome(permission={"behavior": "allow", "updatedInput": inputs.pop(0)})
+
+    here = world(hooks=Listeners(PermissionRequest=decide), deny=("Bash(rm:*)",))
+    (here.work / "keep").write_text("x")
+    await here.run(server.play("again", *[bash(f"touch f{n}", f"c{n}") for n in range(4)], END))
+    assert sorted(path.name for path in here.work.iterdir()) == ["fine", "keep"]
+    assert [event.reply.is_error for event in here.of(ToolDone)] == [False, True, True, True]
+    assert "does not fit" in here.of(ToolDone)[1].reply.text
+
+
+async def test_what_cannot_be_judged_is_not_allowed_by_a_hook_but_may_be_refused(
+    server: ModelServer, world: Make
+) -> None:
+    answers = [{"behavior": "allow"}, {"behavior": "deny", "message": "HOOK NO"}]
+    here = world(hooks=Listeners(PermissionRequest=lambda _: HookOutcome(permission=answers.pop(0))))
+    await here.run(server.play("unknown", bash("$WHAT touch made"), END))
+    assert here.of(ToolDone)[0].denied
+    await here.run(server.play("refused", bash("$WHAT touch made"), END))
+    assert here.of(ToolDone)[0].reply.text == "HOOK NO"
+
+
+async def test_a_hook_that_has_no_opinion_leaves_the_question_to_the_person(server: ModelServer, world: Make) -> None:
+    person = Person(lambda _: Answer(True))
+    here = world(person=person, hooks=Listeners(PermissionRequest=hook()))
+    await here.run(server.play("leaves", bash("touch made"), END))
+    assert (here.work / "made").exists()
+    assert here.of(InteractionClosed)[0].by == "person"
+
+
+async def test_hooks_can_tell_the_person_that_somebody_waits(server: ModelServer, world: Make) -> None:
+    asked = asyncio.Event()
+    person = Person(lambda _: Answer(True))
+    person.hold = asked
+
+    def notify(call: HookCall) -> HookOutcome:
+        asked.set()
+        return HookOutcome()
+
+    hooks = Listeners(Notification=notify)
+    here = world(person=person, hooks=hooks)
+    await here.run(server.play("waits", bash("touch made"), END))
+    (call,) = hooks.calls
+    assert (call.subject, call.fields["notification_type"]) == ("permission_prompt", "permission_prompt")
+    assert "Bash" in call.fields["message"]
