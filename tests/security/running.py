@@ -86,7 +86,7 @@ class Scene:
         """Let the scripted model look around in the repository."""
         calls = [*LOOKING_AROUND, *self.trap.calls]
         token = self._server.play("look", Step(blocks=list(calls)), Step(blocks=[Say("done")]))
-        given = environment(self._server, self.home) | {"ANTHROPIC_MODEL": "claude-sonnet-4-5"}
+        given = environment(self._server, self.home)
         given |= self.trap.environment(self.repo, self.bait)
         if shims:
             given["PATH"] = f"{self._shims()}:.::{given['PATH']}"
