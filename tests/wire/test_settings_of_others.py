@@ -108,3 +108,23 @@ def test_a_trusted_folder_may_name_a_gateway_with_a_key_of_its_own(standing: Sta
     assert standing.ask("--trust", ANTHROPIC_API_KEY="the-persons-key").stdout == "Hello.\n"
     assert "the-persons-key" not in str(standing.server.requests[-1].headers)
     assert standing.server.requests[-1].headers["authorization"] == "Bearer of-the-project"
+
+
+def test_going_on_with_a_session_in_another_folder_is_told(standing: Standing, tmp_path: Path) -> None:
+    session = "00000000-0000-4000-8000-00000000000a"
+    assert standing.ask("--session-id", session, **standing.anthropic()).returncode == 0
+    began = standing.work
+    assert "was begun in" not in standing.ask("--resume", session, **standing.anthropic()).stderr
+    standing.work = tmp_path / "elsewhere"
+    standing.work.mkdir()
+    ended = standing.ask("--resume", session, **standing.anthropic())
+    assert ended.stdout == "Hello.\n"
+    assert f"was begun in {began} and now goes on in {standing.work}" in ended.stderr
+
+
+def test_an_import_from_outside_a_trusted_project_is_told_and_not_read(standing: Standing) -> None:
+    (standing.home / "private.md").write_text("PRIVATE NOTES")
+    (standing.work / "CLAUDE.md").write_text("See @~/private.md")
+    ended = standing.ask("--trust", **standing.anthropic())
+    assert f"{standing.home}/private.md" in ended.stderr
+    assert "PRIVATE NOTES" not in standing.server.requests[-1].raw.decode()

@@ -46,6 +46,10 @@ def take_up(options: Options, environment: Environment, cwd: str, model: str) ->
         log, branch, warnings = store.open(forked)
     else:
         log, branch, warnings = store.open(earlier, options.resume_session_at or "")
+        root = next((each.event.cwd for each in branch if isinstance(each.event, SessionStarted)), cwd)
+        if os.path.realpath(root) != os.path.realpath(cwd):
+            moved = f"This session was begun in {root} and now goes on in {cwd}, with paths and trust of that folder"
+            warnings = [*warnings, f"{moved}. To go on where it was, start it there."]
     return History(log, branch, warnings, scratch)
 
 

@@ -43,11 +43,17 @@ def _instructions(start: Start, cwd: str, top: str) -> tuple[list[Instruction], 
     sources, paths = start.options.setting_sources, start.environment.paths
     own: list[Instruction] = []
     if sources is None or "user" in sources:
-        own += of_user(paths.bobstay, paths.claude)
+        own += of_user(paths.bobstay, paths.claude, home=paths.home)
     project: list[Instruction] = []
     if sources is None or "project" in sources:
         known = {instruction.path for instruction in own}
-        found = of_project(cwd, top, imports=start.loaded.trusted)
+        outside: list[str] = []
+        found = of_project(cwd, top, imports=start.loaded.trusted, home=paths.home, outside=outside)
+        if outside:
+            start.warnings.append(
+                f"The project's instructions import files from outside of its folder, which were not read: "
+                f"{', '.join(dict.fromkeys(outside))}. Import them in {paths.bobstay}/AGENTS.md if you want them."
+            )
         project = [instruction for instruction in found if instruction.path not in known]
     return own, project
 

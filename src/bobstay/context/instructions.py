@@ -19,21 +19,35 @@ class Instruction(Struct, frozen=True):
     text: str
 
 
-def of_user(*folders: str) -> list[Instruction]:
-    """The instruction files of the person, from their own settings folders."""
+class Imports(Struct, frozen=True):
+    """Which files an instruction file may name."""
+
+    allowed: tuple[str, ...]
+    """Folders below which they must be."""
+    home: str = ""
+    """What `~` stands for."""
+    outside: list[str] | None = None
+    """Takes those that exist and may not be read."""
+
+
+def of_user(*folders: str, home: str = "") -> list[Instruction]:
+    """The instruction files of the person, from their own settings folders. They may import from all of `home`."""
     found: list[Instruction] = []
     for folder in folders:
         for name in NAMES[:2]:
-            _take(os.path.join(folder, name), found, allowed=(folder,))
+            _take(os.path.join(folder, name), found, Imports((folder, *([home] if home else [])), home))
     return found
 
 
-def of_project(cwd: str, top: str = "", *, imports: bool = True) -> list[Instruction]:
+def of_project(
+    cwd: str, top: str = "", *, imports: bool = True, home: str = "", outside: list[str] | None = None
+) -> list[Instruction]:
     """The instruction files from the top of the file system down to `cwd`: what is nearer comes later.
 
     A file that is a link must lead to one in its own folder, or below `top`, the top of the project: a repository
     must not be able to show the model what lies elsewhere. Above the project only files of the user and of root
-    count: anybody may write into a folder such as /tmp. Without `imports`, no file that another names is read.
+    count: anybody may write into a folder such as /tmp. Without `imports`, no file that another names is read. Files
+    outside the folder that are named and exist are not read but added to `outside`; `home` is what `~` stands for.
     """
     folders: list[str] = []
     folder = cwd
@@ -48,7 +62,7 @@ def of_project(cwd: str, top: str = "", *, imports: bool = True) -> list[Instruc
         for name in (*NAMES[:2], *_NESTED, *NAMES[2:]):
             path = os.path.join(folder, name)
             if _stays(path, folder, top) and (_within(folder, top or cwd) or _is_ours(path)):
-                _take(path, found, allowed=(folder,), imports=imports)
+                _take(path, found, Imports((folder,), home, outside) if imports else None)
     return found
 
 
@@ -77,7 +91,7 @@ class Nested:
             for name in NAMES[:2]:
                 path = os.path.join(folder, name)
                 if _stays(path, folder, self._root):
-                    _take(path, found, allowed=(folder,))
+                    _take(path, found, Imports((folder,)))
         return render(found)
 
 
@@ -104,33 +118,38 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def _take(path: str, found: list[Instruction], *, allowed: tuple[str, ...], imports: bool = True) -> None:
+def _take(path: str, found: list[Instruction], imports: Imports | None) -> None:
     text = _read(path)
     if text is None or any(text == other.text for other in found):
         return
     found.append(Instruction(path, text))
-    if imports:
-        _follow_imports(path, text, found, allowed, depth=1, seen={os.path.realpath(path)})
+    if imports is not None:
+        _follow_imports(path, text, found, imports, depth=1, seen={os.path.realpath(path)})
 
 
 def _follow_imports(
-    path: str, text: str, found: list[Instruction], allowed: tuple[str, ...], *, depth: int, seen: set[str]
+    path: str, text: str, found: list[Instruction], imports: Imports, *, depth: int, seen: set[str]
 ) -> None:
-    """Add the files that `@file` names, once each. Only files below the folder that the walk started in are read."""
+    """Add the files that `@file` names, once each, as far as they may be read."""
     if depth > DEEPEST:
         return
     for name in _IMPORT.findall(_without_code(text)):
-        if name.startswith("~"):
+        if name.startswith("~") and not imports.home:
             continue
-        target = os.path.realpath(os.path.join(os.path.dirname(path), name))
-        inside = any(target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in allowed)
-        if target in seen or not inside:
+        spelled = imports.home + name[1:] if name.startswith("~") else name
+        target = os.path.realpath(os.path.join(os.path.dirname(path), spelled))
+        inside = any(target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in imports.allowed)
+        if target in seen:
             continue
         seen.add(target)
+        if not inside:
+            if imports.outside is not None and os.path.isfile(target):
+                imports.outside.append(target)
+            continue
         imported = _read(target)
         if imported is not None:
             found.append(Instruction(target, imported))
-            _follow_imports(target, imported, found, allowed, depth=depth + 1, seen=seen)
+            _follow_imports(target, imported, found, imports, depth=depth + 1, seen=seen)
 
 
 def _without_code(text: str) -> str:

@@ -109,3 +109,22 @@ def test_no_text_breaks_the_search_for_imports(text: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "AGENTS.md").write_text(text, errors="replace")
         assert isinstance(render(of_user(name)), str)
+
+
+def test_a_persons_own_file_may_import_from_their_home(tmp_path: Path) -> None:
+    own = tmp_path / ".claude"
+    own.mkdir()
+    (tmp_path / "style.md").write_text("two blanks")
+    (own / "CLAUDE.md").write_text("See @~/style.md")
+    assert [found.text for found in of_user(str(own), home=str(tmp_path))] == ["See @~/style.md", "two blanks"]
+
+
+def test_a_project_does_not_import_from_the_home_and_that_is_told(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    (home / "private.md").write_text("SECRET")
+    (project / "CLAUDE.md").write_text("See @~/private.md and @~/nothing.md and somebody@~/x")
+    outside: list[str] = []
+    assert "SECRET" not in str(of_project(str(project), home=str(home), outside=outside))
+    assert outside == [str(home / "private.md")]

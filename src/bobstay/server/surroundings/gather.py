@@ -198,7 +198,7 @@ def _sandbox(loaded: Loaded | None, cwd: str, console: Console) -> SandboxState:
 
 def _instructions(cwd: str, console: Console, *, trusted: bool) -> tuple[InstructionFile, ...]:
     paths = console.environment.paths
-    own = of_user(paths.bobstay, paths.claude)
+    own = of_user(paths.bobstay, paths.claude, home=paths.home)
     repository = find_repository(cwd)
     known = {instruction.path for instruction in own}
     project = of_project(cwd, os.path.dirname(repository) if repository else cwd, imports=trusted)
