@@ -201,7 +201,7 @@ class Driver:
             restored = ModelChanged(model, "restored", self.state.model)
             self.record(restored)
             yield restored
-        started = TurnStarted(self.state.turn + 1, model, self.state.mode)
+        started = TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model))
         self.record(started)
         yield started
         if ends_here:
@@ -237,6 +237,12 @@ class Driver:
         from bobstay.engine.notice import notice
 
         return [notice(ended) for ended in self.state.notices]
+
+    def _window(self, model: str) -> int:
+        try:
+            return self.agent.models.route(model).window
+        except ValueError:  # the loop says what is wrong with it
+            return 0
 
     def _before(self, id: str) -> list[Prompted]:
         """What came earlier than the prompt `id` and was not taken up: the model reads it first."""

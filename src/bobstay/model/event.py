@@ -71,6 +71,8 @@ class TurnStarted(Struct, frozen=True, tag="turn_started"):
     turn: int
     model: str
     mode: str
+    window: int = 0
+    """Tokens the model can have before it, as the engine knows it; 0 where nobody told."""
 
 
 class BlockDone(Struct, frozen=True, tag="block_done", omit_defaults=True):

@@ -42,6 +42,8 @@ class ModelInfo(Struct, frozen=True):
     price: Price | None = None
     long: LongPrice | None = None
     known: bool = True
+    assumed: bool = False
+    """Not known, but its name begins like those of a family that is."""
 
     @property
     def priced(self) -> bool:
@@ -129,7 +131,7 @@ class Catalogue:
                     return msgspec.structs.replace(self._models[known], name=model)
         for beginning, info in self._families.items():
             if any(name.startswith(beginning) for name in _spellings(model)):
-                return msgspec.structs.replace(info, name=model, display=model, known=False)
+                return msgspec.structs.replace(info, name=model, display=model, known=False, assumed=True)
         return ModelInfo(name=model, display=model, known=False)
 
     def _changed(self, name: str, changes: dict[str, Any]) -> ModelInfo:

@@ -138,10 +138,11 @@ async def test_marks_are_crossed_once_with_the_seeds_words(place: Place, model: 
         ),
         Step(blocks=[Say("full")], usage=Counts(input=160_000, output=0)),
     )
-    id = await launched(place, prompt)
+    id = await launched(place, prompt, model="claude-haiku-4-5")
     async with sse(place, f"/api/sessions/{id}/stream") as stream:
         events = await stream.until(DONE)
     limit = place.view(id).context_limit
+    assert limit == 200_000
     assert [event["tokenUsage"]["effectiveContextTokens"] for event in only(events, "token_update")] == [
         50_000, 105_000, 110_000, 155_000, 160_000,
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -9,11 +10,12 @@ from bobstay.engine.ports import Answer
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text, ToolCall
+from bobstay.providers.catalogue import lookup
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.view import SessionView, input_hash
+from bobstay.server.sessions.view import SessionView, context_limit, input_hash
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -225,3 +227,24 @@ async def test_a_workflow_that_only_looks_cannot_write(model: ModelServer, stage
     await here.until_status(view.id, "completed")
     assert list(here.work.iterdir()) == []
     assert all(event.denied or event.reply.is_error for event in here.events(view.id) if isinstance(event, ToolDone))
+
+
+async def test_the_context_limit_is_that_of_the_model_and_of_the_settings(model: ModelServer, stage: Make) -> None:
+    """S000-33: meters and warnings go by the real window."""
+    here = await stage()
+    prompt = model.play("hello", Step(blocks=[Say("Hello.")]))
+    view = await here.launch(prompt, model="claude-haiku-4-5")
+    done = await here.until_status(view.id, "completed")
+    assert done.context_limit == lookup("claude-haiku-4-5").context
+    settings = Path(here.console.environment.paths.bobstay) / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('{"models": {"claude-haiku-4-5": {"context": 123456}}}')
+    again = await here.launch(model.play("again", Step(blocks=[Say("Hello.")])), model="claude-haiku-4-5")
+    assert (await here.until_status(again.id, "completed")).context_limit == 123_456
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("gpt-4o", 128_000), ("gemini-2.5-pro", 1_048_576), ("who-knows", 168_000)]
+)
+def test_without_a_word_of_the_engine_the_catalogue_is_asked(name: str, limit: int) -> None:
+    assert context_limit(name) == limit

@@ -3727,6 +3727,11 @@ export interface components {
             turn: number;
             model: string;
             mode: string;
+            /**
+             * @description Tokens the model can have before it, as the engine knows it; 0 where nobody told.
+             * @default 0
+             */
+            window: number;
         };
         /**
          * Usage

@@ -35,8 +35,8 @@ from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.view import input_hash
 from bobstay.wire.results import VERDICTS, failure_text
 
-TIMED_OUT = "Command timed out after"
-"""How the answer of a command begins that was stopped for its time."""
+TIMED_OUT = ("Command timed out after", "Not done after")
+"""How a line of the result begins when a command was stopped, or moved to the background, for its time."""
 _TEXTS = {"warning": WARNING_TEXT, "critical": CRITICAL_TEXT}
 
 
@@ -141,7 +141,8 @@ class Named:
             "is_error": reply.is_error,
         }
         told = [self._spoken("user", [result], reply.call_id), {**result, "sessionId": self._id}]
-        if reply.is_error and any(line.startswith(TIMED_OUT) for line in reply.text[:2_000].splitlines()):
+        lines = (*reply.text[:2_000].splitlines(), *reply.text[-2_000:].splitlines())
+        if event.name == "Bash" and any(line.startswith(TIMED_OUT) for line in lines):
             seconds = round(event.duration_ms / 1000, 3)
             timeout = {"type": "tool_timeout", "tool_use_id": reply.call_id, "tool_name": event.name}
             told.insert(0, {**timeout, "elapsed_seconds": seconds, "sessionId": self._id})

@@ -25,6 +25,7 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Block, Text, ToolCall, Usage
+from bobstay.providers.catalogue import lookup
 from bobstay.server.sessions.status import BUSY, Standing, Status
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
@@ -32,8 +33,7 @@ ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "e
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
 DEFAULT_CONTEXT_LIMIT = 168_000
-KNOWN_CONTEXT_LIMIT = 200_000
-KNOWN = ("opus", "sonnet", "haiku")
+"""Of a model nobody knows."""
 
 
 class InteractionView(Struct, frozen=True, omit_defaults=True):
@@ -119,7 +119,9 @@ class SessionView(Struct, frozen=True):
         standing = view.standing.apply(envelope.event)
         changed = _folded(view, envelope)
         status: Status = "discarded" if changed.status == "discarded" else standing.status
-        limit = changed.context_limit if changed.model == self.model else context_limit(changed.model)
+        limit = changed.context_limit
+        if changed.model != self.model and not isinstance(envelope.event, TurnStarted):
+            limit = context_limit(changed.model)
         return replace(
             changed,
             context_limit=limit,
@@ -166,9 +168,12 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             if origin != "human":
                 return view
             return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
-        case TurnStarted(turn=turn, model=model, mode=mode):
+        case TurnStarted(turn=turn, model=model, mode=mode, window=window):
             mode = mode or view.permission_mode
-            return replace(view, turns=turn, model=model, permission_mode=mode, steps_before=view.steps)
+            limit = window or context_limit(model)
+            return replace(
+                view, turns=turn, model=model, permission_mode=mode, steps_before=view.steps, context_limit=limit
+            )
         case BlockDone(block=ToolCall(id=id)):
             return replace(view, open_calls=(*view.open_calls, id))
         case ToolDone(reply=reply):
@@ -246,8 +251,9 @@ def _titled(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
 
 
 def context_limit(model: str) -> int:
-    """S000-33: how many tokens fit before a model of this name."""
-    return KNOWN_CONTEXT_LIMIT if any(name in model for name in KNOWN) else DEFAULT_CONTEXT_LIMIT
+    """How many tokens fit before a model of this name, as far as the catalogue knows."""
+    info = lookup(model)
+    return info.context if info.known or info.assumed else DEFAULT_CONTEXT_LIMIT
 
 
 def _activity(standing: Standing) -> Activity:
