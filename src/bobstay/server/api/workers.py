@@ -74,10 +74,10 @@ async def listing(call: Call) -> Workers:
 
 async def stop(call: Call) -> WorkerState:
     """End a worker: an agent needs `operate`, a terminal needs `terminal`. What it was doing can be gone on with."""
+    if not call.principal.may("terminal"):
+        _needs(call, "operate")  # said before anything is told of which workers there are
     worker = _worker(call)
-    scope: Scope = "terminal" if worker.kind == "terminal" else "operate"
-    if not call.principal.may(scope):
-        raise ApiError("forbidden", f"To stop this, the scope `{scope}` is needed.", needed=scope)
+    _needs(call, "terminal" if worker.kind == "terminal" else "operate")
     await _host(worker).stop(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
 
@@ -87,6 +87,11 @@ async def restart(call: Call) -> WorkerState:
     worker = _worker(call)
     await _host(worker).restart(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
+
+
+def _needs(call: Call, scope: Scope) -> None:
+    if not call.principal.may(scope):
+        raise ApiError("forbidden", f"To stop this, the scope `{scope}` is needed.", needed=scope)
 
 
 def _worker(call: Call) -> WorkerView:
