@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
-from bobstay.hooks.command import run_command
+from bobstay.hooks.command import run_command, shell
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request
 
 TTL = 300.0
@@ -49,7 +49,7 @@ class KeyHelper:
     async def _fetch(self) -> str:
         try:
             ran = await run_command(
-                self._command, b"", cwd=self._cwd, environment=self._environment, limit=LIMIT, mark=SETTING
+                shell(self._command), b"", cwd=self._cwd, environment=self._environment, limit=LIMIT, mark=SETTING
             )
         except OSError as error:
             raise _failed(f"could not be started ({error.strerror})") from error
