@@ -85,12 +85,18 @@ async def open_session(
     try:
         start = _start(options, environment or Environment.read(), history)
         try:
-            return await _assemble(start, gate or Nobody(), hooks or NoHooks(), tools, hook_watcher)
+            session = await _assemble(start, gate or Nobody(), hooks or NoHooks(), tools, hook_watcher)
         except BaseException:
             start.history.log.close()
             raise
     except (BrokenSettings, LogError, ValueError, OSError, msgspec.ValidationError) as error:
         raise StartError(_plain(error)) from error
+    days = start.loaded.settings.cleanup_period_days
+    if days is not None and history is None:  # a server that keeps the logs cleans up by itself
+        from bobstay.assembly.cleanup import clean_up_beside
+
+        clean_up_beside(session, start, days)
+    return session
 
 
 def _start(options: Options, environment: Environment, history: History | None) -> Start:

@@ -18,6 +18,7 @@ SCALARS = (
     "language",
     "append_system_prompt",
     "compact_threshold",
+    "cleanup_period_days",
 )
 MAPPINGS = ("env", "models", "mcp_servers", "extra")
 

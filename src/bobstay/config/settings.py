@@ -1,9 +1,9 @@
 """What settings files may say, as types; keys we have no use for are kept and tolerated."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 ModeName: TypeAlias = Literal["default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 
@@ -119,6 +119,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     append_system_prompt: str | None = None
     compact_threshold: float | None = None
     """Share of the context window at which old talk is summarised."""
+    cleanup_period_days: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    """Remove sessions that were not used for so many days; not set: none ever. No folder's file counts."""
     extra: dict[str, Any] = field(default={}, name=" extra")
     """Keys of the file that are none of the above. No file can write this name."""
 

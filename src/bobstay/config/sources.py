@@ -322,7 +322,8 @@ def _restricted(layer: Layer, *, trusted: bool, taken: frozenset[str]) -> Layer:
     """What counts of a folder's file. `taken` are providers that others than the folder define."""
     if not trusted:
         return msgspec.structs.replace(layer, settings=_only_restrictions(layer.settings))
-    settings = msgspec.structs.replace(_without_redirects(layer.settings), api_key_helper=None)
+    settings = _without_redirects(layer.settings)
+    settings = msgspec.structs.replace(settings, api_key_helper=None, cleanup_period_days=None)
     warnings: list[str] = []
     if settings.providers:
         from bobstay.config.providers import of_project

@@ -40,8 +40,9 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
     reach = Reach()
     gate = reach.contact() if options.ask == "console" else None
     session = await open_session(options, gate, None, hook_watcher=_hook_watcher(options, output))
+    told = 0
     try:
-        _warn(session)
+        told = _warn(session)
         if not options.no_session_persistence:
             reach.attend(session)
         face = _face(options, session, output)
@@ -49,6 +50,7 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
     finally:
         await reach.close()
         await session.close()
+        _warn(session, told)
 
 
 def _face(options: Options, session: Session, output: Output) -> Face:
@@ -79,14 +81,16 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
     gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
     watcher = _hook_watcher(options, output)
     session = await open_session(options, gate, hooks, hook_watcher=watcher)
+    told = 0
     try:
-        _warn(session)
+        told = _warn(session)
         state.session_id = session.id
         encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
         server = Server(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
         return await server.run(lines, stop, options.background_limit)
     finally:
         await session.close()
+        _warn(session, told)
 
 
 def _hook_watcher(options: Options, output: Output) -> HookWatcher | None:
@@ -103,9 +107,11 @@ def _hook_watcher(options: Options, output: Output) -> HookWatcher | None:
     return tell
 
 
-def _warn(session: Session) -> None:
-    for warning in session.warnings:
+def _warn(session: Session, told: int = 0) -> int:
+    """Print the warnings after the first `told`; return how many there are now."""
+    for warning in session.warnings[told:]:
         sys.stderr.write(f"Warning: {warning}\n")
+    return len(session.warnings)
 
 
 def _refuse(options: Options, output: Output, error: str) -> None:

@@ -16,6 +16,7 @@ from bobstay.model.event import Envelope
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.app import make_app
+from bobstay.server.cleanup import clean_up
 from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
@@ -160,22 +161,21 @@ class _Life:
         if late:
             await self._sweep()
         taken_up = await recover(self._console)
-        await self._prune()
-        if self._console.config.archive_after_days > 0:
-            await self._put_away()
         if taken_up:
             log.info("%d sessions had been cut off", len(taken_up))
+        await self._prune()
+        while True:
+            if self._console.config.archive_after_days > 0:
+                await self._put_away()
+            await clean_up(self._console)
+            await asyncio.sleep(DAY)
 
     async def _put_away(self) -> None:
-        """Once a day, old archived sessions are packed away."""
+        """Pack old archived sessions away."""
         console = self._console
-        while True:
-            moved = await archive_older_than(
-                console.database, console.registry.store, console.config.archive_after_days
-            )
-            for session_id in moved.sessions:
-                console.registry.pack(session_id)
-            await asyncio.sleep(DAY)
+        moved = await archive_older_than(console.database, console.registry.store, console.config.archive_after_days)
+        for session_id in moved.sessions:
+            console.registry.pack(session_id)
 
     async def _prune(self) -> None:
         """Clean work trees of sessions that are no more go; those with changes stay."""

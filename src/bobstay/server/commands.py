@@ -30,6 +30,7 @@ from bobstay.server.sessions.trash import Trash
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.workers.base import AgentWorker
 from bobstay.server.workflows import may_be_in
+from bobstay.sessions.cleanup import remove_belongings
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -267,6 +268,11 @@ async def discard(console: Console, session_id: str) -> None:
     await console.crew.leave(session_id)
     await console.runner.rest(session_id, "stopped")
     await asyncio.to_thread(trash_of(console).put, console.registry.store.path(session_id), session_id)
+    await forget(console, session_id)
+
+
+async def forget(console: Console, session_id: str) -> None:
+    """The log of a session is gone: drop all that is known of it beside the log."""
     console.registry.forget(session_id)
     await console.registry.index.forget(session_id)
     await drop_drafts(console.database, session_id)
@@ -296,6 +302,8 @@ async def remove_for_good(console: Console, session_id: str) -> None:
         SessionMissing, LogError
     """
     await asyncio.to_thread(trash_of(console).remove, session_id)
+    if not console.registry.store.exists(session_id):  # a new session may have taken the id
+        await asyncio.to_thread(remove_belongings, console.environment.paths.bobstay, session_id)
 
 
 def trash_of(console: Console) -> Trash:

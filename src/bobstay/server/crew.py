@@ -106,6 +106,11 @@ class Crew:
             del self._terminals[worker_id]
         await self._recorded()
 
+    def works_in(self, session_id: str) -> bool:
+        """Whether a terminal or a watcher of this session is up."""
+        workers: list[TerminalWorker | GitDiffWorker] = [*self._terminals.values(), *self._watchers.values()]
+        return any(worker.session_id == session_id and worker.alive() for worker in workers)
+
     async def leave(self, session_id: str) -> None:
         """The session goes away, and with it all that lives in it."""
         ids = [one.id for one in self._terminals.values() if one.session_id == session_id]

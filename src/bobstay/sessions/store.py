@@ -23,6 +23,11 @@ CLOCK_SLACK = 5.0
 """Seconds by which the time in a log may be ahead of its file's: file systems round theirs."""
 
 
+def is_session_id(name: str) -> bool:
+    """Whether `name` can name a session: it leads out of no directory."""
+    return _ID.fullmatch(name) is not None
+
+
 class Store:
     """Sessions kept in one directory, which is made on first use and readable by its owner only."""
 
@@ -35,7 +40,7 @@ class Store:
         Raises:
             BadSessionId: such a name could lead out of the directory.
         """
-        if not _ID.fullmatch(session_id):
+        if not is_session_id(session_id):
             raise BadSessionId(f"{session_id[:80]!r} cannot name a session: use letters, digits, '.', '_' and '-'")
         return os.path.join(self.directory, session_id + SUFFIX)
 
@@ -162,7 +167,7 @@ class Store:
             with os.scandir(self.directory) as entries:
                 for entry in entries:
                     name = entry.name.removesuffix(SUFFIX)
-                    if name == entry.name or not _ID.fullmatch(name):
+                    if name == entry.name or not is_session_id(name):
                         continue
                     try:
                         status = entry.stat()

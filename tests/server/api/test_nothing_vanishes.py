@@ -11,6 +11,7 @@ import pytest
 from bobstay.model.around import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
+from bobstay.server.cleanup import clean_up
 from bobstay.server.index import notebook
 from bobstay.server.index.retention import archive_older_than
 from tests.modelserver.script import Say, Step
@@ -170,3 +171,39 @@ async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServ
         assert (first.status, again.status, again.json["id"]) == (201, 201, first.json["id"])
         other = await place.ask("POST", "/api/v1/sessions?x=1", body, {**place.headers, **key})
         assert other.status in (409, 422)
+
+
+async def test_what_is_removed_from_the_trash_takes_its_output_along(place: Place) -> None:
+    id = await place.launch()
+    home = Path(place.environment.paths.bobstay)
+    output, plan = home / "output" / id / "1.txt", home / "plans" / f"{id}.md"
+    for path in (output, plan):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("much")
+    await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert output.exists(), "it can still be restored"
+    assert (await place.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
+    assert not output.parent.exists()
+    assert not plan.exists()
+
+
+async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(model: ModelServer, tmp_path: Path) -> None:
+    """H6-2"""
+    async with Place(model, tmp_path) as place:
+        old, pinned, young = [await place.launch() for _ in range(3)]
+        await place.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
+        store = place.console.registry.store
+    then = time.time() - 40 * 86_400
+    for id in (old, pinned):
+        os.utime(store.path(id), (then, then))
+    async with Place(model, tmp_path) as place:
+        assert await clean_up(place.console) == []
+        assert set(place.console.registry.views) == {old, pinned, young}
+    (tmp_path / "bobstay" / "settings.json").write_text('{"cleanupPeriodDays": 30}')
+    async with Place(model, tmp_path) as place:
+        async with asyncio.timeout(20):
+            while (await place.get(f"/api/v1/sessions/{old}")).status != 404:
+                await asyncio.sleep(0.02)
+        listed = (await place.get("/api/v1/sessions")).json["sessions"]
+        assert {each["id"] for each in listed} == {pinned, young}
+        assert not os.path.exists(store.path(old))

@@ -107,9 +107,9 @@ def test_no_source_turns_off_a_sandbox_that_another_turned_on(place: Place) -> N
 
 
 def test_keys_of_other_programs_are_kept_and_tolerated(place: Place) -> None:
-    place.put(FILES[6], {"cleanupPeriodDays": 30, "statusLine": {"type": "command"}, "model": "x"})
+    place.put(FILES[6], {"includeCoAuthoredBy": False, "statusLine": {"type": "command"}, "model": "x"})
     settings = place.load().settings
-    assert settings.extra == {"cleanupPeriodDays": 30, "statusLine": {"type": "command"}}
+    assert settings.extra == {"includeCoAuthoredBy": False, "statusLine": {"type": "command"}}
     assert settings.model == "x"
 
 
@@ -309,3 +309,25 @@ def test_any_json_object_is_settings_or_broken_at_a_place(raw: dict[str, Any]) -
         decode(json.dumps(raw, indent=1).encode(), "file")
     except BrokenSettings as error:
         assert error.line >= 1  # noqa: PT017 - either way is fine, but an error must have its place
+
+
+@pytest.mark.parametrize("value", [0, -1, "30", 0.5, True, [], 10**30])
+def test_a_cleanup_period_that_is_no_number_of_days_is_refused(place: Place, value: Any) -> None:
+    place.put("home/.bobstay/settings.json", {"cleanupPeriodDays": value})
+    with pytest.raises(BrokenSettings, match=r"settings\.json:1:\d+: cleanupPeriodDays: expected `int"):
+        place.load()
+
+
+def test_a_cleanup_period_of_another_program_that_cannot_be_used_removes_nothing(place: Place) -> None:
+    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 0})
+    loaded = place.load()
+    assert loaded.settings.cleanup_period_days is None
+    assert "cleanupPeriodDays is left out" in loaded.warnings[0]
+
+
+def test_no_folder_decides_how_long_sessions_are_kept(place: Place) -> None:
+    place.put("proj/.bobstay/settings.json", {"cleanupPeriodDays": 1})
+    place.put("proj/.claude/settings.local.json", {"cleanupPeriodDays": 1})
+    assert place.load().settings.cleanup_period_days is None
+    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 45})
+    assert place.load().settings.cleanup_period_days == 45
