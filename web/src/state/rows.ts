@@ -96,7 +96,7 @@ export interface InteractionState {
 
 export interface NoticeRow extends Common {
   kind: "notice";
-  level: "info" | "warning" | "error";
+  level: "info" | "notice" | "warning" | "error";
   text: string;
 }
 

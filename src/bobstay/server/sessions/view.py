@@ -178,18 +178,8 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return replace(view, open_calls=(*view.open_calls, id))
         case ToolDone(reply=reply):
             return replace(view, open_calls=tuple(id for id in view.open_calls if id != reply.call_id))
-        case MessageDone(usage=usage, cost=cost, broken="lost"):
-            return replace(view, usage=view.usage + usage, cost=view.cost + cost)
-        case MessageDone(usage=usage, cost=cost):
-            last = usage if main else view.last_usage
-            return replace(
-                view,
-                steps=view.steps + 1,
-                usage=view.usage + usage,
-                last_usage=last,
-                cost=view.cost + cost,
-                context=usage.context if main else view.context,
-            )
+        case MessageDone():
+            return _counted(view, event, main=main)
         case InteractionOpened():
             return replace(view, interactions=(*view.interactions, interaction_view(envelope, event)))
         case InteractionClosed(id=id):
@@ -208,6 +198,15 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return _worked(view, event, envelope.at)
         case _:
             return view
+
+
+def _counted(view: SessionView, event: MessageDone, *, main: bool) -> SessionView:
+    """Every attempt costs; one of which nothing was kept is no step and says nothing about the context."""
+    view = replace(view, usage=view.usage + event.usage, cost=view.cost + event.cost)
+    if event.broken == "lost":
+        return view
+    view = replace(view, steps=view.steps + 1)
+    return replace(view, last_usage=event.usage, context=event.usage.context) if main else view
 
 
 def _described(view: SessionView, event: SessionChanged) -> SessionView:
