@@ -5,8 +5,8 @@ import logging
 import threading
 
 from bobstay.config.sources import BrokenSettings, load
-from bobstay.server.commands import forget
 from bobstay.server.console import Console
+from bobstay.server.deletion import forget
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.cleanup import remove_older_than

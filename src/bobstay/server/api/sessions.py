@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.message import Block, Image, Text
-from bobstay.server import artifacts, commands, variables
+from bobstay.server import artifacts, commands, deletion, variables
 from bobstay.server.api.lifting import bypass_end, check_child, check_lifting, check_workflow
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Delivery, Tree, Words
@@ -251,7 +251,7 @@ async def delete(call: Call) -> None:
     view = call.console.registry.view(call.path["id"])
     if view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
-    await commands.discard(call.console, view.id)
+    await deletion.discard(call.console, view.id)
 
 
 async def edit_input(call: Call) -> SessionView:

@@ -4,7 +4,7 @@ import asyncio
 
 from msgspec import Struct
 
-from bobstay.server import commands
+from bobstay.server import deletion
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.sessions.trash import Trashed
 from bobstay.server.sessions.view import SessionView
@@ -16,17 +16,17 @@ class TrashList(Struct, frozen=True):
 
 async def list_trash(call: Call) -> TrashList:
     """List deleted sessions, those deleted last first."""
-    return TrashList(tuple(await asyncio.to_thread(commands.trash_of(call.console).listed)))
+    return TrashList(tuple(await asyncio.to_thread(deletion.trash_of(call.console).listed)))
 
 
 async def restore_trash(call: Call) -> SessionView:
     """Bring a deleted session back."""
-    return await commands.undelete(call.console, call.path["id"], by=call.principal.name)
+    return await deletion.undelete(call.console, call.path["id"], by=call.principal.name)
 
 
 async def remove_trash(call: Call) -> None:
     """Remove a deleted session for good, with the output it kept."""
-    await commands.remove_for_good(call.console, call.path["id"])
+    await deletion.remove_for_good(call.console, call.path["id"])
 
 
 ENDPOINTS = (
