@@ -7,19 +7,18 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.background import Background
-from bobstay.assembly.chosen import chosen_model
 from bobstay.assembly.history import History, take_up
 from bobstay.assembly.hooking import HookWatcher, session_began, session_ended, session_hooks
 from bobstay.assembly.parts import lend, may_search, shelf_for
 from bobstay.assembly.permission import initial_mode, make_policy
 from bobstay.assembly.prompt import system_prompt
-from bobstay.assembly.reach import routes_for, settled
+from bobstay.assembly.reach import reach
 from bobstay.assembly.session import Session
 from bobstay.assembly.start import Start
 from bobstay.assembly.untrusted import UntrustedJudge, child_environment, kept_updates
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.config.sources import BrokenSettings, load
+from bobstay.config.sources import BrokenSettings
 from bobstay.engine.agent import Agent, Patience
 from bobstay.engine.auto import Advisor, Auto
 from bobstay.engine.driver import Driver
@@ -31,7 +30,6 @@ from bobstay.engine.surroundings import Surroundings
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
-from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.thinking import Wanted
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
@@ -99,35 +97,39 @@ async def open_session(
     return session
 
 
+async def check_start(options: Options, environment: Environment) -> None:
+    """Find out what would keep a session from starting, before there is one: broken settings, an unreachable model.
+
+    Raises:
+        StartError: with a text for a person; its cause is the error itself.
+    """
+    from asyncio import to_thread
+
+    try:
+        reached = await to_thread(reach, options, environment, _directory(options.cwd))
+    except (BrokenSettings, ValueError, OSError) as error:
+        raise StartError(_plain(error)) from error
+    await reached.routes.close()
+
+
 def _start(options: Options, environment: Environment, history: History | None) -> Start:
     """Read the settings, find the model, open the log: all that can fail because of what somebody wrote or asked."""
-    cwd = _directory(options.cwd)
-    loaded = load(
-        cwd,
-        environment.paths,
-        settings=options.settings,
-        setting_sources=options.setting_sources,
-        trust=options.trust,
-        check_rule=_check_rule,
-    )
-    environment, about_keys = settled(environment, loaded)
-    routes = routes_for(environment, loaded, cwd)
-    left_out = [*loaded.warnings, *about_keys]
-    model, about_model = chosen_model(options, loaded, environment, routes, left_out)
-    history = history or take_up(options, environment, cwd, model)
+    reached = reach(options, environment, _directory(options.cwd))
+    loaded, environment, model = reached.loaded, reached.environment, reached.model
+    history = history or take_up(options, environment, reached.cwd, model)
     warnings = [
         *history.warnings,
         *([loaded.untrusted_notice] if loaded.untrusted_notice else []),
-        *left_out,
-        *about_model,
+        *reached.left_out,
+        *reached.about_model,
     ]
     if environment.unredacted or loaded.settings.env:
         from bobstay.assembly.notices import unredacted_notice
 
         warnings += unredacted_notice(environment, loaded.settings)
     models = (model, *(options.fallback_models or loaded.settings.fallbacks))
-    warnings += routes.cautions(models, _budget(options, loaded.settings.max_budget_usd))
-    return Start(options, environment, loaded, cwd, routes, model, history, warnings)
+    warnings += reached.routes.cautions(models, _budget(options, loaded.settings.max_budget_usd))
+    return Start(options, environment, loaded, reached.cwd, reached.routes, model, history, warnings)
 
 
 async def _assemble(
@@ -215,10 +217,6 @@ def _advisor(start: Start, toolbox: Toolbox, driver: Driver) -> Advisor:
         toolbox.mask,
         cwd=start.cwd,
     )
-
-
-def _check_rule(text: str, verdict: str) -> None:
-    Rule.parse(text, BEHAVIORS[verdict])
 
 
 def _directory(asked: str | None) -> str:

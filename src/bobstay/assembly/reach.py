@@ -2,17 +2,58 @@
 
 import msgspec
 
+from bobstay.assembly.chosen import chosen_model
 from bobstay.assembly.models import ModelRoutes
 from bobstay.config.environment import Environment
 from bobstay.config.key_store import KeyStore, KeysUnusable
+from bobstay.config.options import Options
 from bobstay.config.provider_variables import ADDRESSES, KEYS
 from bobstay.config.settings import ProviderSettings, Settings
 from bobstay.config.sources import BrokenSettings, Loaded, load
+from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
 from bobstay.providers.choose import Keys, Named
 from bobstay.providers.http import HttpClient
 
 _FOLDER = ("local", "project")
+
+
+class Reached(msgspec.Struct):
+    """What settings and environment say about a session, and the model it would ask."""
+
+    cwd: str
+    loaded: Loaded
+    environment: Environment
+    routes: ModelRoutes
+    model: str
+    left_out: list[str]
+    """Warnings about settings and keys that are not used."""
+    about_model: list[str]
+
+
+def reach(options: Options, environment: Environment, cwd: str) -> Reached:
+    """Read the settings and find the model.
+
+    Raises:
+        BrokenSettings, ValueError: a file cannot be used, or the model cannot be reached.
+    """
+    loaded = load(
+        cwd,
+        environment.paths,
+        settings=options.settings,
+        setting_sources=options.setting_sources,
+        trust=options.trust,
+        check_rule=_check_rule,
+    )
+    environment, about_keys = settled(environment, loaded)
+    routes = routes_for(environment, loaded, cwd)
+    left_out = [*loaded.warnings, *about_keys]
+    model, about_model = chosen_model(options, loaded, environment, routes, left_out)
+    return Reached(cwd, loaded, environment, routes, model, left_out, about_model)
+
+
+def _check_rule(text: str, verdict: str) -> None:
+    Rule.parse(text, BEHAVIORS[verdict])
 
 
 def settled(environment: Environment, loaded: Loaded) -> tuple[Environment, list[str]]:

@@ -1,6 +1,10 @@
 """The permission modes: what each lets through, as data."""
 
+from typing import Literal, TypeAlias
+
 from msgspec import Struct
+
+ModeName: TypeAlias = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 
 
 class Mode(Struct, frozen=True):

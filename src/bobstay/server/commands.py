@@ -12,7 +12,6 @@ from bobstay.model.around import Configured, InterruptAsked, SessionChanged, Ses
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text
-from bobstay.permissions.mode import MODES
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
@@ -23,6 +22,7 @@ from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.outside import is_outside
 from bobstay.server.sessions.status import BUSY, ENDED
 from bobstay.server.sessions.view import SessionView
+from bobstay.server.startable import check_mode, check_startable
 from bobstay.server.workers.base import AgentWorker
 from bobstay.server.workflows import may_be_in
 from bobstay.sessions.log import LogError
@@ -66,7 +66,7 @@ async def launch(
         ApiError, LogError
     """
     where = working_directory(console, cwd)
-    check_engine(console, config.engine)
+    await check_startable(console, where, config, runs=bool(words.blocks))
     session_id = new_id()
     if (words.variables or words.mcp_config) and console.variables is not None:
         await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
@@ -175,7 +175,7 @@ async def follow_on(
         raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
     check_bounds(console, view)
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
-    check_engine(console, settings.engine)
+    await check_startable(console, view.cwd, settings, runs=bool(words.blocks))
     child = await console.registry.branch_off(session_id, at, settings, by=words.by)
     if console.variables is not None:
         await console.variables.hand_on(console.database, session_id, child.id)
@@ -231,8 +231,7 @@ async def configure(console: Console, session_id: str, config: SessionConfig, *,
     """Change how a session is run. Mode and model reach an agent that is up at once."""
     view = console.registry.view(session_id)
     before = view.config
-    if config.permission_mode and config.permission_mode not in MODES:
-        raise ApiError("invalid", f"There is no permission mode {config.permission_mode[:80]!r}: {', '.join(MODES)}.")
+    check_mode(config.permission_mode)
     if not may_be_in(config, config.permission_mode or view.permission_mode):
         raise ApiError("invalid", f"A session in {config.workflow} mode cannot be in {config.permission_mode}.")
     if config.workflow != before.workflow and view.status in BUSY:
@@ -272,12 +271,6 @@ def check_bounds(console: Console, view: SessionView) -> None:
     except ApiError as error:
         if error.problem.code == "forbidden":
             raise  # that a directory is gone is told by whoever starts there
-
-
-def check_engine(console: Console, engine: str) -> None:
-    if engine != "native" and engine not in console.config.engines:
-        known = ", ".join(("native", *console.config.engines))
-        raise ApiError("invalid", f"There is no engine {engine!r}. This server has: {known}.")
 
 
 def _check_open(view: SessionView, delivery: str) -> None:

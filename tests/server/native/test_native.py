@@ -184,15 +184,18 @@ async def test_a_worker_put_to_sleep_is_woken_by_the_next_message(model: ModelSe
     assert kinds == [WorkerStarted, WorkerExited, WorkerStarted]
 
 
-async def test_a_session_that_cannot_start_is_failed_and_says_why(stage: Make) -> None:
+async def test_a_session_that_can_no_longer_start_is_failed_and_says_why(stage: Make) -> None:
     """S000-18, S000-22."""
-    here = await stage()
+    first = await stage()
+    view = await first.launch("")
+    await first.close()
+    second = await stage(key="")
     with pytest.raises(ApiError) as caught:
-        await here.launch("hello", model="nowhere/nothing")
+        await second.say(view.id, "hello")
     assert caught.value.problem.code == "cannot_start"
-    (view,) = here.registry.views.values()
-    assert view.status == "failed"
-    assert view.error
+    failed = second.registry.view(view.id)
+    assert failed.status == "failed"
+    assert failed.error
 
 
 async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage: Make) -> None:

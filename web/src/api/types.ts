@@ -31,6 +31,7 @@ export type NewSession = Schemas["NewSession"];
 export type NewMessage = Schemas["NewMessage"];
 export type ImagePart = Schemas["ImagePart"];
 export type Change = Schemas["Change"];
+export type PermissionMode = NonNullable<Change["permission_mode"]>;
 export type Changes = Schemas["Changes"];
 export type WorktreeState = Schemas["WorktreeState"];
 export type FileEntry = Schemas["Entry"];

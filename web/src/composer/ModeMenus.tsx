@@ -1,6 +1,6 @@
 /** How the agent works from here on: workflow, model, permission. What is shown is what the server has (FM-20). */
 import { type ReactNode, useState } from "react";
-import type { SessionView, Workflow } from "@/api/types";
+import type { PermissionMode, SessionView, Workflow } from "@/api/types";
 import { configure } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
@@ -125,7 +125,9 @@ function useParts(
         value={modeNow(session, Date.now())}
         choices={permission}
         onChange={(mode) =>
-          mode === BYPASS ? window.setTimeout(() => setAsking(true)) : set({ permission_mode: mode })
+          mode === BYPASS
+            ? window.setTimeout(() => setAsking(true))
+            : set({ permission_mode: mode as PermissionMode })
         }
       />
     ),

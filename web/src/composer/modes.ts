@@ -1,5 +1,5 @@
 /** Workflow, model and permission mode of a session in words for people. */
-import type { ServerConfig, SessionConfig, SessionView } from "@/api/types";
+import type { PermissionMode, ServerConfig, SessionConfig, SessionView } from "@/api/types";
 
 export const BYPASS = "bypassPermissions";
 
@@ -53,10 +53,10 @@ export function workflowChange(
   config: ServerConfig,
   workflow: NonNullable<SessionConfig["workflow"]>,
   mode: string,
-): { workflow: NonNullable<SessionConfig["workflow"]>; permission_mode?: string } {
+): { workflow: NonNullable<SessionConfig["workflow"]>; permission_mode?: PermissionMode } {
   const may = config.workflows.find((each) => each.name === workflow)?.permission_modes ?? [];
   const begins = may.length > 0 && !may.includes(mode) ? may[0] : undefined;
-  return begins ? { workflow, permission_mode: begins } : { workflow };
+  return begins ? { workflow, permission_mode: begins as PermissionMode } : { workflow };
 }
 
 export function workflowLabel(config: ServerConfig | null, workflow: string | undefined): string {

@@ -1539,7 +1539,8 @@ export interface components {
             archived?: boolean;
             pinned?: boolean;
             model?: string;
-            permission_mode?: string;
+            /** @enum {unknown} */
+            permission_mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan";
             /** @enum {unknown} */
             workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
             max_turns?: number;
@@ -1634,7 +1635,7 @@ export interface components {
             /** @default null */
             workflow: ("chat" | "implement" | "plan" | "research" | "review_plan") | null;
             /** @default null */
-            permission_mode: string | null;
+            permission_mode: ("acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan") | null;
         };
         /**
          * Decided
@@ -2351,8 +2352,12 @@ export interface components {
             workflow: "chat" | "implement" | "plan" | "research" | "review_plan";
             /** @default  */
             model: string;
-            /** @default  */
-            permission_mode: string;
+            /**
+             * @description Empty: as the settings and the workflow say.
+             * @default
+             * @enum {unknown}
+             */
+            permission_mode: "" | "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan";
             /** @default 100 */
             max_turns: number;
             /** @default null */
@@ -6174,7 +6179,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_conflict"];
+            409: components["responses"]["Failed409_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];

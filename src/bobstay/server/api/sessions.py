@@ -7,6 +7,7 @@ from msgspec.structs import asdict, replace
 
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.message import Block, Image, Text
+from bobstay.permissions.mode import ModeName
 from bobstay.server import artifacts, commands, deletion, variables
 from bobstay.server.api.lifting import bypass_end, check_child, check_lifting, check_workflow
 from bobstay.server.api.table import Call, Endpoint
@@ -41,7 +42,8 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     engine: str = "native"
     workflow: Workflow = "chat"
     model: str = ""
-    permission_mode: str = ""
+    permission_mode: Literal["", "default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = ""
+    """Empty: as the settings and the workflow say."""
     max_turns: int = 100
     max_budget_usd: float | None = None
     system_prompt: str = ""
@@ -99,7 +101,7 @@ class Continue(Struct, frozen=True, forbid_unknown_fields=True):
     max_turns: int | None = None
     model: str | None = None
     workflow: Workflow | None = None
-    permission_mode: str | None = None
+    permission_mode: ModeName | None = None
 
 
 class Fork(Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +118,7 @@ class Change(Struct, frozen=True, forbid_unknown_fields=True):
     archived: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
     model: str | UnsetType = UNSET
-    permission_mode: str | UnsetType = UNSET
+    permission_mode: ModeName | UnsetType = UNSET
     workflow: Workflow | UnsetType = UNSET
     max_turns: int | UnsetType = UNSET
     inputs: Literal["interactive", "queue", "locked"] | UnsetType = UNSET

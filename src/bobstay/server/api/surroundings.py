@@ -4,9 +4,10 @@ from msgspec import Struct
 
 from bobstay.model.around import SessionConfig
 from bobstay.server.api.table import Call, Endpoint
-from bobstay.server.commands import check_engine, working_directory
+from bobstay.server.commands import working_directory
 from bobstay.server.files.place import allowed, bounds_of
 from bobstay.server.sessions.view import SessionView
+from bobstay.server.startable import check_engine
 from bobstay.server.surroundings.gather import around
 from bobstay.server.surroundings.shapes import Surroundings
 from bobstay.server.workflows import Workflow

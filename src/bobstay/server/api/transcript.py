@@ -119,6 +119,14 @@ ENDPOINTS = (
     Endpoint("GET", "/sessions/{id}/rows", list_rows, query=RowsQuery, returns=Transcript),
     Endpoint("GET", "/sessions/{id}/calls/{call_id}", show_call, returns=CallRow),
     Endpoint(
-        "POST", "/sessions/{id}/restore", restore, "operate", None, None, SessionView, 200, ("conflict", "storage")
+        "POST",
+        "/sessions/{id}/restore",
+        restore,
+        "operate",
+        None,
+        None,
+        SessionView,
+        200,
+        ("conflict", "storage", "wrong_state"),
     ),
 )

@@ -1,7 +1,7 @@
 /** The same prompt to several: each with a model and modes of its own, each in its own work tree. */
 import { type FormEvent, useEffect, useState } from "react";
 import { wordsOf } from "@/api/client";
-import type { ServerConfig, Workflow } from "@/api/types";
+import type { PermissionMode, ServerConfig, Workflow } from "@/api/types";
 import { BYPASS, type Choice, modelChoices, permissionChoices, workflowChoices } from "@/composer/modes";
 import { launch } from "@/state/actions";
 import { may, useApp } from "@/state/app";
@@ -123,7 +123,14 @@ async function begin(prompt: string, cwd: string, runners: readonly Runner[], wo
   const problems: string[] = [];
   for (const { model, workflow, permission } of runners) {
     try {
-      const wanted = { cwd, prompt, model, workflow, permission_mode: permission, worktree };
+      const wanted = {
+        cwd,
+        prompt,
+        model,
+        workflow,
+        permission_mode: permission as PermissionMode,
+        worktree,
+      };
       ids.push((await launch({ ...wanted, client_id: crypto.randomUUID() })).id);
     } catch (error) {
       problems.push(wordsOf(error));

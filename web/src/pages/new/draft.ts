@@ -87,7 +87,7 @@ export function asked(draft: Draft, defaultTurns: number): Partial<NewSession> &
     workflow: draft.workflow,
     engine: draft.engine,
     model: draft.model.trim(),
-    permission_mode: draft.permission,
+    permission_mode: draft.permission as NewSession["permission_mode"],
     max_turns: draft.turns.trim() ? Number(draft.turns) : defaultTurns,
     max_budget_usd: draft.budget.trim() ? Number(draft.budget) : null,
     worktree: draft.worktree,
