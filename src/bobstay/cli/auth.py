@@ -3,10 +3,17 @@
 import sys
 
 from bobstay.config.environment import Environment
+from bobstay.config.key_sources import (
+    LONGEST_KEY,
+    KeySource,
+    checked_key,
+    key_sources,
+    key_variables,
+    person_settings,
+    provider_names,
+)
 from bobstay.config.key_store import KeyStore, KeysUnusable, Stored, Where
-from bobstay.config.provider_variables import KEYS
-from bobstay.config.settings import Settings
-from bobstay.config.sources import BrokenSettings, Loaded, load
+from bobstay.config.sources import Loaded
 
 USAGE = """\
 Usage: bobstay auth login [provider] [--stdin] [--test] [--file|--keyring]
@@ -18,7 +25,6 @@ works, or in a file that only you can read; --file and --keyring choose. --test 
 key.
 A key in the environment wins over a stored one. Keys are never printed. The provider is anthropic if none is named.
 """
-_LONGEST = 20_000
 _FLAGS = frozenset({"--stdin", "--test", "--file", "--keyring"})
 
 
@@ -51,22 +57,15 @@ def run(arguments: list[str]) -> int:
 
 
 def _person_settings(environment: Environment) -> Loaded:
-    """The user's and the managed settings; a folder has no say in where keys go."""
-    try:
-        return load("/", environment.paths, setting_sources=("user",))
-    except BrokenSettings as error:
-        sys.stderr.write(f"Warning: {error}\n")
-        return Loaded(Settings())
-
-
-def _providers(loaded: Loaded) -> list[str]:
-    own = [name for name in loaded.settings.providers if name not in KEYS]
-    return [*(name for name in KEYS if name not in ("demo", "openai-chat")), *own]
+    loaded, problem = person_settings(environment)
+    if problem:
+        sys.stderr.write(f"Warning: {problem}\n")
+    return loaded
 
 
 def _login(store: KeyStore, environment: Environment, loaded: Loaded, provider: str, flags: set[str]) -> int:
-    if provider not in _providers(loaded):
-        known = ", ".join(_providers(loaded))
+    if provider not in provider_names(loaded):
+        known = ", ".join(provider_names(loaded))
         sys.stderr.write(
             f"There is no provider {provider!r}; there are {known}. Define your own under `providers` in "
             f"{environment.paths.user_settings[0]}.\n"
@@ -82,14 +81,14 @@ def _login(store: KeyStore, environment: Environment, loaded: Loaded, provider: 
     wanted: Where | None = "file" if "--file" in flags else "keyring" if "--keyring" in flags else None
     where = store.put(provider, key, wanted)
     sys.stdout.write(f"Stored the key of {provider} in {_place(store, where)}.\n")
-    if variable := next((name for name in _variables(loaded, provider) if environment.named.get(name)), ""):
+    if variable := next((name for name in key_variables(loaded, provider) if environment.named.get(name)), ""):
         sys.stdout.write(f"It is not used as long as {variable} is set in the environment.\n")
     return 0
 
 
 def _key(provider: str, *, from_stdin: bool) -> str:
     if from_stdin or not sys.stdin.isatty():
-        said = sys.stdin.read(_LONGEST + 1)
+        said = sys.stdin.read(LONGEST_KEY + 1)
     else:
         from getpass import getpass
 
@@ -98,9 +97,7 @@ def _key(provider: str, *, from_stdin: bool) -> str:
         except (EOFError, KeyboardInterrupt):
             sys.stderr.write("\n")
             return ""
-    key = said.strip()
-    good = key.isascii() and key.isprintable() and " " not in key and len(key) <= _LONGEST
-    return key if good else ""
+    return checked_key(said)
 
 
 def _test(environment: Environment, loaded: Loaded, provider: str, key: str) -> str:
@@ -122,29 +119,26 @@ def _logout(store: KeyStore, provider: str) -> int:
 
 def _list(store: KeyStore, environment: Environment, loaded: Loaded) -> int:
     entries = store.entries()
-    for provider in (*_providers(loaded), *(name for name in entries if name not in _providers(loaded))):
+    for provider in (*provider_names(loaded), *(name for name in entries if name not in provider_names(loaded))):
         sys.stdout.write(f"{provider:<16}{_source(provider, entries.get(provider), environment, loaded, store)}\n")
     return 0
 
 
 def _source(provider: str, entry: Stored | None, environment: Environment, loaded: Loaded, store: KeyStore) -> str:
     """Where the key of a provider comes from; the first that has one is used."""
-    found = [f"environment ({name})" for name in _variables(loaded, provider) if environment.named.get(name)]
-    for layer in loaded.layers:
-        variables = layer.settings.variables
-        found += [f"{layer.file} (env.{name})" for name in _variables(loaded, provider) if variables.get(name)]
-    if provider == "anthropic" and loaded.settings.api_key_helper:
-        found.append("helper (apiKeyHelper)")
-    if entry is not None:
-        found.append(f"{entry.where} ({_place(store, entry.where)})")
+    found = [_told(source, store) for source in key_sources(provider, entry, environment, loaded)]
     return f"{found[0]}; not used: {', '.join(found[1:])}" if len(found) > 1 else found[0] if found else "none"
 
 
-def _variables(loaded: Loaded, provider: str) -> tuple[str, ...]:
-    if provider in KEYS:
-        return KEYS[provider]
-    definition = loaded.settings.providers.get(provider)
-    return (definition.key_env,) if definition is not None and definition.key_env else ()
+def _told(source: KeySource, store: KeyStore) -> str:
+    match source.kind:
+        case "environment" | "helper":
+            return f"{source.kind} ({source.place})"
+        case "settings":
+            return source.place
+        case "stored":
+            where: Where = "keyring" if source.place == "keyring" else "file"
+            return f"{where} ({_place(store, where)})"
 
 
 def _place(store: KeyStore, where: Where) -> str:

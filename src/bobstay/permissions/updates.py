@@ -84,6 +84,18 @@ def take_out(path: str, behavior: str, entries: list[Any]) -> None:
     _rewrite(path, apply)
 
 
+def set_value(path: str, name: str, value: Any) -> None:
+    """Set one value at the top of a settings file; None removes it. Raises `UpdateFailed`."""
+
+    def apply(settings: dict[str, Any]) -> None:
+        if value is None:
+            settings.pop(name, None)
+        else:
+            settings[name] = value
+
+    _rewrite(path, apply)
+
+
 def _change(path: str, updates: list[Update]) -> bool:
     def apply(settings: dict[str, Any]) -> None:
         for update in updates:

@@ -243,6 +243,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/default-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Choose the model of sessions that name none: it is written to the user's settings. */
+        put: operations["providers_set_default_model"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/directories": {
         parameters: {
             query?: never;
@@ -305,6 +322,23 @@ export interface paths {
         put?: never;
         /** Allow, deny or answer. The first answer wins; a later one is told the outcome. */
         post: operations["interactions_decide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/local-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses. */
+        post: operations["providers_find_local"];
         delete?: never;
         options?: never;
         head?: never;
@@ -375,6 +409,58 @@ export interface paths {
         get: operations["projects_projects"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The model providers, where the key of each comes from, and the default model. No key is shown. */
+        get: operations["providers_list_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{name}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Store a key for a provider, in the system's keyring or a file that only the user can read. */
+        put: operations["providers_store_key"];
+        post?: never;
+        /** Forget the stored key of a provider. */
+        delete: operations["providers_remove_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a provider whether it accepts a key, by the smallest request there is. */
+        post: operations["providers_test_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1651,6 +1737,11 @@ export interface components {
             /** @default  */
             why: string;
         };
+        /** DefaultModel */
+        DefaultModel: {
+            /** @description Empty: whatever there is a key for. */
+            model: string;
+        };
         /** DeletedSession */
         DeletedSession: {
             id: string;
@@ -2106,6 +2197,19 @@ export interface components {
         Items: {
             interactions: components["schemas"]["OpenItem"][];
         };
+        /** KeyTest */
+        KeyTest: {
+            /**
+             * @description Empty: the key that is used now.
+             * @default
+             */
+            key: string;
+        };
+        /** KeyVerdict */
+        KeyVerdict: {
+            accepted: boolean;
+            problem: string;
+        };
         /** LeftTopic */
         LeftTopic: {
             topic: string;
@@ -2144,6 +2248,17 @@ export interface components {
         LoadingSessions: {
             left: number;
             total: number;
+        };
+        /** LocalServer */
+        LocalServer: {
+            provider: string;
+            url: string;
+            /** @description As they are named for a session: `provider/model`. */
+            models: string[];
+        };
+        /** LocalServers */
+        LocalServers: {
+            servers: components["schemas"]["LocalServer"][];
         };
         /** Login */
         Login: {
@@ -2315,6 +2430,10 @@ export interface components {
         /** NewDraft */
         NewDraft: {
             text: string;
+        };
+        /** NewKey */
+        NewKey: {
+            key: string;
         };
         /** NewMessage */
         NewMessage: {
@@ -2669,6 +2788,34 @@ export interface components {
              * @default false
              */
             blocked: boolean;
+        };
+        /** ProviderList */
+        ProviderList: {
+            providers: components["schemas"]["ProviderView"][];
+            /** @description What a session gets that names none; empty where no model is connected. */
+            default_model: string;
+            /** @description The default model of the user's settings; empty if they name none. */
+            chosen_model: string;
+            /** @description A model that the environment of the server names, which wins over the settings. */
+            environment_model: string;
+            /** @description What is wrong with the settings or the stored keys. */
+            warning: string;
+        };
+        /** ProviderView */
+        ProviderView: {
+            name: string;
+            label: string;
+            /**
+             * @description Where the key that is used comes from.
+             * @enum {unknown}
+             */
+            key: "environment" | "helper" | "none" | "settings" | "stored";
+            /** @description The variable or the file that has it. */
+            source: string;
+            /** @description Whether a key is stored, used or not. */
+            stored: boolean;
+            /** @description A server on the user's own machine, which needs no key. */
+            local: boolean;
         };
         /**
          * Pruned
@@ -4770,6 +4917,40 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    providers_set_default_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DefaultModel"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     files_list_directories: {
         parameters: {
             query?: {
@@ -4891,6 +5072,33 @@ export interface operations {
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    providers_find_local: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocalServers"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];
@@ -5071,6 +5279,137 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    providers_list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    providers_store_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    providers_remove_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    providers_test_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyTest"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyVerdict"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

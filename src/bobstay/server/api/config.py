@@ -5,9 +5,12 @@ from typing import get_args, get_type_hints
 
 from msgspec import Struct
 
+from bobstay.assembly.chosen import chosen_model
 from bobstay.assembly.models import ModelRoutes
-from bobstay.assembly.reach import routes_of_person
+from bobstay.assembly.reach import routes_for, settled
 from bobstay.config.environment import Environment
+from bobstay.config.key_sources import person_settings
+from bobstay.config.options import Options
 from bobstay.model.around import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
 from bobstay.server.api.health import CRITICAL_TEXT, WARNING_TEXT
@@ -142,7 +145,7 @@ async def config(call: Call) -> ServerConfig:
     console = call.console
     given, environment = console.config, console.environment
     streams = getattr(call.request.app.state, "streams", None)
-    default, models = await _models(environment)
+    default, models = await models_of(environment)
     return ServerConfig(
         version=__version__,
         server_id=streams.server_id if streams is not None else "",
@@ -178,12 +181,18 @@ async def config(call: Call) -> ServerConfig:
     )
 
 
-async def _models(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
-    """The default, and all that have a short name."""
-    routes = await asyncio.to_thread(routes_of_person, environment)
+async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
+    """The model a session gets that names none, and all that have a short name."""
+    loaded, _ = await asyncio.to_thread(person_settings, environment)
+    environment, _ = await asyncio.to_thread(settled, environment, loaded)
+    routes = routes_for(environment, loaded)
     try:
         found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
-        return environment.model or _default(routes), tuple(found)
+        try:
+            default, _ = chosen_model(Options(), loaded, environment, routes)
+        except ValueError:
+            default = ""
+        return default, tuple(found)
     finally:
         await routes.close()
 
@@ -197,13 +206,6 @@ def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
     except ValueError as error:
         problem = str(error)
     return ModelOption(alias, name, label, info.context, info.images, not problem, problem)
-
-
-def _default(routes: ModelRoutes) -> str:
-    try:
-        return routes.default()
-    except ValueError:
-        return ""
 
 
 def _engines(commands: dict[str, tuple[str, ...]], environment: Environment) -> tuple[EngineOption, ...]:
