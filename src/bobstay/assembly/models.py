@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from bobstay.engine.ports import Route
 from bobstay.model.message import Usage
 from bobstay.providers.base import Provider
-from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
-from bobstay.providers.choose import LOCAL, Keys, MissingKey, Named, build, build_named, parse_model, usual_name
+from bobstay.providers.catalogue import SMALL_WINDOW, Catalogue, ModelInfo, cost
+from bobstay.providers.choose import LOCAL, Keys, MissingKey, NamedServer, build, build_named, parse_model, usual_name
 from bobstay.providers.http import HttpClient
 from bobstay.providers.thinking import EFFORTS
 
@@ -23,8 +23,6 @@ BY_KEY = (
 )
 """The model taken where none is named, by the first key that is there."""
 
-SMALL_WINDOW = 16_384
-"""Tokens; a prompt with tools takes a quarter of it before the first word."""
 _TELL_THEIR_COST = frozenset({"openrouter"})
 """Providers that say with each answer what it cost."""
 
@@ -33,7 +31,7 @@ class ModelRoutes:
     """Finds routes by name and keeps them. A provider's adapter is built when it is first asked."""
 
     def __init__(
-        self, keys: Keys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, Named] | None = None
+        self, keys: Keys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, NamedServer] | None = None
     ) -> None:
         """`named` are servers that the settings define."""
         self.http = http
@@ -124,32 +122,8 @@ class ModelRoutes:
 
     def listing(self) -> list[dict[str, Any]]:
         """The models a host may offer to choose from."""
-        listed = []
-        for alias, model in self.catalogue.aliases.items():
-            info = self.info(model)
-            listed.append(
-                {
-                    "value": alias,
-                    "resolvedModel": model,
-                    "displayName": info.display or model,
-                    "description": f"{info.context // 1000}k window",
-                    "supportsEffort": bool(info.efforts),
-                    "supportedEffortLevels": list(info.efforts),
-                }
-            )
-        for name in self.catalogue.added:
-            if name.partition("/")[0] in self._named:
-                info = self.info(name)
-                listed.append(
-                    {
-                        "value": name,
-                        "resolvedModel": name,
-                        "displayName": info.display or name,
-                        "description": f"{info.context // 1000}k window",
-                        "supportsEffort": info.effort,
-                        "supportedEffortLevels": ["low", "medium", "high", "xhigh", "max"] if info.effort else [],
-                    }
-                )
+        own = {name: name for name in self.catalogue.added if name.partition("/")[0] in self._named}
+        listed = [_listed(name, model, self.info(model)) for name, model in {**self.catalogue.aliases, **own}.items()]
         listed.append(
             {
                 "value": "demo",
@@ -164,6 +138,17 @@ class ModelRoutes:
         for provider in self._providers.values():
             await provider.close()
         await self.http.close()
+
+
+def _listed(name: str, model: str, info: ModelInfo) -> dict[str, Any]:
+    return {
+        "value": name,
+        "resolvedModel": model,
+        "displayName": info.display or model,
+        "description": f"{info.context // 1000}k window",
+        "supportsEffort": bool(info.efforts),
+        "supportedEffortLevels": list(info.efforts),
+    }
 
 
 def _provider_of(name: str) -> str:

@@ -12,7 +12,7 @@ from bobstay.config.settings import ProviderSettings, Settings
 from bobstay.config.sources import BrokenSettings, Loaded, load
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.choose import Keys, Named
+from bobstay.providers.choose import Keys, NamedServer
 from bobstay.providers.http import HttpClient
 
 _FOLDER = ("local", "project")
@@ -147,10 +147,10 @@ def routes_of_person(environment: Environment) -> ModelRoutes:
     return routes_for(environment, loaded)
 
 
-def _named(name: str, definition: ProviderSettings, environment: Environment, *, of_person: bool) -> Named:
+def _named(name: str, definition: ProviderSettings, environment: Environment, *, of_person: bool) -> NamedServer:
     variable = (definition.key_env or "") if of_person else ""
     key = environment.named.get(variable, "").strip() if variable else ""
     if not key and of_person:
         key = environment.stored.get(name, "")
     assert definition.api is not None  # the settings were checked
-    return Named(definition.api, definition.base_url or "", key, variable, definition.headers)
+    return NamedServer(definition.api, definition.base_url or "", key, variable, definition.headers)

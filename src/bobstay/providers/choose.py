@@ -60,7 +60,7 @@ LOCAL = {
 }
 
 
-class Named(Struct, frozen=True):
+class NamedServer(Struct, frozen=True):
     """A server under a name that the settings gave it, with the key that was found for it."""
 
     api: Literal["anthropic", "responses", "chat", "gemini"]
@@ -163,7 +163,7 @@ def build(provider: str, http: HttpClient, keys: Keys) -> Provider:
             raise UnknownModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
 
 
-def build_named(name: str, server: Named, http: HttpClient) -> Provider:
+def build_named(name: str, server: NamedServer, http: HttpClient) -> Provider:
     """Make the adapter of a server that the settings name.
 
     Raises:

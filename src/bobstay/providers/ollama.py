@@ -15,11 +15,10 @@ from msgspec import Struct
 from bobstay.model.event import MessageDone, Noted
 from bobstay.model.live import MessageBegan
 from bobstay.providers.base import Chunk, ProviderError, Request
+from bobstay.providers.catalogue import SMALL_WINDOW
 from bobstay.providers.chat import Chat
 from bobstay.providers.http import HttpClient
 
-SMALL_WINDOW = 16_384
-"""Tokens below which a coding agent soon forgets what it was asked."""
 _DEFAULT_WINDOW = 4_096
 """What Ollama gives a model where nothing says otherwise and its machine is small."""
 _SECONDS = 3.0
