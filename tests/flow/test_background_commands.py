@@ -55,7 +55,7 @@ async def test_an_end_while_nothing_runs_begins_a_turn(server: ModelServer, worl
     assert (await here.run(prompt)).text == "It runs."
     (started,) = here.of(BackgroundStarted)
     assert (started.call_id, started.title, started.awaited) == ("bg", "run the tests", True)
-    assert (here.background.is_awaited, here.background.has_news) == (True, False)
+    assert (here.background.is_awaited, here.background.has_wake_notice) == (True, False)
     (here.work / "stop").touch()
     async with asyncio.timeout(20):
         assert await here.background.wait(600)
@@ -68,7 +68,7 @@ async def test_an_end_while_nothing_runs_begins_a_turn(server: ModelServer, worl
     for part in (f"<task-id>{ended.id}</task-id>", "<tool-use-id>bg<", "<status>failed<", '"run the tests" failed'):
         assert part in str(last)
     assert [event.origin for event in here.of(Prompted)] == ["harness"]
-    assert not here.background.has_news
+    assert not here.background.has_wake_notice
     assert not await here.background.wait(600)
 
 
@@ -102,7 +102,7 @@ async def test_an_end_during_a_tool_is_folded_in_after_it(server: ModelServer, w
     assert done.text == "Both are done."
     assert notices(server) == 1
     assert len(here.of(RunDone)) == 1
-    assert not here.background.has_news
+    assert not here.background.has_wake_notice
 
 
 async def test_an_end_during_the_last_answer_is_kept_for_a_turn_of_its_own(server: ModelServer, world: Make) -> None:
@@ -122,7 +122,7 @@ async def test_an_end_during_the_last_answer_is_kept_for_a_turn_of_its_own(serve
 
     async with asyncio.timeout(20):
         await here.run(prompt, stop)
-    assert here.background.has_news
+    assert here.background.has_wake_notice
     assert (await here.play(here.driver.turn(()))).text == "It ended."
     assert notices(server) == 1
 
@@ -138,7 +138,7 @@ async def test_two_ends_at_once_are_told_in_one_turn(server: ModelServer, world:
     await over(here)
     assert (await here.play(here.driver.turn(()))).text == "Both ended."
     assert notices(server) == 2
-    assert not here.background.has_news
+    assert not here.background.has_wake_notice
 
 
 async def test_a_command_lost_with_its_process_is_told_of_with_the_next_prompt(
@@ -150,7 +150,7 @@ async def test_a_command_lost_with_its_process_is_told_of_with_the_next_prompt(
     (started,) = here.of(BackgroundStarted)
     await here.close()  # as after a kill: nothing of it is in the log
     again = world(allow=("Bash",))
-    assert not again.background.has_news
+    assert not again.background.has_wake_notice
     (lost,) = stored(again, BackgroundEnded)
     assert (lost.id, lost.status) == (started.id, "lost")
     await again.run(server.play("next", Step(blocks=[Say("I see.")])))
@@ -172,7 +172,7 @@ async def test_an_end_whose_turn_was_interrupted_is_told_of_later(server: ModelS
     async with asyncio.timeout(20):
         done = await here.run(prompt)
     assert done.ending == "interrupted_tools"
-    assert here.background.has_news
+    assert here.background.has_wake_notice
     await here.run(server.play("after", Step(blocks=[Say("ok")])))
     assert notices(server) == 1
 
@@ -204,7 +204,7 @@ async def test_an_end_survives_a_limit_and_a_crash(server: ModelServer, world: M
     here.log.close()
     again = world(allow=("Bash",))
     assert again.driver.state.notices == kept
-    assert again.background.has_news
+    assert again.background.has_wake_notice
 
 
 async def test_an_end_the_model_has_seen_does_not_wake_it(server: ModelServer, world: Make) -> None:

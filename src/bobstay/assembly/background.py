@@ -42,7 +42,7 @@ class Background:
             self._record(lost)
 
     @property
-    def has_news(self) -> bool:
+    def has_wake_notice(self) -> bool:
         """Whether a command ended that the model is to be told of at once."""
         return any(notice.tell == "wake" for notice in self.driver.state.notices)
 
@@ -63,7 +63,7 @@ class Background:
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        while not self.has_news:
+        while not self.has_wake_notice:
             waiting = [
                 job.finished for job in self._shells.in_background if job.tell == "wake" and not self._stays(job)
             ]

@@ -88,7 +88,7 @@ class Session:
         """
         opened = self._opened
         while await opened.background.wait(seconds):
-            async with aclosing(opened.run_news()) as events:
+            async with aclosing(opened.run_notices()) as events:
                 async for event in events:
                     yield event
 

@@ -139,9 +139,8 @@ def _post(start: Start) -> "Callable[[str, dict[str, str], bytes], Any]":
         from bobstay.providers.base import ProviderError
         from bobstay.providers.http import HttpClient
 
-        client = HttpClient(
-            start.environment.network
-        )  # its own: the session's may be closed when the last hook is called
+        # Not the session's: that may be closed when the last hook is called.
+        client = HttpClient(start.environment.network)
         try:
             reply = await client.post(url, headers, body)
             return reply.status, await reply.read(most)

@@ -1,10 +1,11 @@
-"""Asks a provider whether it accepts a key: the smallest request there is, to the model it would be used with."""
+"""Asks a provider whether it accepts a key: the smallest request there is, to a small model of its own."""
 
 from contextlib import aclosing
 from typing import Any, cast
 
 import msgspec
 
+from bobstay.assembly.auto import SMALL
 from bobstay.assembly.reach import routes_for, settled
 from bobstay.config.environment import Environment
 from bobstay.config.provider_variables import KEYS
@@ -12,7 +13,6 @@ from bobstay.config.sources import Loaded
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import ProviderError, Request
 
-_MODELS = {"anthropic": "haiku", "openai": "openai/gpt-5.5", "gemini": "gemini/gemini-3-pro"}
 _REFUSALS = frozenset({"authentication", "permission", "unreachable", "connection", "timeout"})
 """What says something about the key or the way to the server. Other refusals come behind the check of the key."""
 
@@ -33,7 +33,7 @@ async def why_refused(environment: Environment, loaded: Loaded, provider: str, k
     routes.helper = None
     listed = [name for name in routes.catalogue.added if name.startswith(f"{provider}/")]
     try:
-        route = routes.route(_MODELS.get(provider) or (listed[0] if listed else f"{provider}/test"))
+        route = routes.route(SMALL.get(provider) or (listed[0] if listed else f"{provider}/test"))
         request = Request(route.model, (), (Message("user", (Text("Hi"),)),), max_tokens=16)
         async with aclosing(cast("Any", route.provider.stream(request))) as chunks:
             await anext(aiter(chunks), None)

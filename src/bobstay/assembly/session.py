@@ -134,8 +134,8 @@ class Session:
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
-    def run_news(self) -> AsyncGenerator[Event, None]:
-        """Tell the model of background commands that ended: a turn without a prompt. See `Background.has_news`."""
+    def run_notices(self) -> AsyncGenerator[Event, None]:
+        """Tell the model of background commands that ended: a turn without a prompt; see `has_wake_notice`."""
         return self._driver.turn(())
 
     async def interrupt(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class Control:
         self.model = ""
         """The model to ask from the next call on, if somebody chose another one meanwhile."""
         self.take = take
-        """Prompts to fold in now: steering messages, and the news of background commands."""
+        """Prompts to fold in now: steering messages, and notices of background commands that ended."""
         self.take_at_end = take_at_end
         """Whether what came during the last answer is still part of this turn."""
         self._wake: Callable[[], object] | None = None

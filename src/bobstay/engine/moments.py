@@ -54,8 +54,7 @@ async def after_batch(toolbox: "Toolbox", settlements: "list[Settlement]") -> Ho
 
 
 async def after_failure(toolbox: "Toolbox", done: RunDone) -> HookOutcome:
-    if done.ending not in FAILURES:
-        return NO_OPINION
+    """For a turn that ended in one of `FAILURES`."""
     return await called(toolbox, "StopFailure", error=done.error or "unknown", last_assistant_message=done.text)
 
 

@@ -109,7 +109,7 @@ async def end_background(session: Session) -> None:
 
 
 def next_turn(session: Session, done: RunDone | None) -> AsyncGenerator[Event, None] | None:
-    """The turn to take next: about a queued message, or the news of a background command.
+    """The turn to take next: about a queued message, or notices of background commands that ended.
 
     None after a turn that could not be stored: the next would fail alike, for ever.
     """
@@ -117,7 +117,7 @@ def next_turn(session: Session, done: RunDone | None) -> AsyncGenerator[Event, N
         return None
     if (queued := session.next_queued()) is not None:
         return session.run_queued(queued)
-    return session.run_news() if session.background.has_news else None
+    return session.run_notices() if session.background.has_wake_notice else None
 
 
 async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:

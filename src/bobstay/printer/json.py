@@ -2,7 +2,7 @@
 
 from bobstay.model.event import Event, Noted
 from bobstay.model.live import LIVE
-from bobstay.printer.text import tell
+from bobstay.printer.text import show_note
 from bobstay.wire.encode import Encoder
 from bobstay.wire.fit import encode_line
 from bobstay.wire.frames import Frame
@@ -21,7 +21,7 @@ class JsonFace:
         if isinstance(event, LIVE):
             return
         if isinstance(event, Noted) and event.level != "info" and not self._verbose:
-            tell(event)
+            show_note(event)
         for frame in self._encoder.frames(event):
             if self._verbose:
                 self._kept.append(encode_line(frame))

@@ -139,7 +139,7 @@ class Server:
                 await self._requests.answer(frame)
         await self._all_turns_over()
         while not self._failed and await self._session.background.wait(wait):
-            self._take_news()
+            self._run_notices()
             await self._all_turns_over()
         await end_background(self._session)
         self._heard_all = True
@@ -168,12 +168,12 @@ class Server:
 
     def _background_ended(self, event: BackgroundEnded) -> None:
         self._show(event)
-        self._take_news()
+        self._run_notices()
 
-    def _take_news(self) -> None:
+    def _run_notices(self) -> None:
         """Let the model know of background commands that ended, unless it is at work: then it hears of them there."""
-        if self._turns is None and self._session.background.has_news:
-            self._begin(self._session.run_news())
+        if self._turns is None and self._session.background.has_wake_notice:
+            self._begin(self._session.run_notices())
 
     def _begin(self, events: AsyncGenerator[Event, None]) -> None:
         self._state.change("running")

@@ -21,14 +21,14 @@ class TextFace:
             # A person who sees nothing for minutes takes the program for dead.
             count = f"{event.attempt} of {event.attempts}"
             why = _one_line(event.reason or event.error)
-            _tell(f"{why} Trying again in {event.delay:.0f} s ({count}).")
+            _show_line(f"{why} Trying again in {event.delay:.0f} s ({count}).")
         elif isinstance(event, ModelChanged) and event.why == "fallback":
             text = f"{event.previous} did not answer: {event.model} stands in for it until this turn ends."
-            _tell(_one_line(text))
+            _show_line(_one_line(text))
         elif isinstance(event, ModelChanged) and event.why == "restored":
-            _tell(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
+            _show_line(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
         elif isinstance(event, Noted) and event.level != "info":
-            tell(event)
+            show_note(event)
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):
@@ -42,7 +42,7 @@ class TextFace:
         return f"Error: {failure_text(done)}"
 
 
-def _tell(text: str) -> None:
+def _show_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
@@ -53,7 +53,7 @@ def _one_line(text: str) -> str:
     return " ".join(shown.split())
 
 
-def tell(note: Noted) -> None:
+def show_note(note: Noted) -> None:
     """Write for the person what is no part of the answer. Whoever wrote it, it must not move the cursor."""
     shown = "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in note.text)
     begin = f"{note.level.capitalize()}: " if note.level in ("warning", "error") else ""

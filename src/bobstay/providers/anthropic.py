@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
-from bobstay.providers.anthropic_accepted import Accepted, settings_of
+from bobstay.providers.anthropic_accepted import AcceptedFeatures, settings_of
 from bobstay.providers.anthropic_schema import legal_schema
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
@@ -52,7 +52,7 @@ class Anthropic:
             elif api_key:
                 self._headers["x-api-key"] = api_key
         self._headers.update(own)
-        self._accepted = Accepted(unsigned=not _is_vendors(base_url))
+        self._accepted = AcceptedFeatures(unsigned=not _is_vendors(base_url))
         self._messages = self._encoder()
         self._tools = EncodedOnce(_tools)
         self._system = EncodedOnce(_system)
@@ -170,7 +170,7 @@ def _with_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) -> li
     return encoded
 
 
-def _message(message: Message, accepted: Accepted) -> bytes:
+def _message(message: Message, accepted: AcceptedFeatures) -> bytes:
     thinking = accepted.thinking_of(message)
     content = [encoded for block in message.blocks if (encoded := _block(block, thinking)) is not None]
     if not content:

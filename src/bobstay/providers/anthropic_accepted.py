@@ -14,7 +14,7 @@ SMALLEST_BUDGET = 1024
 """Tokens of thinking; the API refuses less."""
 
 
-class Accepted:
+class AcceptedFeatures:
     """One server's ways. Whoever asks it tells of each refusal and is told what to ask instead."""
 
     def __init__(self, *, unsigned: bool) -> None:
@@ -131,7 +131,7 @@ class Accepted:
         return bool(thinking.signature) or (self.unsigned and bool(thinking.text))
 
 
-def settings_of(request: Request, accepted: Accepted) -> dict[str, Any]:
+def settings_of(request: Request, accepted: AcceptedFeatures) -> dict[str, Any]:
     """The request's body but for its tools, system prompt and messages."""
     settings: dict[str, Any] = {"max_tokens": request.max_tokens}
     thinks = accepted.thinks(request)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bobstay.model.event import Noted
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.chat_messages import Rules, messages_of, rules_of
+from bobstay.providers.chat_messages import MessageRules, messages_of, rules_of
 from bobstay.providers.chat_stream import Reader
 from bobstay.providers.effort import Efforts, is_refused_level
 from bobstay.providers.encoding import EncodedMessages, to_json
@@ -169,14 +169,14 @@ class Chat:
 class _Known:
     """What is known of one model of the server: its rules, its refusals, and the bytes of its messages."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: MessageRules) -> None:
         self.left_out: frozenset[str] = frozenset()
         """Settings the server has said it does not know."""
         self.unreasoning = False
         """It takes tools only if it is told not to reason, as OpenAI's models since GPT-5.4 in this format."""
         self._set(rules)
 
-    def _set(self, rules: Rules) -> None:
+    def _set(self, rules: MessageRules) -> None:
         self.rules = rules
         self.messages = EncodedMessages(lambda message: b",".join(map(to_json, messages_of(message, rules))))
 

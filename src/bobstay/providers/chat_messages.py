@@ -14,7 +14,7 @@ _BRIDGE = "OK."
 """What stands between results and the user's words where a server wants an answer there."""
 
 
-class Rules(Struct, frozen=True):
+class MessageRules(Struct, frozen=True):
     """What one model of one server demands of messages."""
 
     returned: Returned
@@ -22,7 +22,7 @@ class Rules(Struct, frozen=True):
     """Ids of nine letters and digits, and an answer between results and what the user says next."""
 
 
-def rules_of(name: str, dialect: str, model: str) -> Rules:
+def rules_of(name: str, dialect: str, model: str) -> MessageRules:
     """What is known beforehand; the rest is learnt from refusals. `name` is the provider's."""
     lowered = model.lower()
     filler = {"deepseek": "", "moonshot": " "}.get(dialect)
@@ -34,10 +34,10 @@ def rules_of(name: str, dialect: str, model: str) -> Rules:
         # The template of gpt-oss raises an error for both: ggml-org/llama.cpp#17040.
         alone="gpt-oss" in lowered,
     )
-    return Rules(returned, dialect == "mistral" or any(word in lowered for word in _MISTRAL_MODELS))
+    return MessageRules(returned, dialect == "mistral" or any(word in lowered for word in _MISTRAL_MODELS))
 
 
-def messages_of(message: Message, rules: Rules) -> list[dict[str, Any]]:
+def messages_of(message: Message, rules: MessageRules) -> list[dict[str, Any]]:
     """A message as this format has it: results are messages of their own, before what the person says."""
     if message.role == "assistant":
         return _assistant(message, rules)
@@ -61,7 +61,7 @@ def messages_of(message: Message, rules: Rules) -> list[dict[str, Any]]:
     return messages
 
 
-def _assistant(message: Message, rules: Rules) -> list[dict[str, Any]]:
+def _assistant(message: Message, rules: MessageRules) -> list[dict[str, Any]]:
     text = text_of(message)
     calls = [
         {
@@ -103,7 +103,7 @@ def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
     ]
 
 
-def _id(call_id: str, rules: Rules) -> str:
+def _id(call_id: str, rules: MessageRules) -> str:
     """The id of a call as the server takes it; ids of other vendors may be too long, and Mistral wants nine letters."""
     if not rules.mistral and len(call_id) <= _LONGEST_ID:
         return call_id

@@ -248,7 +248,7 @@ class Reader:
         return call_id
 
     def _finish(self) -> Iterator[Chunk]:
-        """Complete the last block. An answer that was meant as calls, but came as text, becomes calls (F35)."""
+        """Complete the last block. An answer that was meant as calls, but came as text, becomes calls."""
         self.finished = True
         self._sign()
         calls = self._leaked() if self._holds else ()

@@ -208,7 +208,7 @@ class Runner:
     def _is_idle(self, session: OpenSession, worker: AgentWorker) -> bool:
         if worker.busy or session.view.queued or session.view.status in BUSY:
             return False
-        if isinstance(worker, Expecting) and worker.expects_news:
+        if isinstance(worker, Expecting) and worker.expects_notice:
             return False
         return time.time() - session.view.updated_at > self._idle
 

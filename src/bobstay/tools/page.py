@@ -17,7 +17,7 @@ from bobstay.kit.unpack import DamagedError, Unpacker, packing_of
 from bobstay.permissions.access import Decision, Verdict
 from bobstay.permissions.web import address
 from bobstay.tools.address import BadUrlError, Target, is_odd_number, is_public, parse_url
-from bobstay.tools.route import FetchError, Route, route_to
+from bobstay.tools.route import FetchError, WebRoute, route_to
 from bobstay.version import __version__
 
 Rule: TypeAlias = Callable[[str], Decision]
@@ -108,7 +108,7 @@ def _may_follow(old: Target, new: Target, rule: Rule) -> None:
         raise MovedError(new.url, decision.why or "no rule allows that host")
 
 
-async def reachable(target: Target, rule: Rule, network: Network) -> Route:
+async def reachable(target: Target, rule: Rule, network: Network) -> WebRoute:
     """The way to `target`'s host, judged. What is dialled is what was judged.
 
     Raises:
@@ -140,7 +140,7 @@ def _named(rule: Rule, url: str) -> bool:
 
 async def request(
     target: Target,
-    route: Route,
+    route: WebRoute,
     *,
     limit: int,
     method: str = "GET",
@@ -182,7 +182,7 @@ async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
 
 @asynccontextmanager
 async def _connection(
-    target: Target, route: Route
+    target: Target, route: WebRoute
 ) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter], None]:
     trouble: OSError | UnicodeError | None = None
     for host in route.addresses if route.proxy is None else (target.host,):
@@ -206,7 +206,7 @@ async def _connection(
     raise FetchError(f"No connection to {target.host} port {target.port}{through}: {trouble or 'no address'}.")
 
 
-async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route: Route) -> asyncio.Transport:
+async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route: WebRoute) -> asyncio.Transport:
     over_tls, proxy = target.scheme == "https", route.proxy
     proxy_over_tls = proxy is not None and proxy.scheme == "https"
     context = (await trust(route.network.authorities)).context if over_tls or proxy_over_tls else None

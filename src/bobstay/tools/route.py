@@ -16,7 +16,7 @@ class FetchError(Exception):
     """A page could not be had. The text says why and what to do."""
 
 
-class Route(Struct, frozen=True):
+class WebRoute(Struct, frozen=True):
     """How a host is reached: at one of these numeric addresses, or through a proxy that looks the name up itself."""
 
     addresses: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Route(Struct, frozen=True):
     network: Network = Network()
 
 
-async def route_to(target: Target, network: Network) -> Route:
+async def route_to(target: Target, network: Network) -> WebRoute:
     """The way to `target`'s host, wherever it is.
 
     Raises:
@@ -32,9 +32,9 @@ async def route_to(target: Target, network: Network) -> Route:
     """
     chosen = network.proxies.choose(target.scheme, target.host, target.port)
     if not chosen:
-        return Route(tuple(await addresses_of(target)), network=network)
+        return WebRoute(tuple(await addresses_of(target)), network=network)
     try:
-        return Route(proxy=ProxyServer.parse(chosen), network=network)
+        return WebRoute(proxy=ProxyServer.parse(chosen), network=network)
     except BadProxyError as error:
         raise FetchError(str(error)) from None
 

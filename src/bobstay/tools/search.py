@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from bobstay.kit.dial import Network
 from bobstay.tools.address import BadUrlError, Target, parse_url
 from bobstay.tools.page import Page, request
-from bobstay.tools.route import FetchError, Route, route_to
+from bobstay.tools.route import FetchError, WebRoute, route_to
 
 _HOMES = {"brave": "https://api.search.brave.com/res/v1/web/search", "tavily": "https://api.tavily.com/search"}
 _LIMIT = 2_000_000
@@ -65,7 +65,7 @@ async def search(
 
 
 async def _ask(
-    engine: Search, target: Target, route: Route, query: str, only: tuple[str, ...], never: tuple[str, ...]
+    engine: Search, target: Target, route: WebRoute, query: str, only: tuple[str, ...], never: tuple[str, ...]
 ) -> Page:
     headers = {"Accept": "application/json"}
     if engine.kind == "tavily":

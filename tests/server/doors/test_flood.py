@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from bobstay.server.stream.http_protocol import Limits, bounded
+from bobstay.server.stream.http_protocol import ConnectionLimits, bounded
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -95,7 +95,7 @@ async def echo(_: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def small(limits: Limits) -> AsyncGenerator[int]:
+async def small(limits: ConnectionLimits) -> AsyncGenerator[int]:
     """The port of a server with these limits."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(echo, interface="asgi3", http=bounded(limits), lifespan="off", log_config=None)
@@ -110,7 +110,7 @@ async def small(limits: Limits) -> AsyncGenerator[int]:
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost"])
 async def test_a_connection_without_complete_headers_is_closed(said: bytes) -> None:
-    async with small(Limits(header_seconds=0.2)) as port:
+    async with small(ConnectionLimits(header_seconds=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(said)
         assert (await answer(reader)).startswith(b"HTTP/1.1 408 ")
@@ -118,7 +118,7 @@ async def test_a_connection_without_complete_headers_is_closed(said: bytes) -> N
 
 
 async def test_a_second_request_that_does_not_end_is_closed_too() -> None:
-    async with small(Limits(header_seconds=0.2)) as port:
+    async with small(ConnectionLimits(header_seconds=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"ok" in await reader.readuntil(b"ok")
@@ -128,7 +128,7 @@ async def test_a_second_request_that_does_not_end_is_closed_too() -> None:
 
 
 async def test_a_body_that_stops_coming_is_given_up() -> None:
-    async with small(Limits(body_pause=0.2)) as port:
+    async with small(ConnectionLimits(body_pause=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
         assert (await answer(reader)).startswith(b"HTTP/1.1 408 ")
@@ -136,7 +136,7 @@ async def test_a_body_that_stops_coming_is_given_up() -> None:
 
 
 async def test_too_many_silent_connections_do_not_keep_others_out() -> None:
-    async with small(Limits(header_seconds=60, most=3)) as port:
+    async with small(ConnectionLimits(header_seconds=60, most=3)) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

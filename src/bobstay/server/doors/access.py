@@ -16,7 +16,7 @@ from bobstay.server.doors.codes import COOKIE_LIFETIME, Codes
 from bobstay.server.doors.cookies import secrets_in
 from bobstay.server.doors.entry import Entry, Parts
 from bobstay.server.doors.principal import ANONYMOUS, OWNER, SCOPES, Principal, Scope, scopes_text
-from bobstay.server.doors.recent import Recent, shown_by
+from bobstay.server.doors.recent import RecentPrincipals, shown_by
 from bobstay.server.doors.rules import Rules
 from bobstay.server.doors.tickets import Tickets
 from bobstay.server.doors.users import PREFIX, Users
@@ -57,7 +57,7 @@ class Doors:
         self.users = Users(engine, clock)
         self.tickets = Tickets(clock)
         self.entry = Entry(Parts(rules.port, self.clients, self.codes, self.users, self.audit, clock))
-        self._recent = Recent(clock)
+        self._recent = RecentPrincipals(clock)
         self._watches: dict[str, dict[int, Close]] = {}
         self._watch = 0
         self._attended: list[tuple[Callable[[], Iterable[str]], Callable[[str], object]]] = []

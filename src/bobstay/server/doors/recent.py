@@ -18,7 +18,7 @@ LONGEST_WAIT = 5.0
 MOST = 4_096
 
 
-class Recent:
+class RecentPrincipals:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._known: dict[str, tuple[float, Principal]] = {}

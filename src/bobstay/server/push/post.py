@@ -16,7 +16,7 @@ from bobstay.server.push.news import News
 from bobstay.server.push.vapid import Vapid, b64url
 from bobstay.tools.address import BadUrlError, Target, is_odd_number, is_public, parse_url
 from bobstay.tools.page import request
-from bobstay.tools.route import FetchError, Route, route_to
+from bobstay.tools.route import FetchError, WebRoute, route_to
 
 Outcome: TypeAlias = Literal["sent", "gone", "later", "refused"]
 SECONDS = 15.0
@@ -59,7 +59,7 @@ def check_endpoint(text: str, *, loopback: bool) -> Target:
     return target
 
 
-async def reachable(target: Target, *, loopback: bool, network: Network | None = None) -> Route:
+async def reachable(target: Target, *, loopback: bool, network: Network | None = None) -> WebRoute:
     """The way to the service. It is connected to by the numbers that were judged, so that no second answer of the name
     service leads elsewhere; through a proxy, which looks the name up itself, the name is judged.
 

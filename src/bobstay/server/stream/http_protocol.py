@@ -25,7 +25,7 @@ TOO_SLOW = (b"408 Request Timeout", b"The request did not arrive in time.")
 CROWDED = (b"503 Service Unavailable", b"Too many connections wait for their first request. Try again.")
 
 
-class Limits:
+class ConnectionLimits:
     """What the connections of one server share."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Limits:
 class BoundedProtocol(HttpToolsProtocol):
     """Made by `bounded`, which gives each server its own limits."""
 
-    limits: Limits
+    limits: ConnectionLimits
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -148,11 +148,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
 
-def bounded(limits: Limits | None = None) -> type[BoundedProtocol]:
+def bounded(limits: ConnectionLimits | None = None) -> type[BoundedProtocol]:
     """The protocol for one server. Give it to uvicorn as its `http`."""
 
     class Protocol(BoundedProtocol):
         pass
 
-    Protocol.limits = limits or Limits()
+    Protocol.limits = limits or ConnectionLimits()
     return Protocol

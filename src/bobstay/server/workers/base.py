@@ -79,7 +79,7 @@ class Expecting(Protocol):
     """A worker that may run commands in the background whose end begins a turn."""
 
     @property
-    def expects_news(self) -> bool:
+    def expects_notice(self) -> bool:
         """Such a command runs, so the worker must stay up."""
         ...
 

@@ -125,7 +125,7 @@ class NativeWorker:
         return self._in_turn
 
     @property
-    def expects_news(self) -> bool:
+    def expects_notice(self) -> bool:
         return self._inner is not None and self._inner.background.is_awaited
 
     def nudge(self) -> None:
@@ -176,12 +176,12 @@ class NativeWorker:
                     await self._turn(inner, inner.take_up())
             while self._task is not None:  # `stop` waits for the end of a turn, not for all that is queued
                 queued = inner.next_queued()
-                if queued is None and not inner.background.has_news:
+                if queued is None and not inner.background.has_wake_notice:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
                 async with self._parts.slots.held():
-                    await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_news())
+                    await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_notices())
         except LogError as error:
             await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=str(error)))
         except asyncio.CancelledError:

@@ -26,6 +26,7 @@ from bobstay.model.event import (
 from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.live import LIVE, MessageBegan
 from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.status import GOOD
 from bobstay.server.workers.normalise import Normaliser, unreadable
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_lines import Lines, TooLong, frame_of
@@ -184,7 +185,7 @@ class Scribe:
         self.store(TurnStarted(view.turns + 1, view.model, view.permission_mode))
 
     def _ended(self, done: RunDone, frame: dict[str, Any]) -> None:
-        self.failed = done.ending not in ("completed", "hook_stopped", "stop_hook_prevented", "deferred")
+        self.failed = done.ending not in GOOD
         if self.in_turn:
             self._finish(done)
         else:
