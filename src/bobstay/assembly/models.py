@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from bobstay.engine.ports import Route
 from bobstay.model.message import Usage
-from bobstay.providers.base import Provider
-from bobstay.providers.catalogue import SMALL_WINDOW, Catalogue, ModelInfo, cost
+from bobstay.providers.base import SMALL_WINDOW, Provider
+from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
 from bobstay.providers.choose import LOCAL, Keys, MissingKey, NamedServer, build, build_named, parse_model, usual_name
 from bobstay.providers.http import HttpClient
 from bobstay.providers.thinking import EFFORTS

@@ -12,6 +12,9 @@ from bobstay.providers.thinking import Effort, Thinks, Wanted
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted
 
+SMALL_WINDOW = 16_384
+"""Tokens. Below that a coding agent soon forgets what it was asked: a prompt with tools takes a quarter of it."""
+
 
 class ToolSpec(Struct, frozen=True):
     """A tool as the model sees it."""

@@ -11,9 +11,6 @@ from msgspec import Struct
 from bobstay.model.message import Usage
 from bobstay.providers.thinking import EFFORTS, Effort, Thinks
 
-SMALL_WINDOW = 16_384
-"""Tokens. Below that a coding agent soon forgets what it was asked: a prompt with tools takes a quarter of it."""
-
 
 class Price(Struct, frozen=True):
     """US dollars per million tokens."""

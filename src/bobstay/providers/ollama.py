@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from bobstay.model.event import MessageDone, Noted
 from bobstay.model.live import MessageBegan
-from bobstay.providers.base import Chunk, ProviderError, Request
-from bobstay.providers.catalogue import SMALL_WINDOW
+from bobstay.providers.base import SMALL_WINDOW, Chunk, ProviderError, Request
 from bobstay.providers.chat import Chat
 from bobstay.providers.http import HttpClient
 
