@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.assembly.start import Start
-from bobstay.config.keys import MISLEADING, is_provider_key
+from bobstay.config.keys import MISLEADING
 from bobstay.config.sources import Layer
 from bobstay.engine.surroundings import Surroundings
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, HookReport, Hooks, Ran
@@ -37,7 +37,9 @@ def session_hooks(
     commands = CommandHooks(
         hooks,
         cwd=start.cwd,
-        environment={name: value for name, value in surroundings.environment.items() if not is_provider_key(name)},
+        environment={
+            name: value for name, value in surroundings.environment.items() if not start.environment.is_model_key(name)
+        },
         session_id=start.session_id,
         report=_masked(start, watcher) if watcher is not None else None,
         post=_post(start),
@@ -129,7 +131,7 @@ def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
 def _for_headers(hook: "HttpHook", start: Start) -> Mapping[str, str]:
     """What may stand in the headers of a hook. A folder may not choose where the keys of models are sent."""
     known = {**start.environment.withheld, **start.environment.children, **start.loaded.settings.variables}
-    return {name: value for name, value in known.items() if not (hook.folder and is_provider_key(name))}
+    return {name: value for name, value in known.items() if not (hook.folder and start.environment.is_model_key(name))}
 
 
 def _post(start: Start) -> "Callable[[str, dict[str, str], bytes], Any]":

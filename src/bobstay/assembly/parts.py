@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from bobstay.assembly.start import Start
+from bobstay.assembly.untrusted import inherited
 from bobstay.config.keys import secret_values
 from bobstay.context.instructions import Nested
 from bobstay.engine.surroundings import Surroundings
@@ -74,8 +75,7 @@ def _shells(start: Start) -> Shells:
     shells = Shells(start.session_id)
     limits, environment = start.loaded.settings.bash, start.environment
     shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
-    given = environment.child_environment(start.loaded.settings.variables, start.loaded.settings.pass_variables)
-    shells.withheld = frozenset(environment.withheld) - given.keys()
+    shells.withheld = frozenset({*environment.withheld, *start.loaded.settings.variables} - inherited(start).keys())
     if start.routes.helper is not None:
         start.routes.helper.on_key = shells.mask.learn
     if environment.bash_timeout_ms:

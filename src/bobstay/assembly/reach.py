@@ -91,17 +91,16 @@ def _with_secrets(environment: Environment, stored: dict[str, str], loaded: Load
     """Fill what the environment leaves open, and have all keys masked and kept from child processes."""
     keys = dict(environment.keys)
     secrets = {**environment.secrets, **{f"stored key of {name}": key for name, key in stored.items()}}
-    children = environment.children
     for provider, key in stored.items():
         variables = KEYS.get(provider, ())
         if variables and not any(keys.get(name) for name in variables) and not (provider == "anthropic" and helped):
             keys[variables[0]] = key
-    for definition in loaded.settings.providers.values():
-        name = definition.key_env
-        if name and (value := environment.named.get(name)):
-            secrets[name] = value
-            children = {each: said for each, said in children.items() if each != name}
-    return msgspec.structs.replace(environment, keys=keys, secrets=secrets, children=children, stored=stored)
+    named = frozenset(each.key_env for each in loaded.settings.providers.values() if each.key_env)
+    secrets |= {name: value for name in named if (value := environment.named.get(name))}
+    children = {name: value for name, value in environment.children.items() if name not in named}
+    return msgspec.structs.replace(
+        environment, keys=keys, secrets=secrets, children=children, stored=stored, key_variables=named
+    )
 
 
 def routes_for(environment: Environment, loaded: Loaded | None, cwd: str = "/") -> ModelRoutes:
@@ -124,7 +123,12 @@ def routes_for(environment: Environment, loaded: Loaded | None, cwd: str = "/") 
         for name, definition in providers.items()
         if name not in KEYS
     }
-    added = {name: each.headers for name, each in providers.items() if name in KEYS and each.headers}
+    # Headers may hold a key: those the person set for a provider do not go to an address that a folder chose.
+    added = {
+        name: each.headers
+        for name, each in providers.items()
+        if name in KEYS and each.headers and ADDRESSES.get(name) not in environment.of_folder
+    }
     facts = {f"{name}/{model}": each for name, one in providers.items() for model, each in one.models.items()}
     facts |= settings.models if settings is not None else {}
     routes = ModelRoutes(

@@ -73,9 +73,22 @@ def starts_git(command: str) -> bool:
 
 def child_environment(start: Start) -> dict[str, str]:
     """What programs started in the session's folder are given."""
-    settings = start.loaded.settings
-    given = start.environment.child_environment(settings.variables, settings.pass_variables)
+    given = inherited(start)
     return given if start.loaded.trusted else guarded(given, start.cwd)
+
+
+def inherited(start: Start) -> dict[str, str]:
+    """The variables of child processes. A key of models is among them only if the person's own settings name it."""
+    environment = start.environment
+    passing = tuple(
+        name
+        for layer in start.loaded.layers
+        for name in layer.settings.pass_variables
+        if layer.source not in ("local", "project") or not environment.is_model_key(name)
+    )
+    said = start.loaded.settings.variables.items()
+    extra = {name: value for name, value in said if name in passing or not environment.is_model_key(name)}
+    return environment.child_environment(extra, passing)
 
 
 def kept_updates(start: Start) -> Follower:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from bobstay.config.keys import (
     PROVIDER_VARIABLES,
     SEARCH_VARIABLES,
+    is_provider_key,
     is_secret,
     passed,
     secret_values,
@@ -15,6 +16,7 @@ from bobstay.config.keys import (
     without_secrets,
 )
 from bobstay.config.paths import Paths
+from bobstay.config.provider_variables import HEADERS
 from bobstay.kit.dial import Network
 from bobstay.kit.proxies import Proxies
 from bobstay.kit.tls import Authorities
@@ -62,6 +64,10 @@ class Environment(Struct, frozen=True):
     """What child processes inherit: everything but secrets."""
     stored: dict[str, str] = {}
     """Keys that the person stored, by provider."""
+    key_variables: frozenset[str] = frozenset()
+    """Variables that hold the keys of providers which the settings define."""
+    of_folder: frozenset[str] = frozenset()
+    """Variables whose values come from the settings of a trusted folder."""
     named: Mapping[str, str] = {}
     """All variables, for those that settings name; never shown, never passed on."""
 
@@ -73,7 +79,7 @@ class Environment(Struct, frozen=True):
             paths=Paths.read(source),
             keys={name: source[name] for name in PROVIDER_VARIABLES if source.get(name)},
             search={name: source[name] for name in SEARCH_VARIABLES if source.get(name)},
-            headers=_headers(source.get("ANTHROPIC_CUSTOM_HEADERS", "")),
+            headers=_headers(source.get(HEADERS, "")),
             network=Network(_proxies(source), _authorities(source)),
             model=source.get("BOBSTAY_MODEL") or source.get("ANTHROPIC_MODEL", ""),
             entrypoint=source.get("CLAUDE_CODE_ENTRYPOINT", ""),
@@ -99,11 +105,15 @@ class Environment(Struct, frozen=True):
             named=dict(source),
         )
 
+    def is_model_key(self, name: str) -> bool:
+        """Whether a variable pays for models: nobody else is given it unless the person names it."""
+        return is_provider_key(name) or name.upper() == HEADERS or name in self.key_variables
+
     def child_environment(self, extra: Mapping[str, str], passing: tuple[str, ...] = ()) -> dict[str, str]:
         """What a child process is given: what it inherits, the secrets a person lets it have (`passing` has names and
         patterns), then `extra`, which a person put into the settings.
         """
-        return {**self.children, **(passed(self.withheld, passing) if passing else {}), **extra}
+        return {**self.children, **(passed(self.withheld, passing, self.key_variables) if passing else {}), **extra}
 
 
 def _switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -1,7 +1,8 @@
 """Which environment variables are keys, addresses of models, or secrets that no child process may see."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from bobstay.config.provider_variables import HEADERS
 from bobstay.kit.randomness import is_path, looks_random
 
 PROVIDER_VARIABLES = (
@@ -72,16 +73,17 @@ def is_secret(name: str) -> bool:
     return upper not in KEPT and (makers or _names_a_secret(upper))
 
 
-def passed(withheld: Mapping[str, str], patterns: Iterable[str]) -> dict[str, str]:
+def passed(withheld: Mapping[str, str], patterns: Iterable[str], model_keys: Collection[str] = ()) -> dict[str, str]:
     """Those of the withheld variables that a person lets commands have: by name, or by a pattern with `*` and `?`.
 
-    Keys of model providers are passed by their exact names only.
+    Keys of model providers are passed by their exact names only; `model_keys` are those that the settings name.
     """
+    exact = {*PROVIDER_VARIABLES, HEADERS, *model_keys}
     wanted = tuple(patterns)
     return {
         name: value
         for name, value in withheld.items()
-        if name in wanted or (name not in PROVIDER_VARIABLES and any(_fits(name, pattern) for pattern in wanted))
+        if name in wanted or (name not in exact and any(_fits(name, pattern) for pattern in wanted))
     }
 
 
@@ -135,7 +137,7 @@ def _could_be_meant_as_secret(value: str) -> bool:
 def _named_secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in environ.items():
         upper = name.upper()
-        if upper == "ANTHROPIC_CUSTOM_HEADERS":
+        if upper == HEADERS:
             yield from _header_values(name, value).items()
         elif password := _password(value):
             yield name, password

@@ -7,7 +7,7 @@ import msgspec
 
 from bobstay.config.environment import Environment
 from bobstay.config.keys import PROVIDER_VARIABLES
-from bobstay.config.provider_variables import ADDRESSES, keys_sent_to
+from bobstay.config.provider_variables import ADDRESSES, HEADERS, keys_sent_to
 from bobstay.config.sources import Layer
 from bobstay.kit.dial import Network
 
@@ -17,6 +17,10 @@ _PROXIES = frozenset(
 _AUTHORITIES = frozenset(
     {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"}
 )
+_UNENCRYPTED = frozenset({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
+"""Proxies that read requests to http:// addresses, with the keys in them."""
+_NEVER_OF_FOLDER = _AUTHORITIES | _UNENCRYPTED
+_FOLDER = ("local", "project")
 _LIMITS = frozenset({"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "CLAUDE_CODE_MAX_RETRIES", "API_TIMEOUT_MS"})
 _OWN = frozenset(PROVIDER_VARIABLES) | _PROXIES | _AUTHORITIES | _LIMITS | {"BOBSTAY_MODEL"}
 
@@ -30,59 +34,77 @@ def with_settings(
     the person's keys sent to another host: an address counts only with a key of its own, or where there is none to
     send. `held` are variables in whose place the person keeps a key elsewhere.
     """
+    said = [(layer, _own(layer)) for layer in layers]
+    persons = {*environment.keys, *held, *({HEADERS} if environment.headers else ())}
+    persons |= {name for layer, own in said if layer.source not in _FOLDER for name in own}
+    folder = _Folder(persons)
     added: dict[str, str] = {}
-    warnings: list[str] = []
-    withheld: set[str] = set()
-    for layer in layers:
-        own = {name: value for name, value in layer.settings.variables.items() if _is_own(name) and value}
-        if layer.source in ("local", "project"):
-            own = _of_folder(own, layer.file, {*environment.keys, *held}, warnings, withheld)
-        for name, value in own.items():
-            added.setdefault(name, value)
+    of_folder: set[str] = set()
+    for layer, own in said:
+        counting = own
+        if layer.source in _FOLDER:
+            counting = folder.restricted(own, layer.file, {*environment.keys, *added})
+            of_folder |= counting.keys() - added.keys()
+        added = {**counting, **added}
+    for layer, own in said:
+        if layer.source not in _FOLDER:
+            for name in folder.withheld & own.keys() - of_folder:
+                added.pop(name, None)
     if not added:
-        return environment, warnings
+        return environment, folder.warnings
     read = Environment.read({**added, "HOME": environment.paths.home})
-    keys = {name: value for name, value in environment.keys.items() if name not in withheld}
     changes: dict[str, Any] = {
-        "keys": {**read.keys, **keys},
-        "headers": environment.headers or read.headers,
+        "keys": {**read.keys, **{name: key for name, key in environment.keys.items() if name not in folder.withheld}},
+        "headers": read.headers if HEADERS in folder.withheld else environment.headers or read.headers,
         "network": _joined(environment.network, read.network),
         "model": environment.model or read.model,
         "secrets": {**read.secrets, **environment.secrets},
         "named": {**added, **environment.named},
+        "of_folder": frozenset(of_folder - environment.keys.keys()),
     }
     for field in ("max_output_tokens", "max_retries", "api_timeout_ms"):
         if getattr(environment, field) is None:
             changes[field] = getattr(read, field)
-    return msgspec.structs.replace(environment, **changes), warnings
+    return msgspec.structs.replace(environment, **changes), folder.warnings
+
+
+def _own(layer: Layer) -> dict[str, str]:
+    return {name: value for name, value in layer.settings.variables.items() if _is_own(name) and value.strip()}
 
 
 def _is_own(name: str) -> bool:
     return name in _OWN or name.startswith("ANTHROPIC_")
 
 
-def _of_folder(
-    own: dict[str, str], file: str, given: set[str], warnings: list[str], withheld: set[str]
-) -> dict[str, str]:
-    kept = dict(own)
-    for name in own:
-        if name in _AUTHORITIES:
-            warnings.append(f"{file}: env.{name} was left out: a project cannot choose whom bobstay trusts.")
-            del kept[name]
-    for address in sorted({*ADDRESSES.values()} & own.keys()):
-        if address in given:
-            continue  # it does not count anyway
-        names = keys_sent_to(address)
-        persons = [name for name in names if name in given]
-        if any(name in own for name in names):
-            withheld.update(persons)  # the folder brings a key of its own, and only that one goes there
-        elif persons:
-            warnings.append(
-                f"{file}: env.{address} was left out: a project cannot choose where your key goes ({persons[0]}). "
-                "If you want it, put it into your own settings or the environment."
-            )
-            del kept[address]
-    return kept
+class _Folder:
+    """What counts of the variables in a trusted folder's files."""
+
+    def __init__(self, persons: set[str]) -> None:
+        """`persons` are variables for which the person has a value, wherever it is kept."""
+        self.warnings: list[str] = []
+        self.withheld: set[str] = set()
+        """Variables of the person's that must not be sent, because the folder says where they would go."""
+        self._persons = persons
+
+    def restricted(self, own: dict[str, str], file: str, settled: set[str]) -> dict[str, str]:
+        """`settled` are variables that have a value which the folder cannot change."""
+        kept = {name: value for name, value in own.items() if name not in _NEVER_OF_FOLDER}
+        for name in sorted(own.keys() - kept.keys()):
+            why = "whom bobstay trusts" if name in _AUTHORITIES else "who reads what is sent unencrypted"
+            self.warnings.append(f"{file}: env.{name} was left out: a project cannot choose {why}.")
+        for address in sorted({*ADDRESSES.values()} & own.keys() - settled):
+            keys = keys_sent_to(address)
+            sent = (*keys, HEADERS) if address == ADDRESSES["anthropic"] else keys
+            persons = [name for name in sent if name in self._persons]
+            if any(name in own for name in keys):
+                self.withheld.update(persons)  # the folder brings a key of its own, and only that one goes there
+            elif persons:
+                self.warnings.append(
+                    f"{file}: env.{address} was left out: a project cannot choose where your key goes ({persons[0]}). "
+                    "If you want it, put it into your own settings or the environment."
+                )
+                del kept[address]
+        return kept
 
 
 def _joined(first: Network, second: Network) -> Network:

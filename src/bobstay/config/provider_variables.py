@@ -26,6 +26,9 @@ ADDRESSES: dict[str, str] = {
     "llamacpp": "LLAMACPP_BASE_URL",
 }
 
+HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+"""Headers for Anthropic or the gateway in its place; they often hold a key."""
+
 
 def keys_sent_to(address: str) -> tuple[str, ...]:
     """The variables whose values go to the server that the variable `address` names."""
