@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from bobstay.engine.limits import Limits
+from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Event, InputQueued, Prompted, ToolStarted
 from bobstay.model.live import TextDelta
 from bobstay.model.message import Text
-from tests.flow.world import World
+from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -68,3 +71,24 @@ async def test_a_queued_message_survives_a_limit_an_interrupt_and_a_crash(server
     async with asyncio.timeout(20):
         await again.run(server.play("stop", Step(blocks=[Call("Bash", {"command": "sleep 9"}, "b")])), interrupt)
     assert again.driver.state.queued == (kept,)
+
+
+@pytest.mark.parametrize("moment", ["before its first event", "while hooks look at it"])
+async def test_a_message_that_comes_after_a_prompt_is_not_read_before_it(
+    server: ModelServer, world: Make, moment: str
+) -> None:
+    later = InputQueued("q", (Text("and then this"),))
+
+    def submitted(_: HookCall) -> HookOutcome:
+        if moment == "while hooks look at it":
+            here.driver.queue(later)
+        return NO_OPINION
+
+    here = world(allow=("Bash",), hooks=Listeners(UserPromptSubmit=submitted))
+    prompt = server.play("two", Step(blocks=[Call("Bash", {"command": "true"}, "a")]), Step(blocks=[Say("Both.")]))
+    turn = here.driver.turn((Text(prompt),))
+    if moment == "before its first event":
+        here.driver.queue(later)
+    assert (await here.play(turn)).text == "Both."
+    assert [event.blocks[0].text for event in here.of(Prompted)] == [prompt, "and then this"]
+    assert "and then this" in str(server.requests[-1].body["messages"][-1])

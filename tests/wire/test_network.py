@@ -104,6 +104,16 @@ def test_a_fallback_and_its_end_are_told_on_stderr(server: ModelServer, run: Cal
     assert server.requests[-1].body["model"] == "claude-sonnet-4-5"
 
 
+def test_a_fallback_of_the_default_model_tells_its_name(server: ModelServer, run: Callable[..., Ended]) -> None:
+    busy = Step(status=529, times=3, then=say("Hello."))
+    ended = run("-p", server.play("t", busy), "--fallback-model", "claude-haiku-4-5", CLAUDE_CODE_MAX_RETRIES="2")
+    asked = server.requests[0].body["model"]
+    assert f"{asked} did not answer: claude-haiku-4-5 stands in for it" in ended.stderr
+    ended = run("-p", server.play("u", say("Hello again.")), "-c")
+    assert f"Using {asked} again" in ended.stderr
+    assert server.requests[-1].body["model"] == asked
+
+
 async def test_web_fetch_goes_through_the_proxy_of_the_environment(
     server: ModelServer, run: Callable[..., Ended]
 ) -> None:

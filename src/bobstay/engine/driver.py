@@ -96,30 +96,26 @@ class Driver:
             for follower in self.followers:
                 follower.apply(event)
 
-    async def turn(
-        self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = ""
-    ) -> AsyncGenerator[Event, None]:
+    def turn(self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "") -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
         Without `blocks` the turn is about what the model has not been told yet: see `State.notices`.
         """
-        assert not self.busy, "one turn at a time: queue what comes meanwhile"
-        self._control = Control(self._steering, take_at_end=self.take_at_end)
-        try:
-            async with aclosing(self._turn(blocks, id or new_id(), client_id, self._control)) as events:
-                async for event in events:
-                    yield event
-        except LogError as error:
-            yield RunDone("failed", text=str(error), error="log")
-        finally:
-            self._control = None
+        control = Control(self._steering, take_at_end=self.take_at_end)
+        # Looked at now: what is queued before the first event is pulled came later than this prompt.
+        earlier = self._earlier(id)
+        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier))
 
-    async def take_up(self) -> AsyncGenerator[Event, None]:
+    def take_up(self) -> AsyncGenerator[Event, None]:
         """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
-        assert not self.busy, "one turn at a time"
-        self._control = Control(self._steering, take_at_end=self.take_at_end)
+        control = Control(self._steering, take_at_end=self.take_at_end)
+        return self._alone(control, self._played(control, taken_up=True))
+
+    async def _alone(self, control: Control, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        assert not self.busy, "one turn at a time: queue what comes meanwhile"
+        self._control = control
         try:
-            async with aclosing(self._played(self._control, taken_up=True)) as events:
+            async with aclosing(turn) as events:
                 async for event in events:
                     yield event
         except LogError as error:
@@ -173,7 +169,7 @@ class Driver:
         return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
 
     async def _turn(
-        self, blocks: tuple[Block, ...], id: str, client_id: str, control: Control
+        self, blocks: tuple[Block, ...], id: str, client_id: str, control: Control, earlier: frozenset[str]
     ) -> AsyncGenerator[Event, None]:
         mask = self.agent.toolbox.mask
         blocks = concealed_words(blocks, "human", mask)
@@ -187,7 +183,7 @@ class Driver:
         prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
         # A turn that asks no model takes up nothing else: what came meanwhile has a turn of its own.
         ends_here = blocked or outcome.stop
-        said: list[Durable] = [*(() if ends_here else self._before(id)), *prompt]
+        said: list[Durable] = [*(() if ends_here else self._before(earlier)), *prompt]
         assert said, "a turn has something to tell the model"
         said += _notes(opening, "SessionStart")
         said += _notes(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
@@ -198,7 +194,7 @@ class Driver:
         # A fallback lasts one turn: a passing overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
-            restored = ModelChanged(model, "restored", self.state.model)
+            restored = ModelChanged(self._name(model), "restored", self.state.model)
             self.record(restored)
             yield restored
         started = TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model))
@@ -238,17 +234,28 @@ class Driver:
 
         return [notice(ended) for ended in self.state.notices]
 
+    def _name(self, model: str) -> str:
+        """What people know a model by: `default` says nothing to them."""
+        try:
+            return self.agent.models.route(model).name
+        except ValueError:  # the loop says what is wrong with it
+            return model
+
     def _window(self, model: str) -> int:
         try:
             return self.agent.models.route(model).window
-        except ValueError:  # the loop says what is wrong with it
+        except ValueError:
             return 0
 
-    def _before(self, id: str) -> list[Prompted]:
-        """What came earlier than the prompt `id` and was not taken up: the model reads it first."""
+    def _earlier(self, id: str) -> frozenset[str]:
+        """The messages that were queued before the prompt `id`; before a new prompt, all that are there."""
         ids = [entry.id for entry in self.state.queued]
-        earlier = self.state.queued[: ids.index(id)] if id in ids else self.state.queued
-        return [*self._notices(), *(_steer(entry) for entry in earlier if entry.how == "steer")]
+        return frozenset(ids[: ids.index(id)] if id in ids else ids)
+
+    def _before(self, earlier: frozenset[str]) -> list[Prompted]:
+        """What came before the prompt and was not taken up: the model reads it first."""
+        steers = (entry for entry in self.state.queued if entry.id in earlier and entry.how == "steer")
+        return [*self._notices(), *map(_steer, steers)]
 
 
 def _steer(queued: InputQueued) -> Prompted:

@@ -293,7 +293,8 @@ async def _after_fault(
             await control.sleep(seconds)
         case FallBack(model=model):
             walk.fallbacks.remove(model)
-            yield ModelChanged(model, "fallback", state.model or agent.model)
+            previous = agent.models.route(state.model or agent.model).name
+            yield ModelChanged(model, "fallback", previous)
         case Prune(call_ids=call_ids, tokens=tokens, images=images):
             walk.sending.forget()
             yield Pruned(call_ids, tokens, images)

@@ -135,6 +135,7 @@ class Server:
         while (frame := await self._todo.get()) is not None:
             if frame["type"] == "user":
                 self._prompt(frame)
+                await asyncio.sleep(0)  # the turn begins before the next line is read, which may interrupt it
             else:
                 await self._requests.answer(frame)
         await self._all_turns_over()
