@@ -108,6 +108,20 @@ async def test_a_prompt_too_long_is_shortened_once_by_leaving_out_old_output(ser
     assert sent.count("Old output removed") == 2
 
 
+async def test_a_prompt_that_recent_output_makes_too_long_is_shortened_to_the_last_output(
+    server: ModelServer, world: Make
+) -> None:
+    """In a window of 32k tokens four long outputs leave no room, and a run must not end for that (H3-3)."""
+    here = world()
+    (here.work / "a.txt").write_text("word " * 500)
+    reads = [Step(blocks=[Call("Read", {"file_path": "a.txt", "limit": n + 1}, f"r{n}")]) for n in range(6)]
+    too_long = Step(status=400, message="prompt is too long: 210000 tokens > 200000 maximum", times=2, then=FINE)
+    done = await here.run(server.play("long", *reads, too_long))
+    assert done.text == "Recovered."
+    assert [event.call_ids for event in here.of(Pruned)] == [("r0", "r1"), ("r2", "r3", "r4")]
+    assert "word" in str(server.requests[-1].body["messages"][-1])
+
+
 async def test_a_prompt_still_too_long_says_so(server: ModelServer, world: Make) -> None:
     too_long = Step(status=400, message="prompt is too long: 210000 tokens > 200000 maximum")
     done = await world().run(server.play("still", too_long))

@@ -13,8 +13,8 @@ from bobstay.providers.base import ErrorKind, ProviderError
 
 LONGEST_WAIT = 600.0
 """A service that asks for a longer pause has in fact refused."""
-KEEP_RECENT = 4
-"""Tool replies, counted from the end, that are never pruned."""
+KEPT = (4, 1)
+"""How many tool replies, counted from the end, are kept at the first and at the second attempt to make room."""
 FALL_BACK_AFTER = 3
 
 FALL_BACK: frozenset[ErrorKind] = frozenset(
@@ -55,13 +55,14 @@ class Recovery(Struct):
     continuations: int = 0
     empty: int = 0
     """Answers in a row that said nothing."""
-    pruned: bool = False
+    prunings: int = 0
+    """Attempts to make room for a prompt that was too long."""
     images_dropped: bool = False
 
     def progressed(self) -> None:
         """A step succeeded: what was tried before it may be tried again."""
-        self.attempts = self.empty = 0
-        self.pruned = self.images_dropped = False
+        self.attempts = self.empty = self.prunings = 0
+        self.images_dropped = False
 
 
 class Wait(Struct, frozen=True):
@@ -118,12 +119,12 @@ def _delay(error: ProviderError, attempt: int, policy: RetryPolicy) -> float:
 
 
 def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action:
-    replies = prunable(state)
-    if recovery.pruned or not replies:
-        return GiveUp("prompt_too_long", f"Prompt is too long: {error}")
-    recovery.pruned = True
-    tokens = sum(_size(reply) for reply in replies) // 4
-    return Prune(tuple(reply.call_id for reply in replies), tokens)
+    for kept in KEPT[recovery.prunings :]:
+        recovery.prunings += 1
+        if replies := prunable(state, kept):
+            tokens = sum(_size(reply) for reply in replies) // 4
+            return Prune(tuple(reply.call_id for reply in replies), tokens)
+    return GiveUp("prompt_too_long", f"Prompt is too long: {error}")
 
 
 def has_images(state: State) -> bool:
@@ -145,10 +146,10 @@ def pruned_note(prune: Prune) -> str:
     )
 
 
-def prunable(state: State) -> list[ToolReply]:
-    """Tool replies old enough to be left out, oldest first."""
+def prunable(state: State, kept: int = KEPT[0]) -> list[ToolReply]:
+    """Tool replies that can be left out where the last `kept` stay, oldest first."""
     replies = [block for message in state.messages for block in message.blocks if isinstance(block, ToolReply)]
-    recent = KEEP_RECENT if len(replies) > KEEP_RECENT else min(1, len(replies) - 1)
+    recent = kept if len(replies) > kept else min(1, len(replies) - 1)
     old = replies[: len(replies) - recent] if recent > 0 else replies
     return [reply for reply in old if reply.content != (Text(PRUNED),)]
 

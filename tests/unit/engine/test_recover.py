@@ -5,7 +5,7 @@ import pytest
 from bobstay.engine.limits import Limits, reached
 from bobstay.engine.recover import FallBack, GiveUp, Prune, Recovery, RetryPolicy, Wait, after_error, prunable
 from bobstay.engine.state import State
-from bobstay.model.event import BlockDone, MessageDone, Prompted, ToolDone, TurnStarted
+from bobstay.model.event import BlockDone, MessageDone, Prompted, Pruned, ToolDone, TurnStarted
 from bobstay.model.message import Image, Text, ToolCall, ToolReply, Usage
 from bobstay.providers.base import ErrorKind, ProviderError
 
@@ -64,11 +64,14 @@ def test_an_overloaded_model_falls_back_to_the_next_after_three_tries() -> None:
     assert actions[-1] == FallBack("other")
 
 
-def test_a_prompt_too_long_prunes_the_oldest_output_once_and_then_says_so() -> None:
+def test_a_prompt_too_long_prunes_old_output_then_all_but_the_last_and_then_says_so() -> None:
     recovery = Recovery()
     error = ProviderError("too long", kind="prompt_too_long", status=400)
-    action = after_error(error, recovery, POLICY, talk(6), ())
+    state = talk(6)
+    action = after_error(error, recovery, POLICY, state, ())
     assert action == Prune(("c0", "c1"), 200)
+    state = state.apply(Pruned(("c0", "c1"), 200))
+    assert after_error(error, recovery, POLICY, state, ()) == Prune(("c2", "c3", "c4"), 300)
     assert after_error(error, recovery, POLICY, talk(6), ()) == GiveUp(
         "prompt_too_long", "Prompt is too long: too long"
     )
