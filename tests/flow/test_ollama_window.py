@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bobstay.model.event import Noted
+from bobstay.model.message import Image, Text
 from bobstay.providers.ollama import Ollama
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step
@@ -53,3 +54,12 @@ async def test_what_cannot_fit_is_left_out_or_refused_and_not_cut_in_silence(ser
     assert done.ending == "prompt_too_long"
     assert "context window of 4,096 tokens" in done.text
     assert len(server.requests) < 3
+
+
+async def test_an_image_is_not_measured_by_its_bytes(server: ModelServer, world: Make) -> None:
+    """It costs what its picture costs, some hundred to two thousand tokens, however large its file is."""
+    here = ollama(world, "qwen3-32k")
+    await here.run(server.play("hello", Step(blocks=[Say("Hello.")])))
+    picture = Image("image/png", "aGk=" * 100_000)
+    done = await here.run((Text(server.play("look", Step(blocks=[Say("A cat.")]))), picture))
+    assert (done.ending, done.text) == ("completed", "A cat.")

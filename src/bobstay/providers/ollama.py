@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from bobstay.model.event import MessageDone, Noted
 from bobstay.model.live import MessageBegan
+from bobstay.model.message import Image, ToolReply
 from bobstay.providers.base import SMALL_WINDOW, Chunk, ProviderError, Request
 from bobstay.providers.chat import Chat
 from bobstay.providers.http import HttpClient
@@ -69,7 +70,7 @@ class Ollama(Chat):
 
     def _check_size(self, request: Request) -> None:
         window = self._windows.get(request.model, 0)
-        tokens = len(self.body(request)) // _BYTES_PER_TOKEN if window else 0
+        tokens = (len(self.body(request)) - _image_bytes(request)) // _BYTES_PER_TOKEN if window else 0
         if tokens > window:
             raise ProviderError(
                 f"The prompt has at least {tokens:,} tokens and would be cut. {_too_small(request.model, window)}",
@@ -103,6 +104,16 @@ class Ollama(Chat):
         headers: dict[str, Any] = {key: value for key, value in self._headers.items() if key != "content-type"}
         reply = await self._http.get(self._root + path, headers)
         return await reply.read(_LIMIT)
+
+
+def _image_bytes(request: Request) -> int:
+    """What images take in the body: their size says nothing about how many tokens they are."""
+    total = 0
+    for message in request.messages:
+        for block in message.blocks:
+            parts = block.content if isinstance(block, ToolReply) else (block,)
+            total += sum(len(part.data) for part in parts if isinstance(part, Image))
+    return total
 
 
 def _is(loaded: _Loaded, model: str) -> bool:
