@@ -392,3 +392,63 @@ async def test_a_session_is_forked_at_a_message(desk: Desk) -> None:
     await page.wait_for_url(lambda url: "/session/" in url and session not in url)
     await expect(page.get_by_text("Forked from an earlier session.")).to_be_visible()
     await expect(page.get_by_text("First answer.")).to_be_visible()
+
+
+def report(sections: int, code_at: int) -> str:
+    """A report of about 2,100 characters a section, one of which has a code block as long as the rest."""
+    parts = ["# Report\n"]
+    for number in range(sections):
+        if number == code_at:
+            parts.append("```python\n" + "".join(f"value_{line} = {line}\n" for line in range(600)) + "```\n")
+        parts.append(f"## Recommendation {number}\n\n" + "Do this before anything else. " * 70 + "\n")
+    return "\n".join(parts)
+
+
+async def test_a_report_of_twenty_kilobytes_is_whole_after_a_reload(desk: Desk) -> None:
+    repository(desk.work)
+    written = Written(desk.work, "A report").prompt("Report")
+    written.say(report(6, code_at=3) + "\n… 5 characters left out …\n\nThe end.")
+    written.end()
+    page = await shown(desk, written)
+    for number in range(6):
+        await expect(page.get_by_role("heading", name=f"Recommendation {number}")).to_have_count(1)
+    await expect(page.get_by_role("feed")).to_contain_text("value_599 = 599")
+    await expect(page.get_by_role("button", name=re.compile("character"))).to_have_count(0)
+
+
+async def test_the_middle_of_a_huge_answer_is_loaded_where_it_is_missing(desk: Desk) -> None:
+    """Its beginning and its end are two texts: a code block that is cut does not swallow what follows it."""
+    repository(desk.work)
+    written = Written(desk.work, "A huge report").prompt("Report")
+    written.say(report(200, code_at=199))
+    written.end()
+    session = written.save(desk.folder / "bobstay")
+    await desk.restart()
+    page = await desk.open("/")
+    held: list[Route] = []
+
+    async def hold(route: Route) -> None:
+        held.append(route)
+
+    await page.route(re.compile(r"/events\?after="), hold)
+    await page.goto(f"{desk.place.url}/session/{session}")
+    await expect(page.get_by_role("heading", name="Recommendation 199")).to_be_visible()
+    load = page.get_by_role("button", name=re.compile(r"Load [\d,]+ characters|Loading…"))
+    await expect(load).to_have_count(1)
+    await load.scroll_into_view_if_needed()
+    await expect(load).to_have_text("Loading…")
+    await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(0)
+    await held[0].continue_()
+    await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(1)
+    await expect(load).to_have_count(0)
+
+
+async def test_a_file_that_waits_for_a_decision_has_as_many_lines_in_the_transcript_as_in_the_dock(desk: Desk) -> None:
+    repository(desk.work)
+    content = "".join(f"line {number} of a file that is long enough to be cut on its way\n" for number in range(300))
+    write = Call("Write", {"file_path": str(desk.work / "long.txt"), "content": content})
+    word = desk.play("asks", Step(blocks=[write]))
+    session = await desk.launch(f"write {word}")
+    await desk.place.until_status(session, "waiting_input")
+    page = await desk.open(f"/session/{session}")
+    await expect(line(page, "Write long.txt").first).to_contain_text("+300")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.event import Noted
-from bobstay.server.stream.cutting import cut_frame, cut_struct
+from bobstay.model.event import BlockDone, Envelope, Noted, Prompted
+from bobstay.model.message import Text
+from bobstay.server.stream.cutting import cut_entry, cut_frame
 from tests.server.stream.ground import Ground, tab
 
 JSON = st.recursive(
@@ -33,8 +34,9 @@ async def test_a_page_gets_how_a_huge_text_begins_and_ends(ground: Ground) -> No
         await page.follow(f"session:{session.id}")
         await program.follow(f"session:{session.id}")
         session.append(Noted("a" * 3072 + "b" * 1_000_000 + "c" * 1024))
-        cut = (await page.wait("notice"))["data"]["text"]
-        assert cut == "a" * 3072 + "\n… 1000000 characters left out …\n" + "c" * 1024
+        frame = await page.wait("notice")
+        assert frame["data"]["text"] == "a" * 3072
+        assert frame["cuts"] == [{"path": ["text"], "tail": "c" * 1024, "omitted": 1_000_000}]
         assert len((await program.wait("notice"))["data"]["text"]) == 1_004_096
 
 
@@ -66,9 +68,48 @@ def test_what_is_short_enough_stays_as_it_is(value: object) -> None:
     assert msgspec.json.decode(cut_frame(msgspec.json.encode(value), 1024)) == value
 
 
-@given(st.text(min_size=2000, max_size=5000))
+async def test_an_answer_comes_whole_on_the_stream(ground: Ground) -> None:
+    """An answer of 20 KB without its middle reads as another answer; above 200 KB its ends come apart, as data."""
+    session = ground.begin()
+    for size in (20_000, 300_000):
+        session.append(BlockDone(message_id="m", index=0, block=Text("word " * (size // 5))))
+    session.append(Prompted("p", (Text("please " * 3_000),)))
+    async with tab(ground.url) as page:
+        await page.say("hello", protocol=1, cut=16_384)
+        await page.follow(f"session:{session.id}")
+        answers = [frame for frame in page.frames if frame["type"] == "part.done"]
+        assert answers[0]["data"]["block"]["text"] == "word " * 4_000
+        assert "cuts" not in answers[0]
+        (cut,) = answers[1]["cuts"]
+        assert cut["path"] == ["block", "text"]
+        assert len(answers[1]["data"]["block"]["text"]) + cut["omitted"] + len(cut["tail"]) == 300_000
+        assert next(frame for frame in page.frames if frame["type"] == "message.user").get("cuts") is None
+
+
+def test_a_text_that_looks_like_a_cut_one_is_not_taken_for_one() -> None:
+    text = "It prints:\n… 5 characters left out …\nand ends."
+    entry = Envelope(seq=1, id="e", parent="", at=0.0, event=Noted(text))
+    assert cut_entry(entry, 1024) == (entry, [])
+
+
+def test_lines_are_cut_at_their_ends_and_counted() -> None:
+    text = "".join(f"line {number}\n" for number in range(1_000))
+    entry, (cut,) = cut_entry(Envelope(seq=7, id="e", parent="", at=0.0, event=Noted(text)), 1024)
+    assert isinstance(entry.event, Noted)
+    assert entry.event.text.endswith("\n")
+    assert cut.tail.startswith("line ")
+    assert entry.event.text.count("\n") + cut.lines + cut.tail.count("\n") == 1_000
+    assert cut.seq == 7
+
+
+@given(st.text(min_size=2000, max_size=5000) | st.text("ab\n", min_size=2000, max_size=5000))
 def test_a_cut_text_keeps_its_ends(text: str) -> None:
-    cut = cut_struct(Noted(text), 1024).text
-    assert cut.startswith(text[:768])
-    assert cut.endswith(text[-256:])
-    assert len(cut) < 1024 + 60
+    entry, (cut,) = cut_entry(Envelope(seq=1, id="e", parent="", at=0.0, event=Noted(text)), 1024)
+    assert isinstance(entry.event, Noted)
+    head = entry.event.text
+    assert text.startswith(head)
+    assert text.endswith(cut.tail)
+    assert len(head) + cut.omitted + len(cut.tail) == len(text)
+    assert 384 <= len(head) <= 768
+    assert 128 <= len(cut.tail) <= 256
+    assert text.count("\n") == head.count("\n") + cut.lines + cut.tail.count("\n")

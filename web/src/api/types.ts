@@ -15,6 +15,7 @@ export type ServerConfig = Schemas["ServerConfig"];
 export type Me = Schemas["Me"];
 export type Scope = Me["scopes"][number];
 export type Usage = Schemas["Usage"];
+export type Cut = Schemas["Cut"];
 export type Envelope = Schemas["Envelope"];
 export type StreamFrame = Schemas["StreamFrame"];
 export type DurableEvent = StreamFrame["data"];

@@ -4,14 +4,6 @@ import { api, said } from "@/api/client";
 import type { InteractionOpened, InteractionView, SessionView } from "@/api/types";
 import { useOfTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
-import { CUT } from "@/stream/socket";
-
-/** A text of this length may have been longer. */
-function mayBeCut(value: unknown): boolean {
-  if (typeof value === "string") return value.length >= CUT;
-  if (typeof value === "object" && value !== null) return Object.values(value).some(mayBeCut);
-  return false;
-}
 
 /** The whole of it, or undefined while it is on its way. */
 export function useOpened(
@@ -19,12 +11,11 @@ export function useOpened(
   interaction: InteractionView | undefined,
   transcript: Transcript,
 ): InteractionOpened | undefined {
-  const heard = useOfTranscript(
-    transcript,
-    (each) => each.fold.interactions.get(interaction?.id ?? "")?.opened,
-  );
+  const whole = useOfTranscript(transcript, (each) => {
+    const state = each.fold.interactions.get(interaction?.id ?? "");
+    return state?.cut ? undefined : state?.opened;
+  });
   const loaded = useOfTranscript(transcript, (each) => each.state === "ready");
-  const whole = heard && !mayBeCut(heard) ? heard : undefined;
   const { data } = useQuery({
     queryKey: ["interaction", interaction?.id],
     queryFn: () =>

@@ -20,16 +20,23 @@ function serve(all: Entry[]): void {
     const [before, limit, cut] = ["before", "limit", "cut"].map((name) => Number(query.get(name)));
     const page = all.filter((each) => each.seq < (before ?? 0)).slice(-(limit ?? 0));
     const events = page.map((each) => (cut ? short(each) : each));
+    const cuts = events.flatMap(({ seq, cuts = [] }) => cuts.map((each) => ({ ...each, seq })));
     const headers = { "content-type": "application/json" };
-    return new Response(JSON.stringify({ events, seq: all.length }), { headers });
+    return new Response(JSON.stringify({ events, seq: all.length, cuts }), { headers });
   });
 }
 
 function short(whole: Entry): Entry {
-  const copy = structuredClone(whole) as unknown as { event: { blocks: { text?: string }[] } };
-  for (const block of copy.event.blocks)
-    if (block.text && block.text.length > CUT)
-      block.text = `${block.text.slice(0, CUT)}\n… 9 characters left out …\n`;
+  const copy = structuredClone(whole) as unknown as {
+    event: { blocks: { text?: string }[] };
+    cuts?: object[];
+  };
+  copy.event.blocks.forEach((block, index) => {
+    const { text = "" } = block;
+    if (text.length <= CUT) return;
+    block.text = text.slice(0, CUT);
+    copy.cuts = [{ path: ["blocks", index, "text"], tail: "", omitted: text.length - CUT }];
+  });
   return copy as unknown as Entry;
 }
 

@@ -4,7 +4,6 @@ import { complain, dropInput, editInput, send } from "@/state/actions";
 import { readable } from "@/state/entries";
 import { pageBefore, type Transcript } from "@/state/transcript";
 import type { Entry } from "@/stream/frames";
-import { CUT } from "@/stream/socket";
 
 export interface Whole {
   text: string;
@@ -26,7 +25,7 @@ export async function wholeOf(id: string, entries: readonly Entry[], queued: Que
     found = newest(page, queued);
     first = page[0]?.seq ?? 0;
   }
-  if (found && isCut(found)) found = newest(await pageBefore(id, found.seq + 1, 1, 0), queued);
+  if (found?.cuts) found = newest(await pageBefore(id, found.seq + 1, 1, 0), queued);
   if (found?.event.type !== "input_queued") throw new Error(NOT_FOUND);
   const { text, pictures } = readable(found.event.blocks);
   return {
@@ -42,11 +41,6 @@ const NOT_FOUND = "The words of this message cannot be found. It stays in the qu
 
 function newest(entries: readonly Entry[], queued: QueuedView): Entry | undefined {
   return entries.findLast(({ event }) => event.type === "input_queued" && event.id === queued.id);
-}
-
-function isCut({ event }: Entry): boolean {
-  if (event.type !== "input_queued") return false;
-  return event.blocks.some((block) => block.type === "text" && block.text.length > CUT);
 }
 
 /** Take it out of the queue and give it to the agent now. Whatever fails, the words are not lost: `back` gets them. */

@@ -1724,6 +1724,28 @@ export interface components {
             permission_mode: ("acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan") | null;
         };
         /**
+         * Cut
+         * @description A text that came without its middle. The text itself holds its beginning only.
+         */
+        Cut: {
+            /** @description Where in the event it stands. */
+            path: (string | number)[];
+            /** @description Its end. */
+            tail: string;
+            /** @description Characters between its beginning and its end. */
+            omitted: number;
+            /**
+             * @description Line breaks among those.
+             * @default 0
+             */
+            lines: number;
+            /**
+             * @description The entry, where cuts of several are listed together; 0 on a frame, which has its own.
+             * @default 0
+             */
+            seq: number;
+        };
+        /**
          * Decided
          * @description How the permission question of a call was settled.
          */
@@ -1890,6 +1912,11 @@ export interface components {
             events: components["schemas"]["Envelope"][];
             /** @description The last entry there is. */
             seq: number;
+            /**
+             * @description The texts of these entries that came without their middle.
+             * @default []
+             */
+            cuts: components["schemas"]["Cut"][];
         };
         /**
          * Excerpt
@@ -3326,6 +3353,11 @@ export interface components {
             events: components["schemas"]["Envelope"][];
             parts: Record<string, never>[];
             seq: number;
+            /**
+             * @description The texts of these entries that came without their middle.
+             * @default []
+             */
+            cuts: components["schemas"]["Cut"][];
         };
         /** Spending */
         Spending: {
@@ -3429,6 +3461,11 @@ export interface components {
              * @default
              */
             threshold: string;
+            /**
+             * @description The texts of `data` that came without their middle, for a client that said `cut`.
+             * @default []
+             */
+            cuts: components["schemas"]["Cut"][];
         };
         /** StreamLeftFrame */
         StreamLeftFrame: {
@@ -6114,7 +6151,7 @@ export interface operations {
                 limit?: number;
                 /** @description The page that ends before this entry, instead of one that begins after another. */
                 before?: number | null;
-                /** @description Characters of a text at most; the middle of longer ones is left out. 0 is all. */
+                /** @description Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole. */
                 cut?: number;
             };
             header?: never;

@@ -16,10 +16,12 @@ const MOST = 50;
 let opening: Promise<IDBPDatabase> | null = null;
 
 function database(): Promise<IDBPDatabase> {
-  opening ??= openDB("bobstay", 2, {
-    upgrade(made, before) {
+  opening ??= openDB("bobstay", 3, {
+    upgrade(made, before, _now, change) {
       if (before < 1) made.createObjectStore("transcripts", { keyPath: "id" }).createIndex("at", "at");
       if (before < 2) made.createObjectStore("page");
+      // Texts of earlier pages may lack their middle without saying so.
+      if (before > 0 && before < 3) void change.objectStore("transcripts").clear();
     },
     blocking(_, __, event) {
       // A tab of a newer page wants another shape: this one goes on without keeping anything.

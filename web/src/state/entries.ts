@@ -1,15 +1,16 @@
 /** What each kind of stored entry does to a transcript. A kind nobody knows becomes a row of its own (S000-13). */
-import type { Block, Usage } from "@/api/types";
+import type { Block, Cut, Usage } from "@/api/types";
 import type { Entry } from "@/stream/frames";
+import { endTool, toolCalled, toolDone, toolStarted } from "./calls";
+import { bridged, cutAt } from "./cuts";
 import { type Fold, noTurn } from "./fold";
-import type { InteractionState, MarkOf, Picture, ToolRow, ToolStatus } from "./rows";
-import { isOver } from "./rows";
+import type { InteractionState, MarkOf, Picture } from "./rows";
 
-type Of<T extends Entry["event"]["type"]> = Extract<Entry["event"], { type: T }>;
+export type Of<T extends Entry["event"]["type"]> = Extract<Entry["event"], { type: T }>;
 
 export function applyEntry(fold: Fold, entry: Entry): void {
   noticeRewind(fold, entry);
-  const event = entry.event;
+  const event = bridged(entry.event, entry.cuts);
   switch (event.type) {
     case "prompted":
       return prompted(fold, entry, event);
@@ -25,7 +26,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "interaction_closed":
       return closed(fold, event);
     case "tool_started":
-      return changeTool(fold, event.call_id, { status: "running", input: event.input, startedAt: entry.at });
+      return toolStarted(fold, entry, event);
     case "tool_done":
       return toolDone(fold, entry, event);
     case "tasks_replaced":
@@ -171,12 +172,12 @@ function blockDone(fold: Fold, entry: Entry, event: Of<"block_done">): void {
   fold.open.delete(id);
   if (block.type === "text") {
     const { model = "", partial = false } = event;
-    fold.put({ ...base, kind: "text", text: block.text, streaming: false, partial, model });
+    fold.put({ ...base, kind: "text", ...endsOf(entry, block), streaming: false, partial, model });
   } else if (block.type === "thinking") {
     fold.put({
       ...base,
       kind: "thinking",
-      text: block.text,
+      ...endsOf(entry, block),
       streaming: false,
       redacted: block.redacted ?? false,
     });
@@ -185,75 +186,11 @@ function blockDone(fold: Fold, entry: Entry, event: Of<"block_done">): void {
   }
 }
 
-function toolCalled(fold: Fold, entry: Entry, call: Extract<Block, { type: "tool_call" }>): void {
-  const held = fold.tool(call.id);
-  const status: ToolStatus = held?.settled || (held?.status === "running" ? "running" : "pending");
-  const { name, input, malformed = "" } = call;
-  if (!entry.parentCall) fold.turn.tools += 1;
-  fold.open.delete(call.id);
-  fold.put({
-    ...(held ?? noTool(fold, entry, call.id)),
-    ...common(fold, entry, call.id),
-    name,
-    input,
-    malformed,
-    writing: "",
-    status,
-  });
-}
-
-export function noTool(fold: Fold, entry: Entry, id: string): ToolRow {
-  return {
-    ...common(fold, entry, id),
-    kind: "tool",
-    name: "",
-    input: {},
-    writing: "",
-    status: "pending",
-    output: "",
-    pictures: [],
-    display: null,
-    tail: "",
-    printed: 0,
-    startedAt: 0,
-    durationMs: 0,
-    decided: null,
-    added: 0,
-    removed: 0,
-    interaction: null,
-    malformed: "",
-    settled: "",
-  };
-}
-
-function changeTool(fold: Fold, id: string, change: Partial<ToolRow>): void {
-  const row = fold.tool(id);
-  if (row && !(change.status && isOver(row.status))) fold.put({ ...row, ...change });
-}
-
-/** The last result of a call is the one that counts, and it takes the place of any before (S002-11, FM-8). */
-function toolDone(fold: Fold, entry: Entry, event: Of<"tool_done">): void {
-  const { reply } = event;
-  const row = fold.tool(reply.call_id);
-  const { text, pictures } = readable(reply.content);
-  const failed = reply.is_error ? "error" : "completed";
-  const status: ToolStatus = event.denied ? "denied" : event.interrupted ? "interrupted" : failed;
-  const called = row !== undefined && row.status !== "no_call";
-  fold.put({
-    ...(row ?? noTool(fold, entry, reply.call_id)),
-    name: row?.name || event.name || "",
-    input: event.input ?? row?.input ?? {},
-    status: called ? status : "no_call",
-    settled: status,
-    output: text,
-    pictures,
-    display: event.display ?? null,
-    durationMs: event.duration_ms ?? 0,
-    decided: event.decided ?? null,
-    added: event.lines_added ?? 0,
-    removed: event.lines_removed ?? 0,
-    tail: "",
-  });
+/** Of a long text the beginning, and the end as it came beside it. */
+function endsOf({ event, cuts }: Entry, block: { text: string }): { text: string; cut: Cut | null } {
+  const cut = cutAt(cuts, "block", "text");
+  if (!cut || event.type !== "block_done" || !("text" in event.block)) return { text: block.text, cut: null };
+  return { text: event.block.text, cut };
 }
 
 function messageDone(fold: Fold, entry: Entry, event: Of<"message_done">): void {
@@ -278,6 +215,7 @@ function opened(fold: Fold, entry: Entry, event: Of<"interaction_opened">): void
     id: event.id,
     opened: event,
     openedAt: entry.at,
+    cut: Boolean(entry.cuts),
     outcome: "",
     by: "",
     message: "",
@@ -318,11 +256,6 @@ function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
     usage,
     cost,
   });
-}
-
-function endTool(fold: Fold, id: string): void {
-  const row = fold.tool(id);
-  if (row && !isOver(row.status)) fold.put({ ...row, status: "interrupted", tail: "" });
 }
 
 function worker(fold: Fold, entry: Entry, event: Of<"worker_started">): void {

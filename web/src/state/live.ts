@@ -1,6 +1,7 @@
 /** Words that are being said and outputs that are being printed: shown at once, replaced by what is stored. */
 import type { Entry, Part } from "@/stream/frames";
-import { common, noTool } from "./entries";
+import { noTool } from "./calls";
+import { common } from "./entries";
 import type { Fold } from "./fold";
 import type { Row, ToolRow } from "./rows";
 import { isOver } from "./rows";
@@ -43,7 +44,7 @@ function say(fold: Fold, part: Part, id: string, text: string, before: Row | und
   if (part.kind === "tool_input" && part.call_id) fold.calls.set(id, part.call_id);
   const base = common(fold, entry, before?.id ?? (fold.calls.get(id) || id));
   if (part.kind === "thinking") {
-    fold.put({ ...base, kind: "thinking", text, streaming: true, redacted: false });
+    fold.put({ ...base, kind: "thinking", text, cut: null, streaming: true, redacted: false });
   } else if (part.kind === "tool_input") {
     const known = before?.kind === "tool" ? before : undefined;
     fold.put({
@@ -55,7 +56,7 @@ function say(fold: Fold, part: Part, id: string, text: string, before: Row | und
       status: "writing",
     });
   } else {
-    fold.put({ ...base, kind: "text", text, streaming: true, partial: false, model: "" });
+    fold.put({ ...base, kind: "text", text, cut: null, streaming: true, partial: false, model: "" });
   }
   fold.open.add(base.id);
 }

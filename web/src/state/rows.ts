@@ -1,5 +1,6 @@
 /** What a transcript is made of. A row is never changed: a newer one takes its place, so that only it is drawn again. */
-import type { InteractionOpened, RunDone, Task, ToolDone, Usage } from "@/api/types";
+import type { Cut, InteractionOpened, RunDone, Task, ToolDone, Usage } from "@/api/types";
+import type { Missing } from "./cuts";
 
 interface Common {
   /** Stable for ever: of the block, the call or the entry it shows. */
@@ -34,6 +35,8 @@ export interface UserRow extends Common {
 export interface TextRow extends Common {
   kind: "text";
   text: string;
+  /** Its end, where it came without its middle: then `text` is its beginning. */
+  cut: Cut | null;
   streaming: boolean;
   partial: boolean;
   model: string;
@@ -42,6 +45,7 @@ export interface TextRow extends Common {
 export interface ThinkingRow extends Common {
   kind: "thinking";
   text: string;
+  cut: Cut | null;
   streaming: boolean;
   redacted: boolean;
 }
@@ -83,12 +87,16 @@ export interface ToolRow extends Common {
   malformed: string;
   /** How it ended, by its result; also while its call has not come yet. */
   settled: ToolStatus | "";
+  /** What did not come of its texts. */
+  missing: { input: Missing; output: Missing; display: Missing };
 }
 
 export interface InteractionState {
   id: string;
   opened: InteractionOpened;
   openedAt: number;
+  /** `opened` did not come whole: nobody decides on half of something. */
+  cut: boolean;
   outcome: "" | "allowed" | "denied" | "cancelled";
   by: string;
   message: string;

@@ -1,7 +1,7 @@
 /** One session's transcript as the page holds it: entries, their fold, how far back it reaches, and who looks on. */
 import { api, said } from "@/api/client";
 import type { SessionView } from "@/api/types";
-import { type Entry, entryOfEnvelope, type LiveFrame, type Part } from "@/stream/frames";
+import { type Entry, entriesOf, type LiveFrame, type Part } from "@/stream/frames";
 import { CUT } from "@/stream/socket";
 import { Fold } from "./fold";
 import type { Row } from "./rows";
@@ -163,7 +163,7 @@ function retryText(data: { attempt: number; attempts: number; delay: number; err
 export async function pageBefore(id: string, before: number, limit = PAGE, cut = CUT): Promise<Entry[]> {
   const query = { before, limit, cut };
   const page = await said(api.GET("/sessions/{id}/events", { params: { path: { id }, query } }));
-  return page.events.map(entryOfEnvelope);
+  return entriesOf(page);
 }
 
 export interface Loaded {
@@ -175,5 +175,5 @@ export interface Loaded {
 export async function loadSnapshot(id: string): Promise<Loaded> {
   const query = { limit: PAGE, cut: CUT };
   const found = await said(api.GET("/sessions/{id}/snapshot", { params: { path: { id }, query } }));
-  return { session: found.session, entries: found.events.map(entryOfEnvelope), parts: found.parts as Part[] };
+  return { session: found.session, entries: entriesOf(found), parts: found.parts as Part[] };
 }

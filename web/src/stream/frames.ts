@@ -1,5 +1,13 @@
 /** What comes over the socket: stored entries with a `seq`, and what is only said once. */
-import type { DurableEvent, Envelope, InteractionView, SessionView, StreamFrame, TaskRow } from "@/api/types";
+import type {
+  Cut,
+  DurableEvent,
+  Envelope,
+  InteractionView,
+  SessionView,
+  StreamFrame,
+  TaskRow,
+} from "@/api/types";
 
 /** A stored entry, from the socket or from a page of the log: the same either way. */
 export interface Entry {
@@ -11,6 +19,8 @@ export interface Entry {
   event: DurableEvent;
   agent: string;
   parentCall: string;
+  /** The texts of `event` that came without their middle. */
+  cuts?: Cut[];
 }
 
 /** Where words that are being said stand: whole as far as they were sent. */
@@ -94,7 +104,18 @@ export function entryOfFrame(frame: StreamFrame): Entry {
     event: frame.data,
     agent: frame.agent ?? "",
     parentCall: frame.parent_call ?? "",
+    ...(frame.cuts?.length ? { cuts: frame.cuts } : {}),
   };
+}
+
+/** Entries of a page of the log. */
+export function entriesOf(page: { events: Envelope[]; cuts?: Cut[] }): Entry[] {
+  const cuts = new Map<number, Cut[]>();
+  for (const cut of page.cuts ?? []) cuts.set(cut.seq ?? 0, [...(cuts.get(cut.seq ?? 0) ?? []), cut]);
+  return page.events.map((envelope) => {
+    const own = cuts.get(envelope.seq);
+    return { ...entryOfEnvelope(envelope), ...(own ? { cuts: own } : {}) };
+  });
 }
 
 export function entryOfEnvelope(envelope: Envelope): Entry {

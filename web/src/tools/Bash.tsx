@@ -26,7 +26,7 @@ function inline(row: ToolRow) {
   if (shell) return <span className="text-running">in background · {shell}</span>;
   const words = printed(row).trim();
   if (!words) return null;
-  const lines = lineCount(words);
+  const lines = lineCount(words) + row.missing.output.lines;
   const count = lines > 1 ? ` (${lines.toLocaleString("en")} lines)` : "";
   return (
     <span className="inline-flex items-baseline gap-1">

@@ -56,7 +56,7 @@ export const bashOutput: ToolView = {
   icon: "terminal",
   title,
   inline: (row) => {
-    const lines = lineCount(printed(row).trim());
+    const lines = lineCount(printed(row).trim()) + row.missing.output.lines;
     return [standing(row), lines > 0 ? plural(lines, "new line") : ""].filter(Boolean).join(" · ");
   },
   Body: (props) => <View {...props} full={false} />,

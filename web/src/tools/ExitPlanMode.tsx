@@ -24,7 +24,7 @@ function inline(row: ToolRow) {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useWhole(row, sessionId, true);
   const plan = planOf(whole.row);
   const file = textOf(row.display, "filePath");
   return (

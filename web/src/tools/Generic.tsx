@@ -21,7 +21,7 @@ function about(row: ToolRow): string {
 export function outputWords(row: ToolRow) {
   const words = row.settled === "completed" ? row.output.trim() : "";
   if (!words) return null;
-  const lines = lineCount(words);
+  const lines = lineCount(words) + row.missing.output.lines;
   return (
     <span className="inline-flex items-baseline gap-1">
       <Aside>{firstLine(words)}</Aside>

@@ -41,7 +41,8 @@ function Asks({ input }: AskProps) {
 
 function inline(row: ToolRow) {
   const told = row.added > 0 || row.removed > 0;
-  return <Counts added={told ? row.added : lineCount(textOf(row.input, "content"))} removed={row.removed} />;
+  const asked = lineCount(textOf(row.input, "content")) + row.missing.input.lines;
+  return <Counts added={told ? row.added : asked} removed={row.removed} />;
 }
 
 export const write: ToolView = {

@@ -1,4 +1,5 @@
 /** Calls for tests and for looking at views. */
+import { COMPLETE } from "@/state/cuts";
 import type { ToolRow } from "@/state/rows";
 
 export function call(name: string, change: Partial<ToolRow> = {}): ToolRow {
@@ -28,6 +29,7 @@ export function call(name: string, change: Partial<ToolRow> = {}): ToolRow {
     removed: 0,
     interaction: null,
     malformed: "",
+    missing: { input: COMPLETE, output: COMPLETE, display: COMPLETE },
     settled: status === "running" || status === "pending" || status === "writing" ? "" : status,
     ...change,
   };

@@ -5,6 +5,7 @@ import { Tooltip } from "radix-ui";
 import { act, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { COMPLETE } from "@/state/cuts";
 import type { ToolRow } from "@/state/rows";
 import { useUi } from "@/state/ui";
 import { call } from "./call.fixture";
@@ -391,16 +392,17 @@ describe("other tools", () => {
       };
       return Response.json(found);
     });
-    const output = `${"a".repeat(12_288)}\n… 5000 characters left out …\n${"b".repeat(4_096)}`;
-    body(call("Bash", { input: { command: "make" }, output }));
-    expect(place.textContent).toContain("5,000 characters are left out.");
+    const output = `${"a".repeat(12_288)}\n… 5,000 characters not shown …\n${"b".repeat(4_096)}`;
+    const missing = { input: COMPLETE, output: { characters: 5000, lines: 98 }, display: COMPLETE };
+    body(call("Bash", { input: { command: "make" }, output, missing }));
+    expect(place.textContent).toContain("5,000 characters not shown.");
     click(button(/Load all/));
     await vi.waitFor(() => act(() => expect(place.textContent).toContain("all of the output")));
     expect(asked.sort()).toEqual([
       "/api/v1/sessions/session-1/blobs/call-1",
       "/api/v1/sessions/session-1/calls/call-1",
     ]);
-    expect(place.textContent).not.toContain("left out");
+    expect(place.textContent).not.toContain("not shown");
   });
 });
 

@@ -11,7 +11,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.index import transcript
 from bobstay.server.index.transcript import CallRow, Transcript
 from bobstay.server.sessions.view import SessionView
-from bobstay.server.stream.cutting import LEAST, cut_struct
+from bobstay.server.stream.cutting import LEAST, Cut, cut_entry
 
 PATIENCE = 2.0
 MOST_EVENTS = 2_000
@@ -23,7 +23,7 @@ class EventsQuery(Struct, frozen=True):
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
     """The page that ends before this entry, instead of one that begins after another."""
     cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
-    """Characters of a text at most; the middle of longer ones is left out. 0 is all."""
+    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
 
 
 class SnapshotQuery(Struct, frozen=True):
@@ -35,6 +35,8 @@ class EventPage(Struct, frozen=True):
     events: tuple[Envelope, ...]
     seq: int
     """The last entry there is."""
+    cuts: tuple[Cut, ...] = ()
+    """The texts of these entries that came without their middle."""
 
 
 class Snapshot(Struct, frozen=True):
@@ -43,6 +45,8 @@ class Snapshot(Struct, frozen=True):
     """The last ones; `seq` of the first tells where to go on backwards."""
     parts: tuple[dict[str, Any], ...]
     seq: int
+    cuts: tuple[Cut, ...] = ()
+    """The texts of these entries that came without their middle."""
 
 
 class RowsQuery(Struct, frozen=True):
@@ -59,12 +63,12 @@ async def snapshot(call: Call) -> Snapshot:
     reader = registry.reader(view.id)
     query: SnapshotQuery = call.query
 
-    def read() -> tuple[Envelope, ...]:
+    def read() -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
         found = reader.read(max(view.seq - query.limit, 0))
         return _cut(tuple(entry for entry in found if entry.seq <= view.seq), query.cut)  # all of one moment
 
-    events = await asyncio.to_thread(read)
-    return Snapshot(view, events, parts, events[-1].seq if events else 0)
+    events, cuts = await asyncio.to_thread(read)
+    return Snapshot(view, events, parts, events[-1].seq if events else 0, cuts)
 
 
 async def events(call: Call) -> EventPage:
@@ -76,15 +80,19 @@ async def events(call: Call) -> EventPage:
     before = query.before
     after = max(query.after if before is None else before - limit - 1, 0)
 
-    def read() -> tuple[Envelope, ...]:
+    def read() -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
         found = reader.read(after, limit)
         return _cut(tuple(entry for entry in found if before is None or entry.seq < before), query.cut)
 
-    return EventPage(await asyncio.to_thread(read), view.seq)
+    found, cuts = await asyncio.to_thread(read)
+    return EventPage(found, view.seq, cuts)
 
 
-def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[Envelope, ...]:
-    return tuple(cut_struct(entry, max(limit, LEAST)) for entry in entries) if limit else entries
+def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
+    if not limit:
+        return entries, ()
+    made = [cut_entry(entry, max(limit, LEAST)) for entry in entries]
+    return tuple(entry for entry, _ in made), tuple(cut for _, cuts in made for cut in cuts)
 
 
 async def list_rows(call: Call) -> Transcript:

@@ -12,6 +12,7 @@ from bobstay.model.event import BlockDone, Durable, Envelope
 from bobstay.model.ids import timestamp
 from bobstay.model.message import ToolCall
 from bobstay.server.sessions.status import Status
+from bobstay.server.stream.cutting import Cut
 from bobstay.sessions.codec import to_json
 
 VERSION = 1
@@ -75,6 +76,8 @@ class Frame(Struct, frozen=True, omit_defaults=True):
     status: Transition | None = None
     threshold: str = ""
     """`warning` or `critical`, where the context has just grown that full."""
+    cuts: tuple[Cut, ...] = ()
+    """The texts of `data` that came without their middle, for a client that said `cut`."""
 
 
 class LiveFrame(Struct, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-/** Says how much of a call was left out on the way here, and brings it. */
+/** Says how much of a call is on the server only, and loads it. */
 import { count } from "@/words/format";
 import type { Whole } from "./whole";
 
@@ -12,7 +12,7 @@ export function LoadAll({ whole }: { whole: Whole }) {
     );
   return (
     <p className="m-0 flex flex-wrap items-center gap-x-2 text-small text-ink-3">
-      {whole.state === "failed" ? whole.problem : `${count(whole.missing)} characters are left out.`}
+      {whole.state === "failed" ? whole.problem : `${count(whole.missing)} characters not shown.`}
       <button
         type="button"
         disabled={whole.state === "loading"}

@@ -2,11 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, said, wordsOf } from "@/api/client";
+import { COMPLETE } from "@/state/cuts";
 import type { ToolRow } from "@/state/rows";
-import { CUT } from "@/stream/socket";
 import { fieldsOf } from "./fields";
 
-const MARK = /\n… (\d+) characters left out …\n/;
 /** Bytes of an output that a page takes at once. */
 export const MOST_BYTES = 1024 * 1024;
 
@@ -19,8 +18,9 @@ export interface Whole {
   load: () => void;
 }
 
-export function useWhole(row: ToolRow, sessionId: string): Whole {
-  const [wanted, setWanted] = useState(false);
+/** With `now` it is asked for at once: where half of it would mislead. */
+export function useWhole(row: ToolRow, sessionId: string, now = false): Whole {
+  const [wanted, setWanted] = useState(now);
   const missing = missingOf(row);
   const { data, error, refetch } = useQuery({
     queryKey: ["call", sessionId, row.id, row.seq, row.settled],
@@ -39,27 +39,24 @@ export function useWhole(row: ToolRow, sessionId: string): Whole {
   return { row, missing, state, problem: error ? wordsOf(error) : "", load };
 }
 
-/** How many characters of the row's texts were left out on the way here. */
-export function missingOf(row: ToolRow): number {
-  return missingIn(row.output, 0) + missingIn(row.input, 0) + missingIn(row.display, 0);
-}
-
-function missingIn(value: unknown, depth: number): number {
-  if (typeof value === "string") return value.length > CUT ? Number(MARK.exec(value)?.[1] ?? 0) : 0;
-  if (depth > 5 || typeof value !== "object" || value === null) return 0;
-  let sum = 0;
-  for (const each of Object.values(value)) sum += missingIn(each, depth + 1);
-  return sum;
+/** How many characters of the row's texts are on the server only. */
+export function missingOf({ missing }: ToolRow): number {
+  return missing.input.characters + missing.output.characters + missing.display.characters;
 }
 
 async function loadWhole(row: ToolRow, sessionId: string): Promise<ToolRow> {
   const path = { id: sessionId, call_id: row.id };
   const [call, output] = await Promise.all([
     said(api.GET("/sessions/{id}/calls/{call_id}", { params: { path } })),
-    missingIn(row.output, 0) > 0 ? loadOutput(path) : row.output,
+    row.missing.output.characters > 0 ? loadOutput(path) : row.output,
   ]);
-  const input = call.input === null || call.input === undefined ? row.input : fieldsOf(call.input);
-  return { ...row, input, output: output ?? call.output, display: call.display ?? row.display };
+  const missing = {
+    input: call.input ? COMPLETE : row.missing.input,
+    output: COMPLETE,
+    display: call.display ? COMPLETE : row.missing.display,
+  };
+  const input = call.input ? fieldsOf(call.input) : row.input;
+  return { ...row, input, output: output ?? call.output, display: call.display ?? row.display, missing };
 }
 
 /** The output from its file; nothing where there is none, as the tables have the rest. */

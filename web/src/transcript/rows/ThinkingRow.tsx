@@ -1,13 +1,13 @@
 /** What the model thinks before it speaks: one line, open while it is being thought if somebody opened it (S003-33). */
 import type { ThinkingRow as Row } from "@/state/rows";
-import { Markdown } from "@/text/Markdown";
 import { Icon } from "@/ui/Icon";
 import { useFold } from "../place";
+import { LongProse } from "./LongProse";
 import { useWhole } from "./whole";
 
 export function ThinkingRow({ row, sessionId }: { row: Row; sessionId: string }) {
   const [open, change] = useFold(row.id, false);
-  const { text, more } = useWhole(row, "", sessionId);
+  const ends = useWhole(row, "", sessionId);
   if (row.redacted || !row.text)
     return (
       <p className="m-0 flex h-8 items-center pl-2 text-ink-3">
@@ -28,8 +28,7 @@ export function ThinkingRow({ row, sessionId }: { row: Row; sessionId: string })
       </button>
       {open && (
         <div className="border-l-2 border-line pl-[28px] text-ink-2">
-          <Markdown text={text} streaming={row.streaming} />
-          {more}
+          <LongProse ends={ends} streaming={row.streaming} />
         </div>
       )}
     </div>
