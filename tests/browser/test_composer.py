@@ -266,12 +266,33 @@ async def test_a_turn_is_stopped_and_a_failed_one_tried_again(desk: Desk) -> Non
     await expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
 
 
+async def test_escape_twice_stops_and_cutting_text_does_not(desk: Desk) -> None:
+    """Ctrl+X is what it is everywhere: the marked words are cut, and the agent goes on."""
+    gate = Gate()
+    session = await desk.launch(f"begin {desk.play('works', Step(blocks=[Say('Done.')], gate=gate))}")
+    await gate.reached()
+    page = await desk.open(f"/session/{session}")
+    await message(page).fill("some words to cut")
+    await message(page).press("Control+a")
+    await message(page).press("Control+x")
+    await expect(message(page)).to_have_value("")
+    await message(page).press("Control+v")
+    await expect(message(page)).to_have_value("some words to cut")
+    await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    assert (await desk.place.until_status(session, "running")).status == "running"
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    await desk.place.until_status(session, "interrupted")
+    await expect(message(page)).to_have_value("some words to cut")
+
+
 async def test_a_stop_that_takes_long_may_be_forced_after_a_question(desk: Desk) -> None:
     desk.place.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    assert (await desk.place.post("/api/v1/trust", {"cwd": str(desk.work)})).status == 200
     session = await desk.launch("stubborn", engine="fake")
     page = await desk.open(f"/session/{session}")
     await expect(page.get_by_text("never")).to_be_visible()
-    await page.keyboard.press("Control+x")
+    await page.keyboard.press("Control+.")
     await expect(status(page)).to_have_text("Stopping...")
     await page.get_by_role("button", name="Stop by force").click()
     dialog = page.get_by_role("alertdialog", name="Stop the agent by force?")

@@ -73,6 +73,7 @@ export function MessageField({ session, steers, refusal, why, onSend }: Props) {
       )}
       <textarea
         ref={field}
+        data-message=""
         aria-label="Message"
         aria-describedby={refusal.words ? why : undefined}
         aria-autocomplete="list"
@@ -101,8 +102,8 @@ export function MessageField({ session, steers, refusal, why, onSend }: Props) {
 function usePlaceholder(session: SessionView): string {
   const commands = (useSurroundings(session.id)?.commands.length ?? 0) > 0;
   if (session.config.inputs === "locked") return "";
-  if (isBusy(session)) return "Write what comes next. @ names a file";
-  return `Write to the agent. @ names a file${commands ? ", / a command" : ""}`;
+  if (isBusy(session)) return "Queue a follow-up. @ to mention a file";
+  return `Message the agent. @ to mention a file${commands ? ", / for commands" : ""}`;
 }
 
 function same(old: Trigger | null, now: Trigger | null): Trigger | null {

@@ -7,6 +7,8 @@ export interface Command {
   group: Group;
   /** `mod` is ⌘ on a Mac and Ctrl elsewhere; parts of a sequence are separated by a space. Empty: none. */
   key: string;
+  /** A second key that does the same, unless a person chose another one. */
+  also?: string;
   /** Also while somebody types. Only for keys with a modifier, and Escape. */
   typing?: boolean;
   /** Left out of the palette: it makes sense only by key. */
@@ -37,7 +39,14 @@ export const COMMANDS = [
   { id: "list.clear", title: "Choose nothing", group: "Lists", key: "escape", quiet: true },
   { id: "list.archive", title: "Archive", group: "Lists", key: "e" },
   { id: "compose", title: "Write a message", group: "Session", key: "m" },
-  { id: "stop", title: "Stop the agent", group: "Session", key: "ctrl+x", typing: true },
+  {
+    id: "stop",
+    title: "Stop the agent",
+    group: "Session",
+    key: "escape escape",
+    also: "mod+.",
+    typing: true,
+  },
   { id: "kill", title: "Stop the agent by force", group: "Session", key: "" },
   { id: "retry", title: "Try again", group: "Session", key: "shift+r" },
   { id: "continue", title: "Go on in a new session", group: "Session", key: "" },

@@ -30,6 +30,13 @@ export function keyOf(id: CommandId, own: Keymap["own"] = useKeymap.getState().o
   return own[id] ?? BY_ID[id].key;
 }
 
+/** All keys of a command, the usual one first. */
+export function keysOf(id: CommandId, own: Keymap["own"] = useKeymap.getState().own): string[] {
+  const key = keyOf(id, own);
+  const { also } = BY_ID[id];
+  return own[id] === undefined && also ? [key, also] : key ? [key] : [];
+}
+
 /** Commands that share a key and may both be meant: the later one in the list loses. */
 export function clashes(own: Keymap["own"]): Map<string, CommandId[]> {
   const found = new Map<string, CommandId[]>();

@@ -1,7 +1,7 @@
 /** Says what a command does while a part of the page is there. Of several that do, the newest is asked first. */
 import { useEffect, useRef } from "react";
 import { BY_ID, COMMANDS, type CommandId } from "./commands";
-import { keyOf, pressed, same } from "./keymap";
+import { keyOf, keysOf, pressed, same } from "./keymap";
 
 interface Doing {
   id: CommandId;
@@ -52,7 +52,9 @@ export function listen(): () => void {
         return;
       }
     }
-    if (!typing && !isCovered() && COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))) {
+    // Escape in the message field leaves it, and once more stops the agent; in other fields it closes them.
+    const leaves = key === "escape" && isMessageField(event.target) && !event.repeat;
+    if ((!typing || leaves) && !isCovered() && COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))) {
       begun = key;
       since = event.timeStamp;
     }
@@ -60,6 +62,9 @@ export function listen(): () => void {
   window.addEventListener("keydown", heard);
   return () => window.removeEventListener("keydown", heard);
 }
+
+/** Keys that edit a text everywhere: no command takes them from somebody who types. */
+const EDITING = /^(mod|ctrl)\+(shift\+)?[acvxyz]$/;
 
 /** Where a key that is held down means more of the same. Anywhere else it means what it meant once: nobody holds a yes. */
 const REPEATING: ReadonlySet<CommandId> = new Set([
@@ -70,11 +75,12 @@ const REPEATING: ReadonlySet<CommandId> = new Set([
 ]);
 
 function tryKey(key: string, typing: boolean, repeat: boolean): boolean {
+  if (typing && EDITING.test(key)) return false;
   for (const { id } of COMMANDS) {
-    if (!same(keyOf(id), key)) continue;
+    if (!keysOf(id).some((each) => same(each, key))) continue;
     const command = BY_ID[id];
     const modified = /(mod|ctrl|alt)\+/.test(key);
-    if (typing && !(command.typing && modified)) continue;
+    if (typing && !(command.typing && (modified || key === "escape escape"))) continue;
     if (!command.typing && isCovered()) continue;
     if (repeat && !REPEATING.has(id)) return canRun(id);
     if (runCommand(id)) return true;
@@ -85,6 +91,10 @@ function tryKey(key: string, typing: boolean, repeat: boolean): boolean {
 /** Something lies over the page and has the keys: a question, a dialog, a menu in which letters choose. */
 export function isCovered(): boolean {
   return document.querySelector("[role=dialog]:not([data-keys]), [role=alertdialog], [role=menu]") !== null;
+}
+
+function isMessageField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("[data-message]");
 }
 
 export function isTyping(target: EventTarget | null): boolean {

@@ -1,7 +1,7 @@
 /** All keys by what they are for. */
 import { Link } from "@tanstack/react-router";
 import { COMMANDS, type Group } from "@/keys/commands";
-import { keyOf, shown, useKeymap } from "@/keys/keymap";
+import { keysOf, shown, useKeymap } from "@/keys/keymap";
 import { Keys } from "@/ui/Keys";
 
 const GROUPS: Group[] = ["Anywhere", "Lists", "Session", "Decisions", "Transcript", "Panels"];
@@ -27,13 +27,15 @@ export function KeyTable({ onLeave }: { onLeave: () => void }) {
             {ABOUT[group] && <p className="m-0 mb-1 text-small text-ink-3">{ABOUT[group]}</p>}
             <dl className="m-0">
               {COMMANDS.filter((each) => each.group === group).map(({ id, title }) => {
-                const key = keyOf(id, own);
+                const keys = keysOf(id, own).filter(Boolean);
                 return (
-                  key && (
+                  keys.length > 0 && (
                     <div key={id} className="flex min-h-7 items-center gap-3">
                       <dt className="min-w-0 flex-1">{title}</dt>
                       <dd className="m-0 flex gap-1">
-                        <Keys keys={shown(key)} />
+                        {keys.map((key) => (
+                          <Keys key={key} keys={shown(key)} />
+                        ))}
                       </dd>
                     </div>
                   )
