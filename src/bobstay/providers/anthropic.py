@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
-from bobstay.providers.anthropic_accepted import AcceptedFeatures, settings_of
+from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, settings_of
 from bobstay.providers.anthropic_schema import legal_schema
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
@@ -34,7 +34,9 @@ class Anthropic:
         api_key: str = "",
         auth_token: str = "",
         headers: dict[str, str] | None = None,
+        origin: str = ORIGIN,
     ) -> None:
+        """`origin` is what its thinking is known by: a server with a name of its own gets nobody else's."""
         self._http = http
         self._url = base_url.rstrip("/") + "/v1/messages"
         self._headers = {
@@ -52,7 +54,7 @@ class Anthropic:
             elif api_key:
                 self._headers["x-api-key"] = api_key
         self._headers.update(own)
-        self._accepted = AcceptedFeatures(unsigned=not _is_vendors(base_url))
+        self._accepted = AcceptedFeatures(unsigned=not _is_vendors(base_url), origin=origin)
         self._messages = self._encoder()
         self._tools = EncodedOnce(_tools)
         self._system = EncodedOnce(_system)
@@ -60,7 +62,7 @@ class Anthropic:
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         reply = await self._ask(request)
         try:
-            answer = Answer(request.model, reply.headers)
+            answer = Answer(request.model, reply.headers, self._accepted.origin)
             async for _, data in reply.events():
                 chunks = answer.take(data)
                 if answer.complete:

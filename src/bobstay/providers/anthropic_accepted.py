@@ -17,7 +17,9 @@ SMALLEST_BUDGET = 1024
 class AcceptedFeatures:
     """One server's ways. Whoever asks it tells of each refusal and is told what to ask instead."""
 
-    def __init__(self, *, unsigned: bool) -> None:
+    def __init__(self, *, unsigned: bool, origin: str = ORIGIN) -> None:
+        self.origin = origin
+        """Whose thinking is sent back: no other server's."""
         self.unsigned = unsigned
         """Thinking without a signature is sent back."""
         self.eager = True
@@ -45,7 +47,7 @@ class AcceptedFeatures:
 
     def thinking_of(self, message: Message) -> tuple[Thinking, ...]:
         """The thinking in `message` that goes back: all of it or none, for a part of it is refused."""
-        own = tuple(block for block in message.blocks if isinstance(block, Thinking) and block.origin == ORIGIN)
+        own = tuple(block for block in message.blocks if isinstance(block, Thinking) and block.origin == self.origin)
         return own if all(map(self._returns, own)) else ()
 
     def begins_turn(self, messages: tuple[Message, ...]) -> bool:

@@ -62,8 +62,9 @@ class _Building:
 class Answer:
     """Give it the data of each event; it gives what that means. `complete` once the vendor said it is."""
 
-    def __init__(self, model: str, headers: dict[str, str]) -> None:
+    def __init__(self, model: str, headers: dict[str, str], origin: str = "anthropic") -> None:
         self.complete = False
+        self._origin = origin
         self._model = model
         self._headers = headers
         self._id = ""
@@ -170,9 +171,9 @@ class Answer:
         match building.kind:
             case "thinking":
                 signature = building.signature or _string(building.seed, "signature")
-                return Thinking(text, signature=signature, origin="anthropic")
+                return Thinking(text, signature=signature, origin=self._origin)
             case "redacted_thinking":
-                return Thinking("", signature=_string(building.seed, "data"), origin="anthropic", redacted=True)
+                return Thinking("", signature=_string(building.seed, "data"), origin=self._origin, redacted=True)
             case "tool_use":
                 return _call(building.seed, text)
             case "web_search_tool_result":

@@ -176,11 +176,11 @@ def build_named(name: str, server: NamedServer, http: HttpClient) -> Provider:
         case "anthropic":
             from bobstay.providers.anthropic import Anthropic
 
-            return Anthropic(http, base_url=url, api_key=key, headers=headers)
+            return Anthropic(http, base_url=url, api_key=key, headers=headers, origin=name)
         case "responses":
             from bobstay.providers.responses import Responses
 
-            return Responses(http, base_url=url, api_key=key, headers=headers)
+            return Responses(http, base_url=url, api_key=key, headers=headers, origin=name)
         case "gemini":
             from bobstay.providers.gemini import Gemini
 

@@ -26,15 +26,27 @@ _NO_SUMMARY = "OpenAI gives no summaries of this model's reasoning to your organ
 class Responses:
     name = ORIGIN
 
-    def __init__(self, http: HttpClient, *, base_url: str, api_key: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        base_url: str,
+        api_key: str,
+        headers: dict[str, str] | None = None,
+        origin: str = ORIGIN,
+    ) -> None:
+        """`origin` is what its reasoning is known by: a server with a name of its own gets nobody else's."""
         self._http = http
+        self._origin = origin
         self._url = base_url.rstrip("/") + "/responses"
         self._headers = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": agent()}
         if api_key:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
-        self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message))))
-        self._plain_items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message, reasons=False))))
+        self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message, origin=origin))))
+        self._plain_items = EncodedMessages(
+            lambda message: b",".join(map(to_json, items_of(message, reasons=False, origin=origin)))
+        )
         self._efforts = Efforts()
         self._without_reasoning: set[str] = set()
         """Models that have refused to hear of reasoning."""
@@ -48,7 +60,7 @@ class Responses:
             for note in notes:
                 yield Noted(note, "warning")
             await accept(reply, self.name)
-            reader = Reader(request.model, reply.headers)
+            reader = Reader(request.model, reply.headers, self._origin)
             async for _, data in reply.events():
                 for chunk in reader.feed(data):
                     yield chunk
@@ -157,7 +169,7 @@ def _reasoning(request: Request, *, summary: bool) -> dict[str, str]:
     return reasoning
 
 
-def items_of(message: Message, *, reasons: bool = True) -> list[dict[str, Any]]:
+def items_of(message: Message, *, reasons: bool = True, origin: str = ORIGIN) -> list[dict[str, Any]]:
     """A message as input items: what a person says in a row shares one, all else has its own."""
     items: list[dict[str, Any]] = []
     said: list[dict[str, Any]] = []
@@ -168,7 +180,7 @@ def items_of(message: Message, *, reasons: bool = True) -> list[dict[str, Any]]:
             said.append({"type": "input_text", "text": block.text})
         elif isinstance(block, Image):
             said.append(_image(block))
-        elif (item := _item(block)) is not None and (reasons or item["type"] not in _OPAQUE):
+        elif (item := _item(block, origin)) is not None and (reasons or item["type"] not in _OPAQUE):
             items.append(item)
     if said:
         # Behind the results of calls, which must follow their calls.
@@ -179,10 +191,10 @@ def items_of(message: Message, *, reasons: bool = True) -> list[dict[str, Any]]:
     return items
 
 
-def _item(block: Thinking | ToolCall | ToolReply) -> dict[str, Any] | None:
+def _item(block: Thinking | ToolCall | ToolReply, origin: str) -> dict[str, Any] | None:
     match block:
         case Thinking():
-            return _reasoning_item(block)
+            return _reasoning_item(block, origin)
         case ToolCall():
             arguments = block.malformed or to_json(block.input).decode()
             return {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments}
@@ -190,12 +202,12 @@ def _item(block: Thinking | ToolCall | ToolReply) -> dict[str, Any] | None:
             return {"type": "function_call_output", "call_id": block.call_id, "output": _output(block)}
 
 
-def _reasoning_item(thinking: Thinking) -> dict[str, Any] | None:
-    """The item as it came, which is what `signature` keeps; other vendors' thinking is not sent.
+def _reasoning_item(thinking: Thinking, origin: str) -> dict[str, Any] | None:
+    """The item as it came, which is what `signature` keeps; thinking of other servers is not sent.
 
     Without its id: nothing is stored at the vendor, and an id that is looked up there is not found.
     """
-    if thinking.origin != ORIGIN or not thinking.signature:
+    if thinking.origin != origin or not thinking.signature:
         return None
     try:
         item: dict[str, Any] = msgspec.json.decode(thinking.signature, type=dict)

@@ -79,8 +79,8 @@ _decoder = msgspec.json.Decoder(_Event)
 class Reader:
     """Takes the events of one response in order."""
 
-    def __init__(self, model: str, headers: dict[str, str] | None = None) -> None:
-        self.answer = Answer(model, ORIGIN)
+    def __init__(self, model: str, headers: dict[str, str] | None = None, origin: str = ORIGIN) -> None:
+        self.answer = Answer(model, origin)
         self.done = False
         self._headers = headers or {}
         self._refused = False
