@@ -9,6 +9,8 @@ import pytest
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
 from tests.security.test_masking import Place
+from tests.server.served import Served
+from tests.wire.program import BOBSTAY
 
 KEY = "q8Zr41LmNp0xW7tv"
 LOOK = """
@@ -53,3 +55,30 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
     assert KEY[::-1] not in environ
     assert KEY[::-1] not in (here.work / "cmdline.txt").read_text()
     assert "bobstay"[::-1] in (here.work / "cmdline.txt").read_text()
+
+
+def test_a_server_and_an_engine_it_runs_show_no_key_to_other_programs(server: ModelServer, tmp_path: Path) -> None:
+    """The engine is bobstay itself in a process of its own, and is given the keys."""
+    variables = {
+        "ANTHROPIC_BASE_URL": server.url,
+        "ANTHROPIC_API_KEY": KEY,
+        "SERVICE_KEY": KEY,
+        "DATABASE_URL": f"postgres://app:{KEY}@db/app",
+        "BOBSTAY_MODEL": "sonnet",
+        "MINE": "kept-as-it-is",
+    }
+    served = Served(tmp_path, variables, "--engine", f"own={BOBSTAY}").start()
+    try:
+        session = served.launch(server.play("hello", Step(blocks=[Say("ok")])), engine="own")
+        view = served.until(session, "completed")
+        (engine,) = (worker["pid"] for worker in view["workers"] if worker["kind"] == "process")
+        assert served.process is not None
+        for pid in (served.process.pid, engine):
+            environ = Path(f"/proc/{pid}/environ").read_text()
+            assert "MINE=kept-as-it-is" in environ, "it is the process that was started with the keys"
+            assert "ANTHROPIC_API_KEY=" in environ
+            assert KEY not in environ
+            assert KEY not in Path(f"/proc/{pid}/cmdline").read_text()
+        assert {sent.headers["x-api-key"] for sent in server.requests} == {KEY}, "both work with the key"
+    finally:
+        served.stop()

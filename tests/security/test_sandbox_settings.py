@@ -34,10 +34,12 @@ class Place:
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps({"sandbox": sandbox, "env": {"MY_OWN": "seen"}}))
 
-    async def play(self, name: str, command: str, **options: Any) -> ToolDone:
+    async def play(self, name: str, command: str, secrets: dict[str, str] | None = None, **options: Any) -> ToolDone:
         """What a session answers when its model wants to run `command` and nobody can be asked."""
         variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": self.server.url}
-        environment = Environment.read({**variables, "ANTHROPIC_API_KEY": "dummy", "NOT_LISTED": "leaked"})
+        environment = Environment.read(
+            {**variables, "ANTHROPIC_API_KEY": "dummy", "NOT_LISTED": "leaked", **(secrets or {})}
+        )
         wanted = Options(cwd=str(self.work), model="claude-sonnet-4-5", trust=True, **options)
         session = await open_session(wanted, environment=environment)
         self.warnings = list(session.warnings)
@@ -72,7 +74,9 @@ async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(place:
     command = f"{out}; echo $MY_OWN; printenv NOT_LISTED ANTHROPIC_API_KEY"
     done = await place.play("auto-allow", command)
     assert not done.denied
-    assert said(done).splitlines()[1:] == ["seen"]
+    seen, withheld = said(done).splitlines()[1:]  # neither of the two that `printenv` is asked for
+    assert seen == "seen"
+    assert withheld.startswith("(Not given to commands, because it may hold a secret: ANTHROPIC_API_KEY.")
     assert (place.work / "made").exists()
     assert not (tmp_path / "escaped").exists()
     assert [path.name for path in place.work.iterdir()] == ["made"]
@@ -103,3 +107,16 @@ async def test_where_none_works_commands_are_refused_with_what_to_install(
     place.write({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
     assert (await place.play("asks-all-the-same", "touch ../escaped")).denied
     assert any("without a sandbox" in warning for warning in place.warnings)
+
+
+async def test_a_variable_that_is_passed_by_name_reaches_a_command_in_the_sandbox(place: Place) -> None:
+    """H5-9: and one that is not named does not."""
+    settings = json.dumps({"sandbox": {"enabled": True, "autoAllow": True}, "passVariables": ["GH_TOKEN"]})
+    look = "echo token ${#GH_TOKEN} other ${#OTHER_TOKEN}"
+    secrets = {"GH_TOKEN": "t0ken-of-gh-99", "OTHER_TOKEN": "t0ken-of-others"}
+    without = await place.play(
+        "withheld", look, secrets, settings=json.dumps({"sandbox": {"enabled": True, "autoAllow": True}})
+    )
+    assert "token 0 other 0" in said(without)
+    passed = await place.play("passed", look, secrets, settings=settings)
+    assert "token 14 other 0" in said(passed)
