@@ -49,6 +49,15 @@ async def test_a_phone_that_only_approves_neither_changes_a_call_nor_keeps_a_rul
     assert not (place.work / "other").exists()
 
 
+async def test_a_request_for_permission_takes_no_answers_along(place: Place, model: ModelServer) -> None:
+    """They would become part of the call's input, which takes more than approving."""
+    phone = await place.token("read", "approve")
+    entry = await asking(place, model)
+    body = {"decision": "allow", "input_sha256": entry.input_sha256, "answers": {"command": "touch other"}}
+    refused = await place.post(f"{API}/interactions/{entry.id}/decision", body, headers=phone)
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
+
+
 async def test_the_same_input_sent_back_is_no_change(place: Place, model: ModelServer) -> None:
     phone = await place.token("read", "approve")
     entry = await asking(place, model)

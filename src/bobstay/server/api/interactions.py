@@ -66,7 +66,7 @@ async def decide(call: Call) -> Outcome:
     opened = call.console.inbox.opened(call.path["id"])
     if opened is None:
         raise await call.console.inbox.too_late(call.path["id"])
-    if verdict.decision == "answer" and opened.kind == "permission":
+    if opened.kind == "permission" and (verdict.decision == "answer" or verdict.answers is not None):
         raise ApiError("invalid", "This is a request for permission: decide with allow or deny.")
     _check_scopes(call, opened)
     view = call.console.registry.view(call.console.inbox.session_of(opened.id))
