@@ -53,13 +53,13 @@ def test_a_folder_with_a_key_of_its_own_gets_none_from_the_users_settings(
 
 @pytest.mark.parametrize("where", ["environment", "env", "providers"])
 def test_headers_of_the_person_are_not_sent_to_a_folders_host(standing: Standing, where: str) -> None:
-    said: dict[str, Any] = {
+    places: dict[str, dict[str, Any]] = {
         "environment": {},
         "env": {"env": {"ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: the-persons-token"}},
         "providers": {"providers": {"anthropic": {"headers": {"X-Gateway": "the-persons-token"}}}},
-    }[where]
+    }
     more = {"ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: the-persons-token"} if where == "environment" else {}
-    standing.user(said)
+    standing.user(places[where])
     standing.project({"env": {"ANTHROPIC_BASE_URL": standing.server.url, "ANTHROPIC_API_KEY": "of-the-project"}})
     assert standing.ask("--trust", **more).stdout == "Hello.\n"
     assert "of-the-project" in sent(standing)
@@ -123,3 +123,16 @@ def test_no_pattern_passes_the_key_of_a_named_provider(standing: Standing) -> No
     assert "persons-" not in seen
     standing.user({"providers": CORP, "passVariables": ["CORP_LLM_KEY"]})
     assert "CORP_LLM_KEY=persons-3" in shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", **more)
+
+
+def test_the_token_in_a_header_is_redacted_wherever_it_stands(standing: Standing) -> None:
+    secrets = {"gateway": "zx81Qk9fT3mPw", "cookie": "9fK2mQ8xT1aa", "named": "Lw7Qp2Zk9Vb4", "plain": "blue-team"}
+    named = {"headers": {"Authorization": f"Bearer {secrets['named']}"}}
+    standing.user({"providers": {"openrouter": named}})
+    (standing.work / "notes").write_text(" ".join(secrets.values()))
+    steps = Step(blocks=[Call("Read", {"file_path": "notes"}, "t1")]), say("Done.")
+    lines = f"Authorization: Bearer {secrets['gateway']}\nCookie: a=1; sid={secrets['cookie']}\nX-Team: blue-team"
+    variables = standing.anthropic(ANTHROPIC_CUSTOM_HEADERS=lines)
+    assert standing.run("-p", standing.server.play("t", *steps), **variables).stdout == "Done.\n"
+    raw = standing.server.requests[-1].raw.decode()
+    assert [name for name, value in secrets.items() if value in raw] == ["plain"]

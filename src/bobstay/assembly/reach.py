@@ -6,10 +6,12 @@ from bobstay.assembly.chosen import chosen_model
 from bobstay.assembly.models import ModelRoutes
 from bobstay.config.environment import Environment
 from bobstay.config.key_store import KeyStore, KeysUnusable
+from bobstay.config.keys import header_secrets
 from bobstay.config.options import Options
 from bobstay.config.provider_variables import ADDRESSES, KEYS
 from bobstay.config.settings import ProviderSettings, Settings
 from bobstay.config.sources import BrokenSettings, Loaded, load
+from bobstay.kit.randomness import looks_random
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
 from bobstay.providers.choose import Keys, NamedServer
@@ -95,6 +97,10 @@ def _with_secrets(environment: Environment, stored: dict[str, str], loaded: Load
         variables = KEYS.get(provider, ())
         if variables and not any(keys.get(name) for name in variables) and not (provider == "anthropic" and helped):
             keys[variables[0]] = key
+    for name, definition in loaded.settings.providers.items():
+        if definition.headers:
+            said = header_secrets(f"header of {name}:", definition.headers).items()
+            secrets |= {shown: value for shown, value in said if looks_random(value)}
     named = frozenset(each.key_env for each in loaded.settings.providers.values() if each.key_env)
     secrets |= {name: value for name in named if (value := environment.named.get(name))}
     children = {name: value for name, value in environment.children.items() if name not in named}

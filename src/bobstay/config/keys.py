@@ -147,11 +147,20 @@ def _named_secrets(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def _header_values(name: str, text: str) -> dict[str, str]:
     lines = (line.partition(":") for line in text.splitlines())
-    return {
-        f"{name} {header.strip()}": value.strip()
-        for header, _, value in lines
-        if any(part in header.lower() for part in ("auth", "cookie", "key", "secret", "token"))
-    }
+    return header_secrets(name, {header.strip(): value for header, _, value in lines})
+
+
+def header_secrets(name: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """The secrets in headers, by what stands for them: without `Bearer` before them, of cookies each value."""
+    found: dict[str, str] = {}
+    for header, value in headers.items():
+        if not any(part in header.lower() for part in ("auth", "cookie", "key", "secret", "token")):
+            continue
+        cookies = "cookie" in header.lower()
+        pieces = [each.partition("=")[2] for each in value.split(";")] if cookies else value.split()[-1:]
+        for place, piece in enumerate(pieces):
+            found[f"{name} {header} {place + 1}" if place else f"{name} {header}"] = piece.strip()
+    return found
 
 
 def _password(value: str) -> str:
