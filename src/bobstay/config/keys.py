@@ -2,29 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bobstay.config.provider_variables import HEADERS
+from bobstay.config.provider_variables import ADDRESSES, HEADERS, KEYS
 from bobstay.kit.randomness import is_path, looks_random
 
-PROVIDER_VARIABLES = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GOOGLE_GEMINI_BASE_URL",
-    "LLAMACPP_API_KEY",
-    "LLAMACPP_BASE_URL",
-    "LMSTUDIO_API_KEY",
-    "LMSTUDIO_BASE_URL",
-    "OLLAMA_API_KEY",
-    "OLLAMA_HOST",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "OPENROUTER_API_KEY",
-    "OPENROUTER_BASE_URL",
-    "VLLM_API_KEY",
-    "VLLM_BASE_URL",
-)
+PROVIDER_VARIABLES = tuple(sorted({*ADDRESSES.values(), *(name for names in KEYS.values() for name in names)}))
 SEARCH_VARIABLES = ("BRAVE_API_KEY", "SEARXNG_URL", "TAVILY_API_KEY")
 
 SECRET_BEGINNINGS = ("ANTHROPIC_", "AWS_", "AZURE_", "GEMINI_", "OPENAI_", "OPENROUTER_")
