@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from bobstay.engine.limits import Limits
 from bobstay.model.background import BackgroundEnded, BackgroundStarted
-from bobstay.model.event import Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted
+from bobstay.model.event import Ending, Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.live import TextDelta, ToolProgress
 from tests.flow.world import World
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -297,3 +299,18 @@ async def test_a_person_moves_a_running_command_to_the_background(server: ModelS
         (here.work / "stop").touch()
         assert await here.background.wait(600)
     assert (await here.play(here.driver.turn(()))).text == "Ended."
+
+
+@pytest.mark.parametrize(("waited", "ending"), [(None, "completed"), (500.0, "completed"), (1001.0, "max_time")])
+async def test_the_time_a_command_was_waited_for_counts_where_it_is_told(
+    server: ModelServer, world: Make, waited: float | None, ending: Ending
+) -> None:
+    here = world(allow=("Bash",), limits=Limits(seconds=1000.0))
+    prompt = server.play(
+        "wait", Step(blocks=[background(UNTIL_STOP)]), Step(blocks=[Say("It runs.")]), Step(blocks=[Say("It ended.")])
+    )
+    await here.run(prompt)
+    (here.work / "stop").touch()
+    async with asyncio.timeout(20):
+        assert await here.background.wait(600)
+    assert (await here.play(here.driver.turn((), waited=waited))).ending == ending

@@ -209,3 +209,26 @@ async def test_a_prompt_while_a_command_runs_is_answered_at_once(
         assert await program.end() == 0
     finally:
         await program.kill()
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (("--max-turns", "3"), "Error: Reached max turns (3)"),
+        (("--max-tokens", "300"), "Error: Reached maximum number of tokens (300): 360 used"),
+    ],
+)
+def test_limits_hold_for_all_turns_of_a_prompt(
+    server: ModelServer, start: Start, work: Path, limit: tuple[str, str], said: str
+) -> None:
+    """Three calls of 120 tokens each: two before the command ended and one after."""
+    gate = Gate()
+    last = Step(blocks=[Call("Bash", {"command": "true"}, "toolu_2")])
+    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), last, say("MORE"))
+    process = start("-p", token, *limit)
+    gate.wait_reached()
+    gate.open()
+    (work / "go").touch()
+    out, _, code = ended(process)
+    assert (out, code) == (f"{said}\n", 1)
+    assert len(server.requests) == 3

@@ -134,9 +134,12 @@ class Session:
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
-    def run_notices(self) -> AsyncGenerator[Event, None]:
-        """Tell the model of background commands that ended: a turn without a prompt; see `has_wake_notice`."""
-        return self._driver.turn(())
+    def run_notices(self, *, waited: float | None = None) -> AsyncGenerator[Event, None]:
+        """Tell the model of background commands that ended: a turn without a prompt; see `has_wake_notice`.
+
+        It has limits of its own, unless it is said how many seconds were `waited`: then it uses those of the last turn.
+        """
+        return self._driver.turn((), waited=waited)
 
     async def interrupt(self) -> tuple[str, ...]:
         """End the running turn, if any; its calls are stopped and answered. Returns the ids of what is still queued."""

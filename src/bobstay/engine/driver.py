@@ -4,6 +4,7 @@ The log is the truth. Whatever else keeps state (the fold, the permission policy
 follows it by seeing each event right after it is stored.
 """
 
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from bobstay.engine.agent import Agent
 from bobstay.engine.conceal import conceal, concealed_words
 from bobstay.engine.control import Control
+from bobstay.engine.limits import UNUSED, Used, tokens_of
 from bobstay.engine.loop import run
 from bobstay.engine.moments import FAILURES, after_failure, called, context_of, messages_of
 from bobstay.engine.state import State
@@ -71,6 +73,7 @@ class Driver:
         self.take_at_end = False
         """Whether a message that comes during the last answer is still part of the turn, or begins one of its own."""
         self._prompt_id = ""
+        self._used = UNUSED
         self._control: Control | None = None
 
     @property
@@ -96,15 +99,18 @@ class Driver:
             for follower in self.followers:
                 follower.apply(event)
 
-    def turn(self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "") -> AsyncGenerator[Event, None]:
+    def turn(
+        self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "", waited: float | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
-        Without `blocks` the turn is about what the model has not been told yet: see `State.notices`.
+        Without `blocks` the turn is about what the model has not been told yet: see `State.notices`. It has limits of
+        its own, unless it is said how many seconds were `waited` for it: then it uses those of the last turn.
         """
         control = Control(self._steering, take_at_end=self.take_at_end)
         # Looked at now: what is queued before the first event is pulled came later than this prompt.
         earlier = self._earlier(id)
-        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier))
+        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier, waited))
 
     def take_up(self) -> AsyncGenerator[Event, None]:
         """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
@@ -169,7 +175,13 @@ class Driver:
         return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
 
     async def _turn(
-        self, blocks: tuple[Block, ...], id: str, client_id: str, control: Control, earlier: frozenset[str]
+        self,
+        blocks: tuple[Block, ...],
+        id: str,
+        client_id: str,
+        control: Control,
+        earlier: frozenset[str],
+        waited: float | None,
     ) -> AsyncGenerator[Event, None]:
         mask = self.agent.toolbox.mask
         blocks = concealed_words(blocks, "human", mask)
@@ -205,13 +217,17 @@ class Driver:
             self.record(done)
             yield done
             return
-        async with aclosing(self._played(control)) as events:
+        used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
+        async with aclosing(self._played(control, used=used)) as events:
             async for event in events:
                 yield event
 
-    async def _played(self, control: Control, *, taken_up: bool = False) -> AsyncGenerator[Event, None]:
+    async def _played(
+        self, control: Control, *, taken_up: bool = False, used: Used = UNUSED
+    ) -> AsyncGenerator[Event, None]:
         """The loop's events, stored. Hooks hear of a failure of the model's service before the turn is over."""
-        async with aclosing(run(self.agent, self.state, control, taken_up=taken_up)) as events:
+        began = time.monotonic()
+        async with aclosing(run(self.agent, self.state, control, taken_up=taken_up, earlier=used)) as events:
             async for event in events:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
@@ -221,6 +237,9 @@ class Driver:
                         yield kept
                 if not isinstance(event, LIVE):
                     self.record(event)
+                if isinstance(event, RunDone):
+                    seconds = used.seconds + time.monotonic() - began
+                    self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
                 yield event
 
     def _steering(self) -> tuple[Prompted, ...]:

@@ -20,24 +20,42 @@ class Limits(Struct, frozen=True):
     """How often in a row, without a tool call between, hooks may send the model back to work."""
 
 
+class Used(Struct, frozen=True):
+    """What earlier turns about the same prompt took of its limits."""
+
+    steps: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+UNUSED = Used()
+
+
 class Reached(Struct, frozen=True):
     ending: Ending
     text: str
 
 
-def reached(limits: Limits, state: State, *, spent_before: float, elapsed: float) -> Reached | None:
-    """The first limit that forbids another model call, or None."""
-    if limits.turns is not None and state.steps >= limits.turns:
+def reached(
+    limits: Limits, state: State, *, spent_before: float, elapsed: float, earlier: Used = UNUSED
+) -> Reached | None:
+    """The first limit that forbids another model call, or None. `elapsed` is of this turn."""
+    if limits.turns is not None and earlier.steps + state.steps >= limits.turns:
         return Reached("max_turns", f"Reached maximum number of turns ({limits.turns})")
     spent = state.cost - spent_before
     if limits.cost is not None and spent >= limits.cost:
         return Reached("max_cost", f"Reached maximum budget (${limits.cost:g}): ${spent:.4f} spent")
-    used = state.usage.input + state.usage.output + state.usage.cache_read + state.usage.cache_write
+    used = earlier.tokens + tokens_of(state)
     if limits.tokens is not None and used >= limits.tokens:
         return Reached("max_tokens", f"Reached maximum number of tokens ({limits.tokens}): {used} used")
-    if limits.seconds is not None and elapsed >= limits.seconds:
+    if limits.seconds is not None and earlier.seconds + elapsed >= limits.seconds:
         return out_of_time(limits)
     return None
+
+
+def tokens_of(state: State) -> int:
+    """All tokens of the turn, read and written."""
+    return state.usage.input + state.usage.output + state.usage.cache_read + state.usage.cache_write
 
 
 def out_of_time(limits: Limits) -> Reached:

@@ -15,7 +15,7 @@ from bobstay.engine import reminders
 from bobstay.engine.agent import Agent, Sending
 from bobstay.engine.conceal import conceal
 from bobstay.engine.control import Control
-from bobstay.engine.limits import out_of_time, reached
+from bobstay.engine.limits import UNUSED, Used, out_of_time, reached
 from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.engine.moments import after_batch, after_stop, beside
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
@@ -33,13 +33,16 @@ from bobstay.providers.base import ProviderError
 log = logging.getLogger(__name__)
 
 
-async def run(agent: Agent, state: State, control: Control, *, taken_up: bool = False) -> AsyncGenerator[Event, None]:
+async def run(
+    agent: Agent, state: State, control: Control, *, taken_up: bool = False, earlier: Used = UNUSED
+) -> AsyncGenerator[Event, None]:
     """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
 
-    `taken_up`: the turn had begun before a crash; its open calls come first.
+    `taken_up`: the turn had begun before a crash; its open calls come first. `earlier`: its limits are used so far.
     """
-    walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks))
-    with control.time_limit(agent.limits.seconds):
+    walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks), earlier)
+    limit = agent.limits.seconds
+    with control.time_limit(None if limit is None else limit - earlier.seconds):
         async with aclosing(_steps(agent, state, control, walk, taken_up=taken_up)) as events:
             async for event in events:
                 yield event
@@ -53,7 +56,8 @@ async def _steps(
         if control.model:
             state, control.model = msgspec.structs.replace(state, model=control.model), ""
         elapsed = time.monotonic() - walk.began
-        limit = reached(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed)
+        spent = agent.spent_before
+        limit = reached(agent.limits, state, spent_before=spent, elapsed=elapsed, earlier=walk.earlier)
         if control.aborted:
             step_events = _interrupted(agent, state, control, walk, "streaming")
         elif taken_up:

@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from bobstay.engine.agent import Sending
+from bobstay.engine.limits import Used
 from bobstay.engine.moments import StopBlocks
 from bobstay.engine.recover import Recovery
 from bobstay.engine.repeat import Repeats
@@ -17,6 +18,7 @@ class Walk(Struct):
     sending: Sending
     used: set[str]
     fallbacks: list[str]
+    earlier: Used = Used()
     structured_failures: int = 0
     forcing: bool = False
     """The next answer must be a call of the tool for structured output."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
@@ -51,14 +52,17 @@ def encoder_for(session: Session, *, partial: bool = False, replay: bool = False
     )
 
 
-async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop, wait: float) -> int:
+async def run_once(
+    session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop, *, wait: float, seconds: float | None = None
+) -> int:
     """Work on one prompt, on all it queues and on what its background commands bring; return the last exit code.
 
-    `wait` is for how many seconds after an answer background commands are waited for. When a signal asks to stop, the
+    `wait` is for how many seconds after an answer background commands are waited for, `seconds` for how many the whole
+    may take, waiting included. When a signal asks to stop, the
     session is interrupted and the turn comes to its own end.
     """
     session.background.listeners.append(face.show)
-    turns = _Turns(session, face.show, wait)
+    turns = _Turns(session, face.show, wait, seconds)
     running = asyncio.ensure_future(turns.run(blocks))
     asked = asyncio.ensure_future(stop.asked())
     try:
@@ -80,10 +84,11 @@ async def run_once(session: Session, blocks: tuple[Block, ...], face: Face, stop
 class _Turns:
     """The turns of one run, until nothing is left that it should wait for."""
 
-    def __init__(self, session: Session, show: Callable[[Event], None], wait: float) -> None:
+    def __init__(self, session: Session, show: Callable[[Event], None], wait: float, seconds: float | None) -> None:
         self._session = session
         self._show = show
         self._wait = wait
+        self._until = None if seconds is None else time.monotonic() + seconds
         self.done: RunDone | None = None
         """How the last turn ended."""
 
@@ -92,9 +97,12 @@ class _Turns:
         while events is not None:
             self.done = None
             self.done = await shown(events, self._show)
-            events = next_turn(self._session, self.done)
-            if events is None and self._goes_on() and await self._session.background.wait(self._wait):
-                events = next_turn(self._session, self.done)
+            events = next_turn(self._session, self.done, waited=0.0)
+            if events is None and self._goes_on():
+                began = time.monotonic()
+                left = self._wait if self._until is None else min(self._wait, self._until - began)
+                if await self._session.background.wait(left):
+                    events = next_turn(self._session, self.done, waited=time.monotonic() - began)
 
     def _goes_on(self) -> bool:
         """A run that a limit, an error or a person ended does not wait for what its commands bring."""
@@ -108,16 +116,18 @@ async def end_background(session: Session) -> None:
         sys.stderr.write(f"Warning: still running in the background, ended with the session: {titles}\n")
 
 
-def next_turn(session: Session, done: RunDone | None) -> AsyncGenerator[Event, None] | None:
+def next_turn(
+    session: Session, done: RunDone | None, *, waited: float | None = None
+) -> AsyncGenerator[Event, None] | None:
     """The turn to take next: about a queued message, or notices of background commands that ended.
 
-    None after a turn that could not be stored: the next would fail alike, for ever.
+    `waited`: see `Session.run_notices`. None after a turn that could not be stored: the next would fail alike.
     """
     if done is None or done.error == "log":
         return None
     if (queued := session.next_queued()) is not None:
         return session.run_queued(queued)
-    return session.run_notices() if session.background.has_wake_notice else None
+    return session.run_notices(waited=waited) if session.background.has_wake_notice else None
 
 
 async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:

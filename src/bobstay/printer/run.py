@@ -46,7 +46,8 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
         if not options.no_session_persistence:
             reach.attend(session)
         face = _face(options, session, output)
-        return await run_once(session, (Text(prompt),), face, stop, options.background_limit)
+        wait, seconds = options.background_wait, options.max_seconds
+        return await run_once(session, (Text(prompt),), face, stop, wait=wait, seconds=seconds)
     finally:
         await reach.close()
         await session.close()
