@@ -56,7 +56,7 @@ async def test_a_question_reaches_the_device_and_nobody_between_can_read_it(
     (received,) = await service.until(lambda found: len(found) == 1)
     (entry,) = place.view(id).interactions
     assert browser.read(received.body) == {
-        "title": "Mend ask [masked ANTHROPIC_API_KEY]",
+        "title": "Mend ask [masked API key]",
         "body": "Bash needs your permission.",
         "url": f"/session/{id}?ask={entry.id}",
         "tag": f"request-{entry.id}",
