@@ -9,8 +9,8 @@ from bobstay.config.key_store import KeyStore, KeysUnusable
 from bobstay.config.keys import header_secrets
 from bobstay.config.options import Options
 from bobstay.config.provider_variables import ADDRESSES, KEYS
-from bobstay.config.settings import ProviderSettings, Settings
-from bobstay.config.sources import BrokenSettings, Loaded, load
+from bobstay.config.settings import ProviderSettings
+from bobstay.config.sources import Loaded, load
 from bobstay.kit.randomness import looks_random
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
@@ -145,16 +145,6 @@ def routes_for(environment: Environment, loaded: Loaded | None, cwd: str = "/") 
 
         routes.helper = KeyHelper(settings.api_key_helper, cwd=cwd, environment=environment.named)
     return routes
-
-
-def routes_of_person(environment: Environment) -> ModelRoutes:
-    """The models that can be reached outside of any session: by the user's and the managed settings alone."""
-    try:
-        loaded = load("/", environment.paths, setting_sources=("user",))
-    except BrokenSettings:
-        loaded = Loaded(Settings())  # whoever starts a session is told
-    environment, _ = settled(environment, loaded)
-    return routes_for(environment, loaded)
 
 
 def _named(name: str, definition: ProviderSettings, environment: Environment, *, of_person: bool) -> NamedServer:
