@@ -169,14 +169,8 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
                 return view
             return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode, window=window):
-<<<<<<< HEAD
             begun = replace(view, turns=turn, steps_before=view.steps, context_limit=window or context_limit(model))
             return replace(begun, model=model, permission_mode=mode or view.permission_mode)
-=======
-            mode = mode or view.permission_mode
-            view = replace(view, context_limit=window or context_limit(model))
-            return replace(view, turns=turn, model=model, permission_mode=mode, steps_before=view.steps)
->>>>>>> 6f6b4bf (fix(benchmarks): measure the age of the newest piece on the real server)
         case BlockDone(block=ToolCall(id=id)):
             return replace(view, open_calls=(*view.open_calls, id))
         case ToolDone(reply=reply):
