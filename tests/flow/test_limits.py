@@ -9,9 +9,10 @@ import pytest
 from bobstay.engine.limits import Limits
 from bobstay.engine.ports import Answer
 from bobstay.engine.recover import RetryPolicy
+from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Ending, Prompted, ToolDone
 from bobstay.tools.builtin.bash import Bash, BashArgs
-from tests.flow.world import Person, World
+from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -53,6 +54,18 @@ async def test_the_time_limit_cuts_a_running_tool(server: ModelServer, world: Ma
     assert "the time for this run was over" in reply.text
     assert [event.why for event in here.of(Prompted)] == ["", "time_limit"]
     assert here.shells._running == {}
+
+
+async def test_the_time_limit_cuts_a_hook_that_looks_at_the_prompt(server: ModelServer, world: Make) -> None:
+    class Slow(Listeners):
+        async def run(self, call: HookCall) -> HookOutcome:
+            await asyncio.Event().wait()
+            return NO_OPINION
+
+    here = world(limits=Limits(seconds=0.1), hooks=Slow(UserPromptSubmit=lambda _: NO_OPINION))
+    async with asyncio.timeout(20):
+        done = await here.run("hello")
+    assert (done.ending, len(server.requests)) == ("max_time", 0)
 
 
 async def test_the_time_limit_cuts_a_stream(server: ModelServer, world: Make) -> None:

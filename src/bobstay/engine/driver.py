@@ -110,24 +110,32 @@ class Driver:
         control = Control(self._steering, take_at_end=self.take_at_end)
         # Looked at now: what is queued before the first event is pulled came later than this prompt.
         earlier = self._earlier(id)
-        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier, waited))
+        used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
+        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier, used), used)
 
     def take_up(self) -> AsyncGenerator[Event, None]:
         """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
         control = Control(self._steering, take_at_end=self.take_at_end)
-        return self._alone(control, self._played(control, taken_up=True))
+        return self._alone(control, self._played(control, taken_up=True), UNUSED)
 
-    async def _alone(self, control: Control, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def _alone(
+        self, control: Control, turn: AsyncGenerator[Event, None], used: Used
+    ) -> AsyncGenerator[Event, None]:
+        """Play a turn to its end or until its time is over; `used` is what earlier turns took of its limits."""
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
         self._control = control
+        began, limit = time.monotonic(), self.agent.limits.seconds
         try:
-            async with aclosing(turn) as events:
-                async for event in events:
-                    yield event
+            with control.time_limit(None if limit is None else limit - used.seconds):
+                async with aclosing(turn) as events:
+                    async for event in events:
+                        yield event
         except LogError as error:
             yield RunDone("failed", text=str(error), error="log")
         finally:
             self._control = None
+            seconds = used.seconds + time.monotonic() - began
+            self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
 
     def queue(self, event: InputQueued) -> None:
         """Keep a message that came while the session is busy. It is on disk when this returns."""
@@ -181,7 +189,7 @@ class Driver:
         client_id: str,
         control: Control,
         earlier: frozenset[str],
-        waited: float | None,
+        used: Used,
     ) -> AsyncGenerator[Event, None]:
         mask = self.agent.toolbox.mask
         blocks = concealed_words(blocks, "human", mask)
@@ -217,7 +225,6 @@ class Driver:
             self.record(done)
             yield done
             return
-        used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
         async with aclosing(self._played(control, used=used)) as events:
             async for event in events:
                 yield event
@@ -226,7 +233,6 @@ class Driver:
         self, control: Control, *, taken_up: bool = False, used: Used = UNUSED
     ) -> AsyncGenerator[Event, None]:
         """The loop's events, stored. Hooks hear of a failure of the model's service before the turn is over."""
-        began = time.monotonic()
         async with aclosing(run(self.agent, self.state, control, taken_up=taken_up, earlier=used)) as events:
             async for event in events:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
@@ -237,9 +243,6 @@ class Driver:
                         yield kept
                 if not isinstance(event, LIVE):
                     self.record(event)
-                if isinstance(event, RunDone):
-                    seconds = used.seconds + time.monotonic() - began
-                    self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
                 yield event
 
     def _steering(self) -> tuple[Prompted, ...]:

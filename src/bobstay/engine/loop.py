@@ -41,16 +41,6 @@ async def run(
     `taken_up`: the turn had begun before a crash; its open calls come first. `earlier`: its limits are used so far.
     """
     walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks), earlier)
-    limit = agent.limits.seconds
-    with control.time_limit(None if limit is None else limit - earlier.seconds):
-        async with aclosing(_steps(agent, state, control, walk, taken_up=taken_up)) as events:
-            async for event in events:
-                yield event
-
-
-async def _steps(
-    agent: Agent, state: State, control: Control, walk: Walk, *, taken_up: bool
-) -> AsyncGenerator[Event, None]:
     live = LiveRedaction(agent.toolbox.mask)
     while True:
         if control.model:
