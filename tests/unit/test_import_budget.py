@@ -58,6 +58,9 @@ sys.argv = ["", target]
 sys.exit(code)
 """
 
+LATE = {"bobstay.printer.contact", "bobstay.kit.socket_path"}
+"""What lets a console in some time after the start (`printer/reach.py`): a slow machine gets there before the end."""
+
 
 @pytest.fixture(autouse=True, scope="module")
 def compiled() -> None:
@@ -87,7 +90,7 @@ def check(case: str, modules: list[str]) -> None:
         LISTS.write_bytes(msgspec.json.format(msgspec.json.encode(known, order="sorted"), indent=1) + b"\n")
     heavy = [name for name in modules if name.partition(".")[0] in HEAVY or name in HEAVY]
     assert heavy == [], "too heavy to be imported here"
-    assert sorted(set(modules) - set(known[case])) == [], "not in the budget"
+    assert sorted(set(modules) - set(known[case]) - LATE) == [], "not in the budget"
 
 
 def test_the_version_costs_next_to_nothing(tmp_path: Path) -> None:
