@@ -115,3 +115,37 @@ def _digests(folder: str, names: Mapping[str, str]) -> dict[str, str]:
     for name, file in names.items():
         digests.file(file, name)
     return digests.found
+
+
+_GIT_LAYOUT = (".git", "git directory", "git common directory")
+"""Parts that only say where a worktree keeps its repository."""
+
+
+def trust_worktree(worktree: str, project: str, paths: Paths) -> bool:
+    """Trust a git worktree that was just made from a trusted folder, if all that is executable in it is the same.
+
+    Args:
+        worktree: A real path; whoever calls made it from `project`.
+        project: A real path.
+        paths: Where the user's list is.
+    """
+    from bobstay.config.digest import TooMuch
+    from bobstay.config.trust_parts import executable_parts
+
+    if not is_apart(paths, worktree) or not standing(project, paths).trusted:
+        return False
+    store = TrustStore(paths.bobstay)
+    try:
+        entry = store.get(project)
+        parts = executable_parts(worktree)
+    except (TrustUnusable, TooMuch):
+        return False
+    if entry is None:
+        return False
+    for name, digest in parts.items():
+        there = os.path.relpath(os.path.join(worktree, name), project)
+        is_layout = name in _GIT_LAYOUT or name.endswith("/commondir")
+        if not is_layout and digest not in (entry.parts.get(name), entry.parts.get(there)):
+            return False
+    store.put(worktree, parts)
+    return True

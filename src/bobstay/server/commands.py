@@ -1,5 +1,6 @@
 """What people and programs may do with sessions, whichever door they come through."""
 
+import asyncio
 import logging
 import os
 from typing import Any, Literal, TypeAlias
@@ -7,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bobstay.config.trust import trust_worktree
 from bobstay.engine.ports import Answer
 from bobstay.model.around import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.model.event import InputDropped, InputQueued
@@ -73,6 +75,7 @@ async def launch(
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path
+        await asyncio.to_thread(trust_worktree, made.path, made.project, console.environment.paths)
         config = replace(config, worktree=made.path, branch=made.branch, base=made.base, project=made.project)
     session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
     if words.blocks:

@@ -1,11 +1,13 @@
 """A session's own work tree over HTTP: how it stands, commit, merge back, remove."""
 
+import asyncio
 import os
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from bobstay.config.trust_store import TrustStore
 from bobstay.model.around import Configured, SessionConfig
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.console import Console
@@ -73,6 +75,7 @@ async def remove_worktree(call: Call) -> None:
     if view.status in BUSY:
         raise ApiError("wrong_state", f"The session is {view.status}. Stop it before its work tree goes.")
     await worktrees_of(call.console).remove(config.worktree, config.project, force=call.query.force)
+    await asyncio.to_thread(TrustStore(call.console.environment.paths.bobstay).remove, config.worktree)
     left = replace(config, worktree="", branch="", base="")
     (await call.console.registry.take(session_id)).record(Configured(left, call.principal.name))
     call.console.runner.let_go(session_id)
