@@ -29,7 +29,7 @@ _SET_PIPE_SIZE = 1031
 class Child:
     """A running process, the pipes it writes to, and the family it may found."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to run, where, with what, and how its output is taken
         self,
         command: Sequence[str],
         *,
@@ -39,8 +39,11 @@ class Child:
         mark: str = "",
         stdin: int | FileIO = subprocess.DEVNULL,
         keep: tuple[int, ...] = (),
+        piece: int = _PIECE,
     ) -> None:
         """Start `command`. Output comes by `receive(1 or 2, bytes)`; descriptors in `keep` are passed on.
+
+        At most `piece` bytes are received in one turn of the event loop; the process waits where it is faster.
 
         Raises:
             OSError: it could not be started.
@@ -48,6 +51,7 @@ class Child:
         become_reaper()  # before the start: an orphan that is made at once must already be ours
         self._loop = asyncio.get_running_loop()
         self._receive = receive
+        self._piece = piece
         self._pipes: dict[int, int] = {}
         self.ended: asyncio.Future[int] = self._loop.create_future()
         """Its exit code, or minus the signal that ended it, once what it had written was received."""
@@ -113,13 +117,13 @@ class Child:
         os.set_blocking(reader, False)
         if sys.platform.startswith("linux"):
             with suppress(OSError):  # the user's share of pipe memory may be used up; the usual size does
-                fcntl.fcntl(reader, _SET_PIPE_SIZE, _PIECE)
+                fcntl.fcntl(reader, _SET_PIPE_SIZE, self._piece)
         self._pipes[number] = reader
         self._loop.add_reader(reader, self._read, number, reader)
 
     def _read(self, number: int, reader: int) -> int:
         try:
-            data = os.read(reader, _PIECE)
+            data = os.read(reader, self._piece)
         except BlockingIOError:
             return 1
         except OSError:

@@ -156,3 +156,14 @@ async def test_unknown_workers_are_not_found(place: Place) -> None:
     assert (reply.status, reply.json["error"]["code"]) == (404, "not_found")
     reader = await place.token("read")
     assert (await place.post(f"/api/v1/sessions/{id}/workers/none/stop", headers=reader)).status == 403
+
+
+async def test_a_title_of_more_than_five_hundred_characters_is_refused(place: Place) -> None:
+    """It is in every list that anybody loads."""
+    body = {"cwd": str(place.work), "title": "t" * 501}
+    refused = await place.post("/api/v1/sessions", body)
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid"), refused.body
+    id = await place.launch(title="t" * 500)
+    refused = await place.ask("PATCH", f"/api/v1/sessions/{id}", {"title": "t" * 501})
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
+    assert place.view(id).title == "t" * 500

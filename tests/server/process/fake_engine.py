@@ -163,6 +163,14 @@ def family() -> None:
     nap()
 
 
+def noise() -> None:
+    delta = {"type": "text_delta", "text": "n" * 40}
+    event = {"type": "content_block_delta", "index": 0, "delta": delta}
+    line = json.dumps({"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None})
+    raw((line + "\n") * 4_000)
+    done("noise")
+
+
 def stubborn() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -176,7 +184,7 @@ def hold() -> None:
 
 
 ENDS = {name.__name__: name for name in (crash, crash_silently, signalled, leave, fail, flood, late, unfinished)}
-STAYS = {name.__name__: name for name in (family, stubborn, hold)}
+STAYS = {name.__name__: name for name in (family, stubborn, hold, noise)}
 
 
 def ask(kind: str) -> None:

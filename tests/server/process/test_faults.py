@@ -1,5 +1,6 @@
 """Engines that misbehave: the session goes on, tells what happened, and ends each turn once."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from bobstay.model.around import ArtifactMade, WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, MessageDone, Noted, Prompted, Raw, RunDone, ToolDone, TurnStarted
 from bobstay.model.message import Text
 from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.process_lines import TooLong
 from tests.server.process.world import FAKE, Case, World
 
 
@@ -258,3 +260,31 @@ async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:
     await case.worker.start()
     assert "ANTHROPIC_API_KEY" not in json.loads((await case.turn("environment")).text)
     await world.close()
+
+
+async def test_a_noisy_engine_leaves_others_their_turn(world: World) -> None:
+    """Counted in turns of the event loop, not in time."""
+    case = await started(world)
+    heard: list[int] = [0]
+    most = 0
+    feed = case.worker._scribe._line
+
+    def counted(line: bytes | TooLong) -> None:
+        heard[0] += 1
+        feed(line)
+
+    case.worker._scribe._line = counted  # type: ignore[method-assign] # looks on, and lets it pass
+    loop, watching = asyncio.get_running_loop(), True
+
+    def turn() -> None:
+        nonlocal most
+        most, heard[0] = max(most, heard[0]), 0
+        if watching:
+            loop.call_soon(turn)
+
+    loop.call_soon(turn)
+    try:
+        assert (await case.turn("noise")).text == "noise"
+    finally:
+        watching = False
+    assert 0 < most <= 200, most

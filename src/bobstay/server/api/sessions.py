@@ -1,6 +1,6 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
@@ -34,11 +34,15 @@ class ArtifactReference(Struct, frozen=True):
     id: str
 
 
+Title: TypeAlias = Annotated[str, Meta(max_length=500)]
+"""It is in every list."""
+
+
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     cwd: str
     prompt: str = ""
     images: tuple[ImagePart, ...] = ()
-    title: str = ""
+    title: Title = ""
     engine: str = "native"
     workflow: Workflow = "chat"
     model: str = ""
@@ -114,7 +118,7 @@ class Fork(Struct, frozen=True, forbid_unknown_fields=True):
 class Change(Struct, frozen=True, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
-    title: str | UnsetType = UNSET
+    title: Title | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
     pinned: bool | UnsetType = UNSET
     model: str | UnsetType = UNSET

@@ -16,6 +16,9 @@ from bobstay.server.workers.base import WorkerError
 SPAWN_ERRORS = (OSError, ValueError)
 """A program that does not start; a NUL byte or half a character among its arguments."""
 
+PIECE = 16 * 1024
+"""Bytes of its output that are worked off before everybody else has a turn: some tens of events."""
+
 
 class Patience(Struct, frozen=True):
     """Seconds a process is given after each step of being asked to end."""
@@ -49,7 +52,15 @@ class EngineProcess:
         if live:
             stdin, self._to = os.pipe()
         try:
-            self.child = Child(command, cwd=cwd, environment=dict(environment), receive=receive, mark=mark, stdin=stdin)
+            self.child = Child(
+                command,
+                cwd=cwd,
+                environment=dict(environment),
+                receive=receive,
+                mark=mark,
+                stdin=stdin,
+                piece=PIECE,
+            )
         except SPAWN_ERRORS as error:
             if self._to is not None:
                 os.close(self._to)
