@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from contextlib import suppress
 
+from bobstay.model.around import WorkerExited
 from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
 from bobstay.server.console import Console
@@ -20,6 +21,8 @@ from bobstay.sessions.log import LogError
 log = logging.getLogger(__name__)
 MOST_TERMINALS = 16
 """Of one session."""
+MOST_ENDED = 16
+"""Terminals that have ended and whose last words are kept, of all sessions together."""
 
 
 class Crew:
@@ -48,7 +51,7 @@ class Crew:
             f"terminal-{new_id()[:8]}",
             1,
             session_id,
-            lambda event: self._record(session_id, event),
+            lambda event: self._terminal_told(session_id, event),
             cwd=view.cwd,
             environment=self.console.environment.children,
             command=command,
@@ -72,7 +75,8 @@ class Crew:
                 f"diff-{new_id()[:8]}",
                 1,
                 session_id,
-                lambda _: None,  # it only looks: whoever may read can start it, and no log is written for that
+                # It only looks: whoever may read can start it, and no log is written for that.
+                lambda event: self._watcher_told(session_id, event),
                 self.console.hub,
                 cwd=view.cwd,
                 bounds=bounds_of(self.console),
@@ -99,11 +103,11 @@ class Crew:
     async def stop(self, worker_id: str) -> None:
         watcher = next((one for one in self._watchers.values() if one.id == worker_id), None)
         if watcher is not None:
-            del self._watchers[watcher.session_id]
+            self._watchers.pop(watcher.session_id, None)
             await watcher.stop()
         else:
             await self.terminal(worker_id).stop()
-            del self._terminals[worker_id]
+            self._terminals.pop(worker_id, None)
         await self._recorded()
 
     def works_in(self, session_id: str) -> bool:
@@ -142,6 +146,18 @@ class Crew:
             await worker.start()
         except WorkerError as error:
             raise ApiError("cannot_start", str(error)) from error
+
+    def _watcher_told(self, session_id: str, event: Durable) -> None:
+        watcher = self._watchers.get(session_id)
+        if isinstance(event, WorkerExited) and watcher is not None and watcher.id == event.worker:
+            del self._watchers[session_id]  # nobody looked any more; whoever comes back starts another one
+
+    def _terminal_told(self, session_id: str, event: Durable) -> None:
+        self._record(session_id, event)
+        if isinstance(event, WorkerExited):
+            ended = [id for id, one in self._terminals.items() if not one.alive()]
+            for id in ended[: max(len(ended) - MOST_ENDED, 0)]:  # those opened first
+                del self._terminals[id]
 
     def _record(self, session_id: str, event: Durable) -> None:
         """Write to the session's log, which may have to be opened first."""

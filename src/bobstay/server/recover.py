@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from bobstay.model.around import WorkerExited
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.runner import settle, waits_for_a_person
@@ -14,6 +15,8 @@ from bobstay.sessions.log import LogError
 log = logging.getLogger(__name__)
 LEFT_BEHIND = ("process", "terminal")
 """Kinds of workers that are processes of their own: they may outlive their server."""
+WITHIN_SERVER = ("native", "git_diff")
+"""Kinds that end with their server. Older versions noted watchers in the log."""
 CUT_OFF = "The server ended while this ran. Send a message to go on."
 
 
@@ -63,7 +66,26 @@ async def recover(console: Console) -> list[str]:
         except Exception:  # the boundary of one session: the others get their way out all the same
             log.exception("session %s cannot be taken up", view.id)
         await asyncio.sleep(0)
+    await _settle_finished(console)
     return [view.id for view in cut_off]
+
+
+async def _settle_finished(console: Console) -> None:
+    """Note the end of workers without a process of their own that the log of a finished session has as running."""
+    for view in tuple(console.registry.views.values()):
+        left = [worker for worker in view.workers if worker.state == "running" and worker.kind in WITHIN_SERVER]
+        if not left or view.status in BUSY or view.elsewhere or view.stored:
+            continue
+        if console.runner.worker(view.id) is not None or console.runner.is_moving(view.id):
+            continue  # it is up again
+        try:
+            session = await console.registry.take(view.id)
+            if session.view.status not in BUSY and console.runner.worker(view.id) is None:
+                for worker in left:
+                    session.record(WorkerExited(worker.id, worker.kind, worker.epoch, why="lost"))
+            console.runner.let_go(view.id)
+        except LogError as error:
+            log.warning("session %s: %s", view.id, error)
 
 
 async def _one(console: Console, session_id: str) -> None:

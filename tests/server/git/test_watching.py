@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable
 from bobstay.server.files.place import bounds_of
-from bobstay.server.stream.hub import Client
+from bobstay.server.stream.hub import EVERYTHING, Client
 from bobstay.server.workers import git_diff
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.git_diff import GitDiffWorker
@@ -127,3 +128,55 @@ def test_links_and_ignored_directories_are_not_watched(shelf: Shelf, tmp_path: P
     found = git_diff._folders(str(shelf.work), frozenset({str(shelf.work / "build")}))
 
     assert found == [str(shelf.work), str(shelf.work / "src")]
+
+
+async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One inotify instance, its watches and two threads are too much for a panel that nobody looks at."""
+    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    window.follow()
+    await window.worker.start()
+    task = window.worker._task
+    assert task is not None
+    done, _ = await asyncio.wait([task], timeout=0.5)
+    assert not done, "somebody looks"
+    window.shelf.hub.forget(window.client)
+    await asyncio.wait_for(asyncio.wait([task]), DEADLINE)
+    assert not window.worker.alive()
+    assert window.log[1:] == [WorkerExited("diff-1", "git_diff", 1, why="asleep")]
+    await window.worker.stop()
+    assert len(window.log) == 2
+
+
+async def test_following_everything_is_not_looking_at_one_session(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    window.shelf.hub.follow(EVERYTHING, window.client)
+    await window.worker.start()
+    task = window.worker._task
+    assert task is not None
+    await asyncio.wait_for(asyncio.wait([task]), DEADLINE)
+
+
+async def test_no_more_directories_trees_are_watched_at_once_than_the_system_can_spare(
+    window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond that git is asked now and then: changes are told all the same."""
+    monkeypatch.setattr(git_diff, "ASK_EVERY", 0.05)
+    monkeypatch.setattr(git_diff, "WATCHED", threading.BoundedSemaphore(1))
+    other = Window(shelf)
+    window.follow()
+    await window.worker.start()
+    try:
+        (shelf.work / "file").write_text("two\n")
+        await window.until({"file": "modified"})
+        assert window.worker._watcher is not None
+        other.follow()
+        await other.worker.start()
+        (shelf.work / "second").write_text("x\n")
+        await other.until({"file": "modified", "second": "untracked"})
+        assert other.worker._watcher is None
+    finally:
+        await other.worker.stop()

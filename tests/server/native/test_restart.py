@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import pytest
 
@@ -245,3 +246,19 @@ async def test_a_server_that_is_stopped_in_good_order_keeps_open_approvals_too(m
     await second.answer(again, Answer(True))
     await second.until_status(view.id, "completed")
     assert (second.work / "ran").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("kind", ["git_diff", "native"])
+async def test_what_lived_in_a_finished_session_of_a_crashed_server_is_not_alive_for_ever(
+    stage: Make, kind: Literal["git_diff", "native"]
+) -> None:
+    first = await stage()
+    view = await first.launch("")
+    session = await first.registry.take(view.id)
+    session.record(WorkerStarted("left-1", kind, 1))
+    await crash(first)
+
+    again = await stage()
+    (worker,) = again.registry.view(view.id).workers
+    assert (worker.id, worker.state) == ("left-1", "stopped")
+    assert again.registry.opened(view.id) is None, "a command line may want it"

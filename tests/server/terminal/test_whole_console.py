@@ -8,6 +8,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from bobstay.server import crew
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.view import MOST_ENDED_SHOWN
+from bobstay.server.workers import git_diff
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import DEADLINE, Place
 from tests.server.files.shelf import git, repository
@@ -57,3 +61,39 @@ async def _until_closed(connection: ClientConnection) -> None:
     """Take in what is still on its way; ends with the connection."""
     while True:
         await connection.recv()
+
+
+async def test_ended_terminals_are_forgotten_but_for_the_last_ones(
+    model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "MOST_ENDED", 2)
+    async with Place(model, tmp_path.resolve()) as place:
+        session = await place.launch()
+        opened: list[str] = []
+        for _ in range(MOST_ENDED_SHOWN + 2):
+            opened.append((await place.post(f"/api/v1/sessions/{session}/terminals")).json["id"])
+            place.console.crew.terminal(opened[-1]).write(b"exit\n")
+            await place.until(session, lambda view: all(worker.state != "running" for worker in view.workers))
+        shown = [worker.id for worker in place.view(session).workers]
+        assert shown == opened[-MOST_ENDED_SHOWN:]
+        for gone in opened[:-2]:
+            with pytest.raises(ApiError, match="no such terminal"):
+                place.console.crew.terminal(gone)
+        for kept in opened[-2:]:
+            assert not place.console.crew.terminal(kept).alive(), "its last words can still be read"
+
+
+async def test_a_watcher_that_let_go_is_started_again_for_who_comes_back(
+    model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    async with Place(model, tmp_path.resolve()) as place:
+        repository(place.work)
+        session = await place.launch()
+        first = (await place.post(f"/api/v1/sessions/{session}/watch")).json["id"]
+        async with asyncio.timeout(DEADLINE):
+            while place.console.crew.works_in(session):
+                await asyncio.sleep(0.01)
+        again = await place.post(f"/api/v1/sessions/{session}/watch")
+        assert (again.status, again.json["state"]) == (200, "running")
+        assert again.json["id"] != first

@@ -32,6 +32,8 @@ Activity: TypeAlias = Literal["active", "idle", "asking"]
 ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
+MOST_ENDED_SHOWN = 4
+"""Terminals and watchers of a session that have ended and are still in its view."""
 DEFAULT_CONTEXT_LIMIT = 168_000
 """Of a model nobody knows."""
 
@@ -230,7 +232,16 @@ def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -
     state: ProcessState = "error" if event.error else "exited" if event.why == "exit" else "stopped"
     engine = before.engine_session if before else ""
     worker = WorkerView(event.worker, event.kind, state, event.epoch, 0, engine, event.error, at)
-    return replace(view, workers=(*others, worker))
+    return replace(view, workers=_without_old((*others, worker)))
+
+
+def _without_old(workers: tuple[WorkerView, ...]) -> tuple[WorkerView, ...]:
+    """Leave out the terminals and watchers that ended first: each one opened is another, and they would pile up."""
+    ended = [
+        one.id for one in workers if one.kind in ("terminal", "git_diff") and one.state not in ("starting", "running")
+    ]
+    old = frozenset(ended[: max(len(ended) - MOST_ENDED_SHOWN, 0)])
+    return tuple(one for one in workers if one.id not in old)
 
 
 def _lined_up(queue: tuple[QueuedView, ...], queued: QueuedView) -> tuple[QueuedView, ...]:

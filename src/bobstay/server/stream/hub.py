@@ -183,6 +183,10 @@ class Hub:
         """Whether anybody would see a frame of this topic: if not, none need be made."""
         return topic in self._topics or self.recent.wanted
 
+    def has_followers(self, topic: str) -> bool:
+        """Whether somebody follows this very topic."""
+        return topic in self._topics
+
     def clients(self) -> set[Client]:
         """All connections, whatever they follow."""
         return set(self._clients)

@@ -1,7 +1,8 @@
 """Watches a session's directory and tells those who look at it which files differ from where it began.
 
-Only directories that git does not ignore are watched, each by itself: a link to somewhere large is not walked. Where
-the system has no watches left, or there are too many directories, git is asked every few seconds instead.
+It ends by itself when nobody has followed the session for a while. Only directories that git does not ignore are
+watched, each by itself: a link to somewhere large is not walked. Where the system has no watches left, or too much is
+watched already, git is asked every few seconds instead.
 """
 
 import asyncio
@@ -33,6 +34,10 @@ LONGEST_QUIET_MS = 500
 LOOK_UP_MS = 200
 """How often the watching thread looks whether it is still wanted."""
 ASK_EVERY = 5.0
+LET_GO_AFTER = 60.0
+"""Seconds without anybody who follows the session, after which it ends."""
+WATCHED = threading.BoundedSemaphore(16)
+"""Watchers that may use the system's watches at once: a user has 128 instances, for editors and others too."""
 MOST_FOLDERS = 4_000
 MOST_FILES = 500
 _GIT_FILES = frozenset({"HEAD", "index", "packed-refs", "ORIG_HEAD"})
@@ -95,17 +100,29 @@ class GitDiffWorker:
 
     async def _work(self) -> None:
         try:
-            while True:
-                known = self._watcher is not None and self._watcher.good
-                watched = await self._watch()
-                if known or not watched:  # what came before it was watched has to be looked for
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), None if watched else ASK_EVERY)
-                self._changed.clear()
-                await self._tell()
-                await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
+            await self._follow_changes()
         finally:
             self._unwatch()
+        self._task = None
+        self._note(WorkerExited(self.id, "git_diff", self.epoch, why="asleep"))
+
+    async def _follow_changes(self) -> None:
+        """Tell of changes until nobody has wanted to know for a while."""
+        loop = asyncio.get_running_loop()
+        followed = loop.time()
+        while loop.time() - followed < LET_GO_AFTER:
+            known = self._watcher is not None and self._watcher.good
+            watched = await self._watch()
+            if known or not watched:  # what came before it was watched has to be looked for
+                with suppress(TimeoutError):
+                    longest = LET_GO_AFTER if watched else min(ASK_EVERY, LET_GO_AFTER)
+                    await asyncio.wait_for(self._changed.wait(), longest)
+            if self._changed.is_set() or not watched or not known:
+                self._changed.clear()
+                await self._tell()
+            await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
+            if self._hub.has_followers(self._topic):
+                followed = loop.time()
 
     async def _tell(self) -> None:
         if not self._hub.followed(self._topic):
@@ -138,7 +155,7 @@ class GitDiffWorker:
             repository = repo_of(real, self._environment).repository
         except ApiError:
             return False
-        if len(folders) > MOST_FOLDERS:
+        if len(folders) > MOST_FOLDERS or not WATCHED.acquire(blocking=False):
             return False
         self._watcher = _Watcher([*folders, repository.directory], repository.directory, self._wake)
         return await self._watcher.begun
@@ -159,7 +176,10 @@ class GitDiffWorker:
 
 
 class _Watcher:
-    """A thread that waits for changes; it ends when directories come, so that these are watched too."""
+    """A thread that waits for changes; it ends when directories come, so that these are watched too.
+
+    Whoever makes one has taken a place in `WATCHED`, which is given back when the thread ends.
+    """
 
     def __init__(self, folders: list[str], git: str, wake: Callable[[], None]) -> None:
         self.good = True
@@ -167,6 +187,7 @@ class _Watcher:
         self._git = git
         self._wake = wake
         self._stop = threading.Event()
+        self._release = WATCHED.release
         self._loop = asyncio.get_running_loop()
         self.begun: asyncio.Future[bool] = self._loop.create_future()
         threading.Thread(target=self._run, name="git diff", daemon=True).start()
@@ -183,6 +204,8 @@ class _Watcher:
         except Exception:  # a thread has nobody to tell; the worker asks every few seconds then
             log.exception("watching files failed")
             self.good = False
+        finally:
+            self._release()
         self._call(self._ready, False)
         self._call(self._wake)
 
