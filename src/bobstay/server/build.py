@@ -24,6 +24,7 @@ from bobstay.server.doors.access import Doors
 from bobstay.server.doors.gatekeeper import Gatekeeper
 from bobstay.server.doors.private import private_folder
 from bobstay.server.doors.rules import Rules
+from bobstay.server.files.place import bounds_for, permitted
 from bobstay.server.inbox import Inbox
 from bobstay.server.index import notebook
 from bobstay.server.index.database import Database
@@ -219,7 +220,13 @@ def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
         questions=config.questions,
     )
 
+    bounds = bounds_for(config, native.environment.paths)
+
     def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
+        # Whatever wakes an agent comes through here: a person, an answer, a restart of the server.
+        if not permitted(os.path.realpath(session.view.cwd), bounds):
+            text = f"{session.view.cwd[:500]} is outside the directories in which sessions of this server may work."
+            raise WorkerError(f"{text} Start it with another --root.")
         engine = session.view.config.engine
         own = variables.of(session.id)
         if engine == "native":

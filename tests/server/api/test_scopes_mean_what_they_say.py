@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bobstay.model.around import Configured, SessionConfig
-from bobstay.model.event import RunDone, SessionStarted
+from bobstay.model.event import InputQueued, RunDone, SessionStarted
 from bobstay.model.ids import new_id
+from bobstay.model.message import Text
 from bobstay.server import crew
 from bobstay.sessions.store import Store
 from tests.modelserver.script import Call, Say, Step
@@ -112,6 +113,23 @@ async def test_no_agent_is_set_to_work_outside_the_roots(model: ModelServer, tmp
             (f"/api/sessions/{id}/continue", {"query": "hi"}),
         ):
             assert (await place.post(where, body)).status == 403, where
+    assert model.requests == []
+
+
+async def test_a_session_outside_the_roots_is_not_taken_up_by_a_new_server(model: ModelServer, tmp_path: Path) -> None:
+    """An earlier server may have had other roots."""
+    (tmp_path / "inside").mkdir()
+    outside, id = tmp_path.parent / f"{tmp_path.name}-outside", new_id()
+    outside.mkdir()
+    log = Store(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
+    log.append(Configured(SessionConfig()))
+    log.append(InputQueued(new_id(), (Text(model.play("outside", Step(blocks=[Say("ok")]))),), "queue"))
+    log.close()
+    async with Place(model, tmp_path / "inside") as place:
+        view = await place.until_status(id, "failed")
+        assert "outside the directories" in view.workers[-1].error
+        restarted = await place.post(f"{API}/sessions/{id}/workers/{view.workers[-1].id}/restart")
+        assert restarted.json["error"]["code"] == "cannot_start"
     assert model.requests == []
 
 

@@ -12,7 +12,8 @@ from bobstay.server.files.beneath import open_directory, opened
 from bobstay.server.files.names import parts_of, shown
 
 if TYPE_CHECKING:
-    from bobstay.server.console import Console
+    from bobstay.config.paths import Paths
+    from bobstay.server.console import Config, Console
 
 WORKTREES = "worktrees"
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -30,9 +31,13 @@ class Bounds(Struct, frozen=True):
 
 def bounds_of(console: "Console") -> Bounds:
     """What sessions of this server may work in."""
-    paths = console.environment.paths
-    roots = console.config.roots or (paths.home, os.getcwd())
-    hidden = (paths.bobstay, console.config.state)
+    return bounds_for(console.config, console.environment.paths)
+
+
+def bounds_for(config: "Config", paths: "Paths") -> Bounds:
+    """The same, before there is a console."""
+    roots = config.roots or (paths.home, os.getcwd())
+    hidden = (paths.bobstay, config.state)
     trees = os.path.join(os.path.realpath(paths.bobstay), WORKTREES)
     return Bounds(_real(roots), _real(hidden), (trees,))
 
