@@ -112,6 +112,14 @@ def test_structured_output_is_printed_as_json(server: ModelServer, run: Run) -> 
     assert json.loads(result["result"]) == {"name": "Ada"}
 
 
+def test_a_schema_that_nothing_can_fit_is_refused_before_a_model_is_asked(server: ModelServer, run: Run) -> None:
+    schema = '{"type":"object","properties":{"name":{"type":"strnig"}}}'
+    ended = run("-p", "--json-schema", schema, server.play("t", say("Hello.")))
+    assert (ended.returncode, ended.stdout, server.requests) == (1, "", [])
+    assert "'strnig' is not valid" in ended.stderr
+    assert "(at properties/name/type)" in ended.stderr
+
+
 def test_nothing_is_done_that_nobody_could_be_asked_about(server: ModelServer, run: Run, tmp_path: Path) -> None:
     run("-p", server.play("t", touch(), say("Done.")))
     assert not (tmp_path / "work" / "made.txt").exists()

@@ -114,6 +114,10 @@ async def check_start(options: Options, environment: Environment) -> None:
 
 def _start(options: Options, environment: Environment, history: History | None) -> Start:
     """Read the settings, find the model, open the log: all that can fail because of what somebody wrote or asked."""
+    if options.json_schema is not None:
+        from bobstay.tools.schema import check_answer_schema
+
+        check_answer_schema(options.json_schema)
     reached = reach(options, environment, _directory(options.cwd))
     loaded, environment, model = reached.loaded, reached.environment, reached.model
     history = history or take_up(options, environment, reached.cwd, model)

@@ -19,6 +19,24 @@ class RawArgs(Args, frozen=True):
     value: dict[str, Any] = {}
 
 
+def check_answer_schema(schema: dict[str, Any]) -> None:
+    """Refuse a schema that no answer could fit, before a model is asked for one.
+
+    Raises:
+        ValueError: it is no JSON Schema; the text says what is wrong.
+    """
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        place = "/".join(str(step) for step in error.path) or "its top"
+        raise ValueError(
+            f"The schema for the answer is not a JSON Schema: {error.message[:300]} (at {place})."
+        ) from None
+
+
 def schema_of(args: type[Args]) -> dict[str, Any]:
     """Describe `args` as one plain object schema: no references, no titles, keys always in the same order.
 
