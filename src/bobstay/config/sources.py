@@ -168,7 +168,10 @@ def decode(data: bytes, file: str) -> Settings:
 def _decoded(source: Source, file: str, data: bytes, *, foreign: bool) -> Layer:
     """The settings of a file. What another program's file says, and we cannot use, is left out with a warning."""
     try:
-        return Layer(source, file, decode(data, file), foreign=foreign)
+        settings = decode(data, file)
+        if foreign:  # said of that program's sessions, not of ours: nothing is removed that nobody asked to remove
+            settings = msgspec.structs.replace(settings, cleanup_period_days=None)
+        return Layer(source, file, settings, foreign=foreign)
     except BrokenSettings:
         if not foreign:
             raise

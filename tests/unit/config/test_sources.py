@@ -329,5 +329,10 @@ def test_no_folder_decides_how_long_sessions_are_kept(place: Place) -> None:
     place.put("proj/.bobstay/settings.json", {"cleanupPeriodDays": 1})
     place.put("proj/.claude/settings.local.json", {"cleanupPeriodDays": 1})
     assert place.load().settings.cleanup_period_days is None
-    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 45})
+    place.put("home/.bobstay/settings.json", {"cleanupPeriodDays": 45})
     assert place.load().settings.cleanup_period_days == 45
+
+
+def test_what_another_program_removes_after_a_time_says_nothing_of_our_sessions(place: Place) -> None:
+    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 30})
+    assert place.load().settings.cleanup_period_days is None
