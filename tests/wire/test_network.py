@@ -81,7 +81,7 @@ def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ende
     token = server.play("t", Step(status=529, times=1, then=say("Hello.")))
     ended = run("-p", token, CLAUDE_CODE_MAX_RETRIES="3")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
-    assert "Trying again in" in ended.stderr
+    assert "scripted error. Trying again in" in ended.stderr
     assert "(1 of 3)" in ended.stderr
 
 
