@@ -20,8 +20,8 @@ class TextFace:
         elif isinstance(event, Retrying):
             # A person who sees nothing for minutes takes the program for dead.
             count = f"{event.attempt} of {event.attempts}"
-            why = _one_line(event.reason or event.error)
-            _show_line(f"{why} Trying again in {event.delay:.0f} s ({count}).")
+            why = _one_line(event.reason or event.error).rstrip(".")
+            _show_line(f"{why}. Trying again in {event.delay:.0f} s ({count}).")
         elif isinstance(event, ModelChanged) and event.why == "fallback":
             text = f"{event.previous} did not answer: {event.model} stands in for it until this turn ends."
             _show_line(_one_line(text))
