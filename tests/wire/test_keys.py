@@ -51,6 +51,13 @@ def test_a_refused_key_of_a_helper_is_fetched_anew_once(standing: Standing, tmp_
     assert keys == ["Bearer helper-key-number-1", "Bearer helper-key-number-2"]
 
 
+def test_a_helper_whose_keys_are_all_refused_is_not_asked_for_ever(standing: Standing, tmp_path: Path) -> None:
+    standing.user({"apiKeyHelper": counting(tmp_path)})
+    token = standing.server.play("t", Step(status=401, times=20, then=say("Hello.")))
+    assert standing.run("-p", token, ANTHROPIC_BASE_URL=standing.server.url).returncode == 1
+    assert (tmp_path / "calls").read_text().count("x") == 2
+
+
 @pytest.mark.parametrize(
     ("command", "words"), [("exit 3", "ended with code 3"), ("true", "did not print a key"), ("echo a b", "did not")]
 )
@@ -132,6 +139,16 @@ def test_what_is_not_understood_is_answered_with_the_usage(standing: Standing, w
     ended = standing.run("auth", *words)
     assert ended.returncode == 2
     assert "Usage: bobstay auth" in ended.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_of_keys_of_another_user_is_not_used(standing: Standing) -> None:
+    standing.run("auth", "login", "--stdin", "--file", stdin="stored-key-1")
+    file = standing.home / ".bobstay" / "keys.json"
+    os.chown(file, 65534, 65534)
+    ended = standing.ask(ANTHROPIC_BASE_URL=standing.server.url)
+    assert f"{file} is not a file that only you can read" in ended.stderr
+    assert standing.server.requests == []
 
 
 def test_a_file_of_keys_that_others_can_read_is_not_used(standing: Standing) -> None:

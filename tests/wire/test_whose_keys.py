@@ -125,6 +125,17 @@ def test_no_pattern_passes_the_key_of_a_named_provider(standing: Standing) -> No
     assert "CORP_LLM_KEY=persons-3" in shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", **more)
 
 
+def test_a_hook_finds_no_key_of_models_though_commands_are_passed_one(standing: Standing) -> None:
+    hook = {"hooks": [{"type": "command", "command": "env > hook-saw"}]}
+    settings = {"passVariables": ["ANTHROPIC_API_KEY", "GH_TOKEN"], "hooks": {"UserPromptSubmit": [hook]}}
+    standing.user(settings)
+    seen = shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", GH_TOKEN="passed")
+    assert "persons-1" in seen
+    told = (standing.work / "hook-saw").read_text()
+    assert "GH_TOKEN=passed" in told
+    assert "persons-1" not in told
+
+
 def test_the_token_in_a_header_is_redacted_wherever_it_stands(standing: Standing) -> None:
     secrets = {"gateway": "zx81Qk9fT3mPw", "cookie": "9fK2mQ8xT1aa", "named": "Lw7Qp2Zk9Vb4", "plain": "blue-team"}
     named = {"headers": {"Authorization": f"Bearer {secrets['named']}"}}
