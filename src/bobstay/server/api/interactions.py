@@ -63,7 +63,7 @@ async def listing(call: Call) -> Items:
 async def decide(call: Call) -> Outcome:
     """Allow, deny or answer. The first answer wins; a later one is told the outcome."""
     verdict: Verdict = call.body
-    opened = call.console.inbox.opened(call.path["id"])
+    opened = call.console.inbox.opened(call.path["id"]) or await _not_taken_up_yet(call)
     if opened is None:
         raise await call.console.inbox.too_late(call.path["id"])
     if opened.kind == "permission" and (verdict.decision == "answer" or verdict.answers is not None):
@@ -88,6 +88,19 @@ async def decide(call: Call) -> Outcome:
     )
     deliver = delivery(call.console, view)
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
+
+
+async def _not_taken_up_yet(call: Call) -> InteractionOpened | None:
+    """A question from before the server started, whose session waits to be taken up: it can be answered already."""
+    id, registry = call.path["id"], call.console.registry
+    view = next((one for one in registry.views.values() if any(entry.id == id for entry in one.interactions)), None)
+    if view is None:
+        return None
+    for opened in await asyncio.to_thread(questions, registry.reader(view.id), view.interactions):
+        still = any(entry.id == id for entry in registry.view(view.id).interactions)
+        if opened.id == id and still:
+            call.console.inbox.heard(view.id, opened)
+    return call.console.inbox.opened(id)
 
 
 def _check_scopes(call: Call, opened: InteractionOpened) -> None:
