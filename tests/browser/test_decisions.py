@@ -211,7 +211,11 @@ async def test_a_plan_is_read_and_approved_into_a_mode_with_a_comment(desk: Desk
     session = await asked(desk, "plan", Call("ExitPlanMode", {"plan": PLAN}), permission_mode="plan")
     page = await desk.open(f"/session/{session}")
     await expect(dock(page).get_by_role("heading", name="Overview")).to_be_visible()
-    await dock(page).get_by_label("What you say to the plan").fill("Begin with the tests.")
+    await dock(page).get_by_label("Comment on the plan").fill("Begin with the tests.")
+    radios = dock(page).get_by_role("radio")
+    await expect(radios).to_have_count(3)
+    for place, name in enumerate(("Accept edits", "Ask for each edit", "Deny instead of asking")):
+        await expect(radios.nth(place)).to_have_accessible_name(name)
     await dock(page).get_by_role("radio", name="Accept edits").check()
     await button(page, "Approve the plan").click()
     view = await desk.place.until(session, lambda view: view.status == "completed" and not view.queued)
@@ -220,10 +224,19 @@ async def test_a_plan_is_read_and_approved_into_a_mode_with_a_comment(desk: Desk
     assert any("Begin with the tests." in json.dumps(each.body) for each in desk.model.requests)
     other = await asked(desk, "replan", Call("ExitPlanMode", {"plan": PLAN}), permission_mode="plan")
     await page.goto(f"{desk.url}/session/{other}")
-    await dock(page).get_by_label("What you say to the plan").fill("Leave the lock out.")
+    await dock(page).get_by_label("Comment on the plan").fill("Leave the lock out.")
     await button(page, "Keep planning").click()
     assert "Leave the lock out." in await heard(desk, other)
     assert desk.place.view(other).permission_mode == "plan"
+
+
+async def test_a_session_that_only_plans_says_so_instead_of_offering_modes(desk: Desk) -> None:
+    session = await asked(desk, "plans", Call("ExitPlanMode", {"plan": PLAN}), workflow="plan")
+    page = await desk.open(f"/session/{session}")
+    await expect(dock(page)).to_contain_text("This session only plans.")
+    await expect(dock(page).get_by_role("radio")).to_have_count(0)
+    await button(page, "Approve the plan").click()
+    await desk.place.until_status(session, "completed")
 
 
 async def test_what_is_answered_elsewhere_says_by_whom_and_goes(desk: Desk) -> None:

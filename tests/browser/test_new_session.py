@@ -71,7 +71,7 @@ async def test_what_is_filled_in_is_what_is_started_and_the_new_session_is_selec
     await prompt(page).fill(f"greet me {word}")
     await choose(page, "Workflow", "Research")
     await expect(page.get_by_text("Nothing is changed and nothing is judged")).to_be_visible()
-    await choose(page, "Permissions", "Never ask")
+    await choose(page, "Permissions", "Deny instead of asking")
     await page.get_by_role("combobox", name="Model").fill("haiku")
     await page.keyboard.press("Escape")
     if size == PHONE:

@@ -16,7 +16,8 @@ import { useAnswer } from "./useAnswer";
 
 type Mode = NonNullable<Verdict["mode"]>;
 
-const INTO: readonly Mode[] = ["default", "acceptEdits", "dontAsk"];
+/** What an approved plan may be carried out in, the usual choice first. */
+const INTO: readonly Mode[] = ["acceptEdits", "default", "dontAsk"];
 
 export function Plan({ session, interaction, opened, keys, onDone }: PartProps) {
   const allowed = useApp((state) => may(state.me, "approve"));
@@ -26,9 +27,9 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
   const [words, setWords] = useState("");
   const [mode, setMode] = useState<Mode>("default");
   const can = allowed && seen === interaction.id && !answering.busy;
-  const choices = (config ? permissionChoices(config, session.config.workflow, allowed) : []).filter(
-    (each) => INTO.includes(each.value as Mode) && each.disabled !== true,
-  );
+  const offered = config ? permissionChoices(config, session.config.workflow, allowed) : [];
+  const choices = INTO.flatMap((mode) => offered.filter((each) => each.value === mode && !each.disabled));
+  const edits = choices.some((each) => each.value === "acceptEdits");
   const approve = async () => {
     if (!can) return;
     if (!(await answering.answer({ decision: "allow", mode })) || !words.trim()) return;
@@ -47,32 +48,39 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
       {allowed && (
         <footer className="flex flex-col gap-2 px-3 pb-3">
           <textarea
-            aria-label="What you say to the plan"
-            placeholder="Say something to the plan, if you like"
+            aria-label="Comment on the plan"
+            placeholder="Comment on the plan (optional)"
             value={words}
             rows={1}
             className="max-h-32 resize-none rounded-box border border-line-strong bg-surface-0 px-2 py-1 [field-sizing:content]"
             onChange={(event) => setWords(event.target.value)}
           />
-          <fieldset className="m-0 flex flex-wrap items-center gap-x-4 gap-y-1 border-0 p-0">
-            <legend className="sr-only">Carry it out in which mode</legend>
-            <span className="text-ink-2">Then</span>
-            {choices.map((choice) => (
-              <label key={choice.value} title={choice.about} className="target flex items-center gap-1.5">
-                <input
-                  type="radio"
-                  name={`mode-${interaction.id}`}
-                  checked={mode === choice.value}
-                  onChange={() => setMode(choice.value as Mode)}
-                  className="accent-[var(--accent)]"
-                />
-                {choice.label}
-              </label>
-            ))}
-            <span className="min-w-0 text-small text-ink-3 max-md:w-full">
-              {choices.find((choice) => choice.value === mode)?.about}
-            </span>
-          </fieldset>
+          {edits && (
+            <fieldset className="m-0 flex flex-wrap items-center gap-x-4 gap-y-1 border-0 p-0">
+              <legend className="sr-only">After approval</legend>
+              <span className="text-ink-2">After approval:</span>
+              {choices.map((choice) => (
+                <label key={choice.value} title={choice.about} className="target flex items-center gap-1.5">
+                  <input
+                    type="radio"
+                    name={`mode-${interaction.id}`}
+                    checked={mode === choice.value}
+                    onChange={() => setMode(choice.value as Mode)}
+                    className="accent-[var(--accent)]"
+                  />
+                  {choice.value === "default" ? "Ask for each edit" : choice.label}
+                </label>
+              ))}
+              <span className="min-w-0 text-small text-ink-3 max-md:w-full">
+                {choices.find((choice) => choice.value === mode)?.about}
+              </span>
+            </fieldset>
+          )}
+          {!edits && (
+            <p className="m-0 text-small text-ink-3">
+              This session only plans. Continue in a new session to implement it.
+            </p>
+          )}
           <div className="flex flex-wrap items-center gap-2">
             <Button look="needs" command="approve" disabled={!can} onClick={() => void approve()}>
               Approve the plan <KeySign command="approve" />
@@ -81,7 +89,7 @@ export function Plan({ session, interaction, opened, keys, onDone }: PartProps) 
               Keep planning <KeySign command="deny" />
             </Button>
             {seen !== interaction.id && (
-              <span className="text-small text-needs">Scroll to its end to approve it</span>
+              <span className="text-small text-needs">Scroll to the end to enable Approve</span>
             )}
           </div>
         </footer>

@@ -36,7 +36,7 @@ LABELS = {
     "acceptEdits": ("Accept edits", "Edits files in the working directories without asking; asks about all else."),
     "plan": ("Plan only", "Reads and plans. Asks before anything else, whatever the rules allow."),
     "auto": ("Auto", "A small model decides what is harmless; it asks you about the rest."),
-    "dontAsk": ("Never ask", "Refuses what it would have to ask about. For work nobody watches."),
+    "dontAsk": ("Deny instead of asking", "Denies whatever would need your approval. For unattended work."),
     "bypassPermissions": ("Bypass", "Asks about almost nothing, for a limited time. Only where nothing can be broken."),
 }
 
