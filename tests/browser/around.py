@@ -39,6 +39,7 @@ def state(page: Page) -> Locator:
         .filter(has_text="live")
         .or_(page.get_by_role("status").filter(has_text="connect"))
         .or_(page.get_by_role("status").filter(has_text="offline"))
+        .or_(page.get_by_role("status").filter(has_text="reach"))
         .first
     )
 

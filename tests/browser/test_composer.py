@@ -155,11 +155,11 @@ async def test_words_that_cannot_be_sent_come_back_and_wait_for_the_connection(d
     await page.route("**/messages", lambda route: route.abort())
     await message(page).fill("do not lose me")
     await message(page).press("Enter")
-    await expect(page.get_by_text("cannot be reached")).to_be_visible()
+    await expect(page.get_by_text("Can't reach the server.").first).to_be_visible()
     await expect(message(page)).to_have_value("do not lose me")
     await page.unroute("**/messages")
     await desk.stop()
-    await expect(page.get_by_text("Not connected. What you write is kept")).to_be_visible()
+    await expect(page.get_by_text("Offline. Your draft is saved")).to_be_visible()
     await message(page).fill("do not lose me either")
     await message(page).press("Enter")
     await expect(message(page)).to_have_value("do not lose me either")
@@ -325,6 +325,22 @@ async def test_mode_and_model_change_while_the_agent_works(desk: Desk) -> None:
     await page.get_by_role("menuitemradio", name="Research").click()
     await expect(page.get_by_role("button", name="Workflow: Research")).to_be_visible()
     await expect(page.get_by_role("button", name="Permission: Ask")).to_be_visible()
+
+
+@pytest.mark.parametrize("hours", [3, -3])
+async def test_a_browser_with_a_wrong_clock_shows_the_bypass_the_server_has(desk: Desk, hours: int) -> None:
+    gate = Gate()
+    word = desk.play("works", Step(blocks=[Say("Done.")], gate=gate))
+    config = {"permission_mode": "bypassPermissions", "bypass_minutes": 30}
+    session = await desk.launch(f"begin {word}", **config)
+    await gate.reached()
+    seat = await desk.seat()
+    now = f"{{ const now = Date.now; Date.now = () => now() + {hours * 3_600_000}; }}"
+    await seat.context.add_init_script(now)
+    page = await seat.open(f"/session/{session}")
+    await expect(page.get_by_test_id("bypass-frame")).to_be_attached()
+    await expect(page.get_by_role("button", name=re.compile(r"Bypass (29|30):\d\d End it"))).to_be_visible()
+    gate.open()
 
 
 async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(desk: Desk) -> None:

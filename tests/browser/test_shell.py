@@ -70,8 +70,8 @@ async def test_the_tab_says_by_title_and_sign_that_somebody_waits_and_stops_when
     await page.keyboard.press("a")
     await expect(page).to_have_title("bobstay")
     await expect(sign).to_have_attribute("href", "/icon.svg")
-    await expect(page.get_by_text("Nobody waits for you.")).to_be_visible()
-    await expect(page.get_by_role("region", name="Done lately")).to_contain_text("fix the cart")
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    await expect(page.get_by_role("region", name="Recently finished")).to_contain_text("fix the cart")
     assert (desk.work / "asked").exists()
 
 
@@ -229,7 +229,7 @@ async def test_the_inbox_holds_all_that_waits_and_its_keys_decide_what_is_in_vie
     await expect(inbox).to_contain_text("0 waiting")
     assert sorted(path.name for path in desk.work.iterdir() if path.name != ".git") == ["first", "third"]
     await page.reload()
-    await expect(page.get_by_text("Nobody waits for you")).to_be_visible()
+    await expect(page.get_by_text("Nothing needs you")).to_be_visible()
 
 
 async def test_links_lead_to_places_and_the_back_button_leads_back(desk: Desk) -> None:
@@ -324,9 +324,9 @@ async def test_a_first_visit_leads_to_a_finished_session_by_clicks_only(desk: De
     await expect(page.get_by_text("I read README.md")).to_be_visible()
     await expect(line(page, "A first look")).to_contain_text("Done")
     await page.get_by_role("link", name="bobstay").click()
-    await expect(page.get_by_role("region", name="Done lately")).to_contain_text("A first look")
+    await expect(page.get_by_role("region", name="Recently finished")).to_contain_text("A first look")
     await page.reload()
-    await expect(page.get_by_role("region", name="Done lately")).to_be_visible()
+    await expect(page.get_by_role("region", name="Recently finished")).to_be_visible()
     assert await desk.axe() == []
 
 

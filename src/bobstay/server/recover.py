@@ -6,7 +6,7 @@ import logging
 from bobstay.model.around import WorkerExited
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.runner import settle, waits_for_a_person
+from bobstay.server.runner import SERVER_ENDED, settle, waits_for_a_person
 from bobstay.server.sessions.reader import LogReader, questions
 from bobstay.server.sessions.status import AGENTS, BUSY
 from bobstay.server.sessions.sweep import Left, Swept, left_running, sweep
@@ -17,7 +17,6 @@ LEFT_BEHIND = ("process", "terminal")
 """Kinds of workers that are processes of their own: they may outlive their server."""
 WITHIN_SERVER = ("native", "git_diff")
 """Kinds that end with their server. Older versions noted watchers in the log."""
-CUT_OFF = "The server ended while this ran. Send a message to go on."
 
 
 async def sweep_up(console: Console) -> None:
@@ -99,5 +98,5 @@ async def _one(console: Console, session_id: str) -> None:
         await console.runner.wake(session_id)
         return
     session = await console.registry.take(session_id)  # somebody may have let it go meanwhile
-    settle(session, CUT_OFF, gone=(*AGENTS, "git_diff"))
+    settle(session, SERVER_ENDED, gone=(*AGENTS, "git_diff"))
     console.runner.let_go(session_id)

@@ -24,6 +24,7 @@ from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 Desired: TypeAlias = Literal["running", "asleep"]
+SERVER_ENDED = "The server ended while this ran."
 NO_RESULT = "No result was received: the server ended while this was under way. Check before trying again."
 MOST_FAILURES = 3
 
@@ -73,7 +74,9 @@ class Runner:
         if isinstance(worker, Patient) and await worker.leave():
             del self.posts[session_id]
             return
-        await self.rest(session_id, "stopped")
+        status = self._registry.view(session_id).status
+        cut_off = status in BUSY and status != "interrupting"
+        await self.rest(session_id, "stopped", SERVER_ENDED if cut_off else "")
 
     async def wake(self, session_id: str) -> AgentWorker:
         """The agent of a session, up and told that there is something to do.
@@ -111,14 +114,16 @@ class Runner:
         post = self.posts.get(session_id)
         return post.worker if post is not None and post.worker.alive() else None
 
-    async def rest(self, session_id: str, why: Literal["stopped", "asleep", "killed"] = "asleep") -> None:
+    async def rest(
+        self, session_id: str, why: Literal["stopped", "asleep", "killed"] = "asleep", reason: str = ""
+    ) -> None:
         """Stop the agent of a session and let go of its log."""
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             post = self.posts.pop(session_id, None)
             if post is not None:
                 post.desired = "asleep"
-                await post.worker.stop(why)
+                await post.worker.stop(why, reason)
             self._registry.shut(session_id)
 
     def settle_later(self, session_id: str, by: str) -> None:

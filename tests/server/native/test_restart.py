@@ -158,7 +158,7 @@ async def test_a_turn_cut_off_while_streaming_is_interrupted_and_can_go_on(model
     second = await stage()
     cut = second.registry.view(view.id)
     assert (cut.status, cut.activity) == ("interrupted", "idle")
-    assert cut.error == "The server ended while this ran. Send a message to go on."
+    assert cut.error == "The server ended while this ran."
     await second.say(view.id, model.play("more", Step(blocks=[Say("Going on.")])))
     await second.until_status(view.id, "completed")
 
@@ -262,3 +262,23 @@ async def test_what_lived_in_a_finished_session_of_a_crashed_server_is_not_alive
     (worker,) = again.registry.view(view.id).workers
     assert (worker.id, worker.state) == ("left-1", "stopped")
     assert again.registry.opened(view.id) is None, "a command line may want it"
+
+
+async def test_a_server_that_is_stopped_in_good_order_says_why_its_work_was_interrupted(
+    model: ModelServer, stage: Make
+) -> None:
+    first = await stage()
+    gates = [Gate(), Gate()]
+    cut = await first.launch(model.play("cut", Step(blocks=[Say("wait")], gate=gates[0])))
+    stopped = await first.launch(model.play("stopped", Step(blocks=[Say("wait")], gate=gates[1])))
+    for gate in gates:
+        await gate.reached()
+    await commands.interrupt(first.console, stopped.id, by="ada")
+    await first.until_status(stopped.id, "interrupted")
+    await first.close()
+    second = await stage()
+    for gate in gates:
+        gate.open()
+    views = [second.registry.view(view.id) for view in (cut, stopped)]
+    assert [view.status for view in views] == ["interrupted", "interrupted"]
+    assert [view.error for view in views] == ["The server ended while this ran.", ""]

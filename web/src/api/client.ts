@@ -22,7 +22,7 @@ export class ApiProblem extends Error {
   }
 }
 
-const UNREACHABLE = "The server cannot be reached. Nothing is lost: agents go on without this page.";
+const UNREACHABLE = "Can't reach the server.";
 
 const failures: Middleware = {
   async onResponse({ response }) {

@@ -7,19 +7,20 @@ import { configure } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Sheet } from "@/ui/Sheet";
+import { serverNow } from "@/words/now";
 import { Left } from "./Clock";
 import { BYPASS, bypassEnd, modeNow } from "./modes";
 
 /** The moment bypassing ends, in milliseconds, or 0; draws again when it does. */
 export function useBypassEnd(session: SessionView): number {
-  const [now, setNow] = useState(() => Date.now());
-  const end = bypassEnd(session, Math.max(now, 0));
+  const [, draw] = useState(0);
+  const end = bypassEnd(session, serverNow());
   useEffect(() => {
     if (!end) return;
-    const timer = window.setTimeout(() => setNow(Date.now()), Math.max(0, end - Date.now()) + 50);
+    const timer = window.setTimeout(() => draw((drawn) => drawn + 1), Math.max(0, end - serverNow()) + 50);
     return () => window.clearTimeout(timer);
   }, [end]);
-  return end > Date.now() ? end : 0;
+  return end;
 }
 
 export function endBypass(session: SessionView): void {
@@ -75,7 +76,7 @@ export function BypassDialog({
   useCommand(
     "mode.edits",
     () => {
-      const permission_mode = modeNow(session, Date.now()) === "acceptEdits" ? "default" : "acceptEdits";
+      const permission_mode = modeNow(session, serverNow()) === "acceptEdits" ? "default" : "acceptEdits";
       void configure(session.id, { permission_mode });
     },
     allowed,

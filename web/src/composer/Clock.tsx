@@ -1,12 +1,13 @@
 /** Time that passes or runs out, told once a second in digits that do not jump. */
 import { useEffect, useState } from "react";
+import { serverNow } from "@/words/now";
 
 export function useSecond(active: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(() => serverNow());
   useEffect(() => {
     if (!active) return;
-    setNow(Date.now());
-    const timer = window.setInterval(() => setNow(Date.now()), 1000);
+    setNow(serverNow());
+    const timer = window.setInterval(() => setNow(serverNow()), 1000);
     return () => window.clearInterval(timer);
   }, [active]);
   return now;

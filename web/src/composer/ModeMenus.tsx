@@ -8,6 +8,7 @@ import { Icon } from "@/ui/Icon";
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
 import { useNarrow } from "@/ui/media";
 import { Sheet } from "@/ui/Sheet";
+import { serverNow } from "@/words/now";
 import { BypassDialog } from "./Bypass";
 import {
   BYPASS,
@@ -40,7 +41,7 @@ export function ModeMenus({ session }: { session: SessionView }) {
   const [workflow, model, permission] = [
     workflowLabel(config, session.config.workflow),
     modelAlias(config, session.model) || "Model",
-    permissionLabel(config, modeNow(session, Date.now())),
+    permissionLabel(config, modeNow(session, serverNow())),
   ];
   return (
     <>
@@ -122,7 +123,7 @@ function useParts(
     ),
     permission: (
       <MenuChoice
-        value={modeNow(session, Date.now())}
+        value={modeNow(session, serverNow())}
         choices={permission}
         onChange={(mode) =>
           mode === BYPASS

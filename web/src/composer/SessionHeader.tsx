@@ -11,6 +11,7 @@ import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
 import { baseName, money, shortPath } from "@/words/format";
+import { serverNow } from "@/words/now";
 import { BypassFrame, BypassState } from "./Bypass";
 import { Since } from "./Clock";
 import { modelAlias, modeNow, permissionLabel, workflowLabel } from "./modes";
@@ -66,7 +67,7 @@ function HowItWorks({ session }: { session: SessionView }) {
 
 function Permission({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
-  const mode = modeNow(session, Date.now());
+  const mode = modeNow(session, serverNow());
   const about = config?.permission_modes.find((each) => each.name === mode)?.description ?? "";
   return (
     <BypassState session={session}>

@@ -35,33 +35,38 @@ function useTakesLong(session: SessionView): boolean {
   return long && stopping;
 }
 
+function isRetried({ status }: SessionView): boolean {
+  return status === "failed" || status === "interrupted";
+}
+
 /** The keys, once a page. */
 export function useStopCommands(session: SessionView): void {
   const allowed = useApp((state) => may(state.me, "operate"));
   useCommand("stop", () => void interrupt(session.id), allowed && isBusy(session));
   useCommand("kill", () => void force(session), allowed && isBusy(session));
-  useCommand("retry", () => void retry(session.id), allowed && session.status === "failed");
+  useCommand("retry", () => void retry(session.id), allowed && isRetried(session));
 }
 
 /** With words, or only as a sign where there is no room for them. */
 export function StopOrRetry({ session, signs = false }: { session: SessionView; signs?: boolean }) {
   const allowed = useApp((state) => may(state.me, "operate"));
-  const long = useTakesLong(session);
+  const slow = useTakesLong(session);
   if (!allowed) return null;
-  if (session.status === "failed") {
+  if (isRetried(session)) {
+    const [label, long] = session.status === "failed" ? ["Retry", "Try again"] : ["Resume", "Resume session"];
     return signs ? (
-      <IconButton label="Try again" command="retry" onClick={() => void retry(session.id)}>
+      <IconButton label={long} command="retry" onClick={() => void retry(session.id)}>
         <Icon name="retry" />
       </IconButton>
     ) : (
       <Button command="retry" onClick={() => void retry(session.id)}>
-        Retry
+        {label}
       </Button>
     );
   }
   if (!isBusy(session)) return null;
   if (session.status === "interrupting") {
-    if (signs || !long) return null;
+    if (signs || !slow) return null;
     return (
       <Button look="danger" onClick={() => void force(session)}>
         Stop by force

@@ -15,8 +15,7 @@ export function refusalOf(session: SessionView, me: Me | null, connection: Conne
   if (session.config.inputs === "locked")
     return { words: "This session is locked: it takes no messages.", mayWrite: false };
   if (session.status === "discarded") return { words: "This session was deleted.", mayWrite: false };
-  if (connection !== "live")
-    return { words: "Not connected. What you write is kept, and can be sent afterwards.", mayWrite: true };
+  if (connection !== "live") return { words: "Offline. Your draft is saved.", mayWrite: true };
   return { words: "", mayWrite: true };
 }
 

@@ -22,7 +22,9 @@ export function statusText(session: SessionView): string {
     case "completed":
       return "Completed. Send a message to continue.";
     case "interrupted":
-      return "Session interrupted. Send a message to resume.";
+      return session.error
+        ? `Interrupted. ${session.error}`
+        : "Session interrupted. Send a message to resume.";
     case "failed":
       return `Failed: ${session.error || "no reason was given"}`;
     case "discarded":

@@ -187,7 +187,7 @@ describe("why nothing can be sent", () => {
   it("is said, and words that are written are kept", () => {
     expect(refusalOf(session({}), me, "live").words).toBe("");
     expect(refusalOf(session({}), me, "waiting")).toMatchObject({ mayWrite: true });
-    expect(refusalOf(session({}), me, "waiting").words).toContain("Not connected");
+    expect(refusalOf(session({}), me, "waiting").words).toContain("Offline");
     expect(refusalOf(session({}), { scopes: ["read"] } as never, "live").mayWrite).toBe(false);
     const locked = session({ config: { inputs: "locked" } as never });
     expect(refusalOf(locked, me, "live").words).toContain("locked");

@@ -2016,6 +2016,8 @@ export interface components {
             /** @description Of this run of the server. */
             server_id: string;
             protocol: number;
+            /** @description The time by the server's clock, in seconds since 1970: a client may have another. */
+            now: number;
             version: string;
         };
         /** Hit */

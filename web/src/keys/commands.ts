@@ -48,7 +48,7 @@ export const COMMANDS = [
     typing: true,
   },
   { id: "kill", title: "Stop the agent by force", group: "Session", key: "" },
-  { id: "retry", title: "Try again", group: "Session", key: "shift+r" },
+  { id: "retry", title: "Retry or resume", group: "Session", key: "shift+r" },
   { id: "continue", title: "Go on in a new session", group: "Session", key: "" },
   { id: "fork", title: "Fork the session here", group: "Session", key: "" },
   { id: "rename", title: "Rename the session", group: "Session", key: "" },

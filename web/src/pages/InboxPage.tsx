@@ -5,11 +5,12 @@ import type { OpenItem } from "@/api/types";
 import { Decision } from "@/dock/Decision";
 import { keyOf, shown } from "@/keys/keymap";
 import { useCommand } from "@/keys/useCommand";
+import { Interrupted } from "@/shell/Interrupted";
 import { askedFor, useOpenItems } from "@/shell/openItems";
 import { projectOf, titleOf } from "@/shell/order";
 import { Since } from "@/shell/Since";
 import { stepFrom } from "@/shell/selection";
-import { type Settled, useApp, useSession } from "@/state/app";
+import { interruptedWork, type Settled, useApp, useSession } from "@/state/app";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
@@ -30,11 +31,18 @@ export function InboxPage() {
   const selected = entries.find((each) => each.item.summary.id === picked) ?? open[0] ?? entries[0];
   const id = selected?.item.summary.id ?? "";
   useInboxKeys(entries, id, selected?.item, setPicked);
+  const interrupted = useApp((state) => interruptedWork(state.sessions).length > 0);
+  if (!selected && interrupted)
+    return (
+      <div className="mx-auto max-w-205 px-6 py-8">
+        <h1 className="sr-only">Inbox</h1>
+        <Interrupted />
+      </div>
+    );
   if (!selected) {
     return (
-      <Empty page title={loading ? "Looking what waits for you" : "Nobody waits for you"}>
-        When an agent asks for permission, has a question or a plan, it stands here, whatever session it is
-        in. {shown(keyOf("go.inbox"))} leads here from anywhere.
+      <Empty page title={loading ? "Loading requests" : "Nothing needs you"}>
+        Requests from all sessions appear here. Press {shown(keyOf("go.inbox"))} to open the inbox.
       </Empty>
     );
   }
@@ -131,6 +139,9 @@ function List({ entries, open, selected, onPick }: ListProps) {
             </li>
           );
         })}
+        <li>
+          <Interrupted />
+        </li>
       </ul>
     </section>
   );
@@ -181,7 +192,7 @@ function Detail({ entry: { item, settled }, onDone }: { entry: Entry; onDone: ()
           search={{ ask: item.summary.id }}
           className="inline-flex items-center gap-1 text-accent"
         >
-          To the session <Icon name="chevronRight" size={14} />
+          Open session <Icon name="chevronRight" size={14} />
         </Link>
       </header>
       <div className="max-w-205 p-4">

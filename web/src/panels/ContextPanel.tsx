@@ -2,6 +2,7 @@
 import type { SessionView } from "@/api/types";
 import { useApp } from "@/state/app";
 import { count, duration, moment, money } from "@/words/format";
+import { serverNow } from "@/words/now";
 import { Around } from "./context/Around";
 import { Decisions } from "./context/Decisions";
 import { Meter } from "./context/Meter";
@@ -35,7 +36,7 @@ function Spent({ session }: { session: SessionView }) {
   const limit = session.config.max_budget_usd;
   // What is left out is as the server has it by default.
   const most = useApp((state) => session.config.max_turns ?? state.config?.default_max_turns);
-  const ended = session.ended_at || Date.now() / 1000;
+  const ended = session.ended_at || serverNow() / 1000;
   return (
     <dl className="m-0">
       <Fact name="Cost">

@@ -1,7 +1,7 @@
 /** The way around on a phone: under the thumb, and out of the way while somebody types. */
 import { Link, useMatch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { useApp, waiting } from "@/state/app";
+import { needCount, useApp } from "@/state/app";
 import { Icon, type IconName } from "@/ui/Icon";
 import { MoreSheet } from "./MoreSheet";
 import { useViewport } from "./viewport";
@@ -14,7 +14,7 @@ const RESTING = { className: "text-ink-2" };
 export function BottomBar() {
   const [more, setMore] = useState(false);
   const keyboard = useViewport((state) => state.keyboard);
-  const count = useApp((state) => waiting(state.sessions).length);
+  const count = useApp((state) => needCount(state.sessions));
   const session = useLastSession();
   useRoom(!keyboard);
   if (keyboard) return null;

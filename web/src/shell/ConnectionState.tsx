@@ -20,7 +20,7 @@ export function ConnectionState() {
     case "offline":
       return (
         <State shape="◌" colour="text-needs" words="This device is offline.">
-          <Act words="Try now" onClick={() => socket.wake()} />
+          <Act words="Retry now" onClick={() => socket.wake()} />
         </State>
       );
     case "waiting":
@@ -36,8 +36,8 @@ function Waiting() {
   const nextTry = useApp((state) => state.nextTry);
   const seconds = useTicking(() => Math.max(0, Math.ceil((nextTry - performance.now()) / 1000)));
   return (
-    <State shape="◌" colour="text-needs" words="Not connected." quiet={`Next try in ${seconds} s.`}>
-      <Act words="Try now" onClick={() => socket.wake()} />
+    <State shape="◌" colour="text-needs" words="Can't reach the server." quiet={`Retrying in ${seconds} s.`}>
+      <Act words="Retry now" onClick={() => socket.wake()} />
     </State>
   );
 }

@@ -2,7 +2,7 @@
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { SessionView } from "@/api/types";
-import { useApp, useSession, waiting } from "@/state/app";
+import { needCount, useApp, useSession } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { showFavicon } from "./favicon";
 import { type News, newsOf, pageTitle } from "./news";
@@ -11,7 +11,7 @@ import { useCurrentId } from "./useListed";
 import { onWorkerPlace, useNewVersion } from "./worker";
 
 export function Notifications() {
-  const count = useApp((state) => waiting(state.sessions).length);
+  const count = useApp((state) => needCount(state.sessions));
   const session = useSession(useCurrentId());
   const title = pageTitle(count, session ? titleOf(session) : "");
   useEffect(() => {

@@ -1,7 +1,7 @@
 /** What is left of the sessions when they are hidden: the way back, a new one, and who waits. */
 import { Link } from "@tanstack/react-router";
 import { runCommand } from "@/keys/useCommand";
-import { useApp, waiting } from "@/state/app";
+import { needCount, useApp } from "@/state/app";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 
@@ -9,7 +9,7 @@ const PLACE =
   "relative inline-flex size-7 items-center justify-center rounded-box text-ink-2 hover:bg-surface-2 hover:text-ink-1";
 
 export function Rail() {
-  const count = useApp((state) => waiting(state.sessions).length);
+  const count = useApp((state) => needCount(state.sessions));
   return (
     <nav
       aria-label="Places"

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { keyOf, shown, useKeymap } from "@/keys/keymap";
 import { runCommand } from "@/keys/useCommand";
-import { useApp, waiting } from "@/state/app";
+import { needCount, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
@@ -46,7 +46,7 @@ export function Sidebar() {
 function Top() {
   const narrow = useNarrow();
   const own = useKeymap((state) => state.own);
-  const count = useApp((state) => waiting(state.sessions).length);
+  const count = useApp((state) => needCount(state.sessions));
   const row =
     "target flex h-7 items-center gap-2 rounded-box px-2 text-ink-1 no-underline hover:bg-surface-2";
   const active = { className: "bg-surface-3" };

@@ -1,6 +1,7 @@
 /** Time that passes, told once a second to those who show it; each is drawn again only when its own words change. */
 import { useSyncExternalStore } from "react";
 import { ago } from "@/words/format";
+import { serverNow } from "@/words/now";
 
 const listeners = new Set<() => void>();
 let timer = 0;
@@ -22,7 +23,7 @@ export function useTicking<T extends string | number | boolean>(now: () => T): T
 }
 
 /** `now`, `40s`, `12m`: calm at first, for the first seconds say nothing. */
-export function since(seconds: number, now = Date.now() / 1000): string {
+export function since(seconds: number, now = serverNow() / 1000): string {
   if (!seconds) return "";
   return now - seconds < 10 ? "now" : ago(seconds, now);
 }

@@ -15,6 +15,17 @@ const waits = (id: string, since: number) =>
   session(id, { status: "waiting_input", interactions: [request(`${id}-asks`, since)] });
 
 describe("the list by state", () => {
+  it("has what was cut off where somebody is needed, and what somebody stopped with what is done", () => {
+    const error = "The server ended while this ran.";
+    const sessions = byId(
+      session("stopped", { status: "interrupted", ended_at: NOW - 3 }),
+      session("cut", { status: "interrupted", error, ended_at: NOW - 4 }),
+      session("long ago", { status: "interrupted", error, ended_at: NOW - 8 * 86_400 }),
+    );
+    const found = keys(arrange(sessions, HERE, NOW));
+    expect(found).toEqual(["# Needs you 1", "cut", "# Done 2", "stopped", "long ago"]);
+  });
+
   it("has first who needs somebody, the longest waiting on top, then what runs, what failed, what is done", () => {
     const sessions = byId(
       session("done", { updated_at: NOW - 5 }),

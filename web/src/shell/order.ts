@@ -1,7 +1,9 @@
 /** In which order sessions stand in the list: who needs somebody first, or project by project. Pure. */
 import type { SessionView } from "@/api/types";
+import { isCutOff } from "@/state/app";
 import { baseName } from "@/words/format";
 import { oneLine } from "@/words/hidden";
+import { serverNow } from "@/words/now";
 
 export type Grouping = "state" | "project";
 
@@ -30,7 +32,7 @@ export interface Wanted {
 
 export function sectionOf(session: SessionView, now: number): Section {
   if (session.archived) return "archived";
-  if (session.status === "waiting_input") return "needs";
+  if (session.status === "waiting_input" || isCutOff(session, now)) return "needs";
   if (["running", "starting", "interrupting"].includes(session.status)) return "running";
   if (session.status === "failed" && now - changedAt(session) < NEWS_SECONDS) return "failed";
   return "done";
@@ -62,7 +64,7 @@ export function matches(session: SessionView, filter: string): boolean {
 export function arrange(
   sessions: Record<string, SessionView>,
   wanted: Wanted,
-  now = Date.now() / 1000,
+  now = serverNow() / 1000,
 ): ListItem[] {
   const shown = Object.values(sessions).filter(
     (each) =>

@@ -2,6 +2,7 @@
 import { create } from "zustand";
 import type { InteractionView, Me, ServerConfig, SessionView } from "@/api/types";
 import type { Connection } from "@/stream/socket";
+import { serverNow } from "@/words/now";
 
 export interface Settled {
   outcome: string;
@@ -83,6 +84,31 @@ export function may(me: Me | null, scope: Me["scopes"][number]): boolean {
 export interface Waiting {
   session: SessionView;
   interaction: InteractionView;
+}
+
+/** Cut off longer ago than this, nobody is waiting for it any more. */
+const RESUMED_WITHIN = 7 * 86_400;
+
+/** Work that ended without an answer and without anybody stopping it: only then the server says why. */
+export function isCutOff(session: SessionView, now = serverNow() / 1000): boolean {
+  const recent = now - (session.ended_at || session.updated_at) < RESUMED_WITHIN;
+  return session.status === "interrupted" && session.error !== "" && !session.archived && recent;
+}
+
+let cut: { of: Record<string, SessionView>; found: SessionView[] } = { of: {}, found: [] };
+
+/** All of it, the newest first. */
+export function interruptedWork(sessions: Record<string, SessionView>): SessionView[] {
+  if (cut.of !== sessions) {
+    const found = Object.values(sessions).filter((each) => isCutOff(each));
+    cut = { of: sessions, found: found.sort((a, b) => b.updated_at - a.updated_at) };
+  }
+  return cut.found;
+}
+
+/** How many things wait for a person, whatever they are. */
+export function needCount(sessions: Record<string, SessionView>): number {
+  return waiting(sessions).length + interruptedWork(sessions).length;
 }
 
 let counted: { of: Record<string, SessionView>; found: Waiting[] } = { of: {}, found: [] };

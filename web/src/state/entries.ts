@@ -69,8 +69,9 @@ export function applyEntry(fold: Fold, entry: Entry): void {
       return worker(fold, entry, event);
     case "worker_exited":
       // That changes cannot be watched is told where they are shown.
-      if (event.error && event.kind !== "git_diff")
-        fold.put({ ...common(fold, entry), kind: "notice", level: "error", text: event.error });
+      // Of a lost worker the turn tells it, too.
+      if (event.error && event.kind !== "git_diff" && event.why !== "lost")
+        fold.put({ ...common(fold, entry), kind: "notice", level: levelOf(event.why), text: event.error });
       return;
     case "interrupt_asked":
       return mark(fold, entry, "stopping", event.by);
@@ -113,6 +114,11 @@ export function applyEntry(fold: Fold, entry: Entry): void {
   }
 }
 
+/** A server that ended in good order is no failure of the worker's. */
+function levelOf(why: Of<"worker_exited">["why"]): "info" | "error" {
+  return why === "stopped" ? "info" : "error";
+}
+
 function unknown(fold: Fold, entry: Entry): void {
   const data: unknown = entry.event;
   fold.put({ ...common(fold, entry), kind: "unknown", name: nameOf(data), data });
@@ -145,6 +151,8 @@ function noticeRewind(fold: Fold, entry: Entry): void {
 }
 
 function prompted(fold: Fold, entry: Entry, event: Of<"prompted">): void {
+  // For the model alone: how the turn ended, and why, is told by the turn itself.
+  if (event.origin === "harness" && event.why === "interrupt") return;
   const { text, pictures } = readable(event.blocks);
   fold.put({
     ...common(fold, entry, event.id || entry.id),

@@ -1,5 +1,6 @@
 /** Words that are being said and outputs that are being printed: shown at once, replaced by what is stored. */
 import type { Entry, Part } from "@/stream/frames";
+import { serverNow } from "@/words/now";
 import { noTool } from "./calls";
 import { common } from "./entries";
 import type { Fold } from "./fold";
@@ -36,7 +37,7 @@ function say(fold: Fold, part: Part, id: string, text: string, before: Row | und
     seq: 0,
     id: "",
     parent: "",
-    at: before?.at ?? Date.now(),
+    at: before?.at ?? serverNow(),
     event: { type: "raw", data: {} },
     agent: "",
     parentCall: "",

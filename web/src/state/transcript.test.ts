@@ -45,7 +45,7 @@ test("a page that cannot be loaded leaves what is there (FM-19)", async () => {
   const transcript = new Transcript("t");
   transcript.begin(ALL.slice(-3), "epoch");
   const before = transcript.fold;
-  await expect(transcript.older()).rejects.toThrow("cannot be reached");
+  await expect(transcript.older()).rejects.toThrow("Can't reach the server");
   expect(transcript.fold).toBe(before);
   expect(transcript.hasOlder).toBe(true);
 });

@@ -2,12 +2,13 @@
 import type { StreamFrame } from "@/api/types";
 import { useApp } from "@/state/app";
 import { toast } from "@/ui/toast";
+import { serverNow } from "@/words/now";
 
 /** What is replayed was said when it happened. */
 const NEWS_MS = 60_000;
 const STAYS_MS = 60_000;
 
-export function tellCrossed(frame: StreamFrame, now = Date.now()): void {
+export function tellCrossed(frame: StreamFrame, now = serverNow()): void {
   const { config, sessions } = useApp.getState();
   if (!config || now - Date.parse(frame.ts) > NEWS_MS) return;
   const id = `context-${frame.session_id}`;

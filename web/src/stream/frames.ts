@@ -37,6 +37,8 @@ export interface Part {
 export interface Timing {
   server_id: string;
   version?: string;
+  /** The time by the server's clock, in seconds since 1970. */
+  now?: number;
   heartbeat: number;
   silence: number;
   connect: number;

@@ -2,6 +2,8 @@
  * The one WebSocket of a tab: it connects, notices silence, comes back with growing patience, and follows again what
  * was followed, each topic from where its owner says it stands (FM-4, FM-5, FM-17, FM-18; S004-42).
  */
+
+import { setServerClock } from "@/words/now";
 import type { Frame, Timing } from "./frames";
 
 export type Connection = "connecting" | "live" | "waiting" | "offline" | "refused";
@@ -139,7 +141,12 @@ export class Socket {
   #heard(socket: WebSocket, data: unknown): void {
     if (socket !== this.#socket) return;
     const frames = framesIn(data);
-    for (const frame of frames) if (frame.type === "server.hello") this.timing = { ...FIRST, ...frame.data };
+    for (const frame of frames) {
+      if (frame.type !== "server.hello") continue;
+      const { now, ...timing } = frame.data;
+      this.timing = { ...FIRST, ...timing };
+      if (now) setServerClock(now);
+    }
     this.#expect(this.timing.silence, socket);
     if (frames.length > 0) this.#take(frames);
   }

@@ -1,11 +1,12 @@
 /** For how long something has been going on, second by second. */
 import { useEffect, useState } from "react";
 import { duration } from "@/words/format";
+import { serverNow } from "@/words/now";
 
 export function Elapsed({ since }: { since: number }) {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
+    const timer = setInterval(() => setNow(serverNow()), 1000);
     return () => clearInterval(timer);
   }, []);
   const passed = now - since;

@@ -1,6 +1,7 @@
 /** Numbers and times as people read them. */
+import { serverNow } from "./now";
 
-export function ago(seconds: number, now = Date.now() / 1000): string {
+export function ago(seconds: number, now = serverNow() / 1000): string {
   const passed = Math.max(0, now - seconds);
   if (passed < 60) return `${Math.floor(passed)}s`;
   if (passed < 3600) return `${Math.floor(passed / 60)}m`;

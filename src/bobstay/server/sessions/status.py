@@ -52,6 +52,8 @@ class Standing(Struct, frozen=True):
                 return self
 
     def _exited(self, event: WorkerExited) -> "Standing":
+        if self.status == "interrupted" and event.why == "stopped" and event.error:
+            return replace(self, error=event.error)  # the server ended in good order, and the turn with it
         if self.status not in BUSY:
             return self
         if event.why == "not_started" and self.asking and self.status == "waiting_input":

@@ -249,6 +249,8 @@ class HelloFacts(Timing, frozen=True, kw_only=True, forbid_unknown_fields=True):
     server_id: str
     """Of this run of the server."""
     protocol: int
+    now: float
+    """The time by the server's clock, in seconds since 1970: a client may have another."""
     version: str = ""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -125,7 +126,7 @@ class Sockets:
                 await link.end(CODES.get(why, 1011), why)
 
     def _hello(self) -> bytes:
-        said = {"server_id": self._streams.server_id, "protocol": VERSION, **self._facts}
+        said = {"server_id": self._streams.server_id, "protocol": VERSION, "now": time.time(), **self._facts}
         return live("server.hello", {**said, **msgspec.structs.asdict(self._timing)})
 
 

@@ -38,6 +38,10 @@ class Worker(Protocol):
 class AgentWorker(Worker, Protocol):
     """A worker that talks with a model: `native` or `process`."""
 
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
+        """As above; `reason` is what a person reads of work that this cut off without being asked to."""
+        ...
+
     @property
     def busy(self) -> bool:
         """In a turn."""

@@ -90,7 +90,7 @@ class NativeWorker:
             self._open.record(Noted(warning, "warning"))
         self._task = asyncio.create_task(self._work(), name=f"native {self._open.id}")
 
-    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
         task, self._task = self._task, None
         if task is None:
             return
@@ -100,7 +100,7 @@ class NativeWorker:
             await asyncio.wait([task], timeout=GRACE)
         task.cancel()
         await asyncio.wait([task])
-        await self._end(WorkerExited(self.id, "native", self.epoch, why=why))
+        await self._end(WorkerExited(self.id, "native", self.epoch, why=why, error=reason))
 
     async def leave(self) -> bool:
         """End without a word if the session waits for a person: the next server asks the same question again."""

@@ -62,6 +62,7 @@ class ProcessWorker:
         self._asks = Asks(post)
         self._engine_session = ""
         self._why: Why | Literal[""] = ""
+        self._reason = ""
         """Why it is being ended, if it is."""
         self._wake = asyncio.Event()
         self._down = asyncio.Event()
@@ -88,9 +89,10 @@ class ProcessWorker:
             raise
         self._task("serve", self._serve())
 
-    async def stop(self, why: Why = "stopped") -> None:
+    async def stop(self, why: Why = "stopped", reason: str = "") -> None:
         if not self.alive():
             return
+        self._reason = reason
         if not self._why or why == "killed":
             self._why = why
         engine = self._wire.engine
@@ -265,7 +267,9 @@ class ProcessWorker:
         self._wire.close()
         if engine is not None:
             await engine.clear()
-        exited = self._exited(code=code, why=self._why or "exit", error="" if expected or self._why else words)
+        exited = self._exited(
+            code=code, why=self._why or "exit", error=self._reason if expected or self._why else words
+        )
         if self._live or self._why or not self._session.view.queued:
             self._finish(exited)
             return

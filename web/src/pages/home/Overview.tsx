@@ -4,15 +4,17 @@ import type { ReactNode } from "react";
 import { useMemo } from "react";
 import type { OpenItem, SessionView } from "@/api/types";
 import { Decision } from "@/dock/Decision";
+import { Interrupted } from "@/shell/Interrupted";
 import { askedFor, useOpenItems } from "@/shell/openItems";
 import { changedAt, projectOf, sectionOf, titleOf } from "@/shell/order";
 import { Since } from "@/shell/Since";
-import { useApp, useSession } from "@/state/app";
+import { interruptedWork, useApp, useSession } from "@/state/app";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
 import { StatusMark } from "@/ui/Status";
 import { baseName, money, plural } from "@/words/format";
 import { oneLine } from "@/words/hidden";
+import { serverNow } from "@/words/now";
 
 const MOST_DONE = 12;
 
@@ -20,7 +22,8 @@ export function Overview() {
   const sessions = useApp((state) => state.sessions);
   const { running, failed, done } = useMemo(() => sorted(sessions), [sessions]);
   const open = useOpenItems();
-  const nothing = open.items.length + running.length + failed.length + done.length === 0;
+  const interrupted = interruptedWork(sessions).length;
+  const nothing = interrupted + open.items.length + running.length + failed.length + done.length === 0;
   if (nothing && !open.loading) {
     return (
       <Empty
@@ -40,17 +43,18 @@ export function Overview() {
     <div className="h-full overflow-y-auto">
       <div className="mx-auto max-w-205 px-6 py-8">
         <h1 className="sr-only">Overview</h1>
-        <NeedsYou items={open.items} />
-        <Group title="Running" sessions={running} empty="Nothing runs." />
+        <NeedsYou items={open.items} quiet={interrupted > 0} />
+        <Interrupted />
+        <Group title="Running" sessions={running} empty="No sessions running." />
         <Group title="Failed" sessions={failed} />
-        <Group title="Done lately" sessions={done.slice(0, MOST_DONE)} />
+        <Group title="Recently finished" sessions={done.slice(0, MOST_DONE)} />
       </div>
     </div>
   );
 }
 
 function sorted(sessions: Record<string, SessionView>) {
-  const now = Date.now() / 1000;
+  const now = serverNow() / 1000;
   const groups = { needs: [], running: [], failed: [], done: [], archived: [] } as Record<
     string,
     SessionView[]
@@ -66,9 +70,9 @@ function sorted(sessions: Record<string, SessionView>) {
   };
 }
 
-function NeedsYou({ items }: { items: OpenItem[] }) {
+function NeedsYou({ items, quiet }: { items: OpenItem[]; quiet: boolean }) {
   const [first, ...others] = items;
-  if (!first) return <Heading title="Needs you" empty="Nobody waits for you." />;
+  if (!first) return quiet ? null : <Heading title="Needs you" empty="Nothing needs you." />;
   return (
     <section aria-label="Needs you" className="mb-8">
       <Heading title="Needs you" count={items.length} needs />

@@ -25,6 +25,7 @@ export function TurnRow({ row }: { row: Row }) {
           {clock(row.at)}
         </time>
       </div>
+      {!failed && row.text && <p className="m-0 break-words text-small text-ink-2">{row.text}</p>}
       {failed && (row.text || row.error) && (
         <p
           role="alert"

@@ -6,7 +6,6 @@ import { Pictures } from "./Pictures";
 const WHO: Record<Row["origin"], string> = { human: "You", harness: "The console", hook: "A hook" };
 
 export function UserRow({ row }: { row: Row }) {
-  if (row.origin === "harness" && row.why === "interrupt") return <Told text={row.text} />;
   return (
     <div className="my-2 rounded-box bg-surface-1 px-3 py-2">
       <div className="flex items-baseline gap-2 text-small text-ink-3">
@@ -19,15 +18,6 @@ export function UserRow({ row }: { row: Row }) {
       <Words text={row.text} />
       <Pictures pictures={row.pictures} />
     </div>
-  );
-}
-
-/** That it was stopped stands above already; this is what the model reads of it. */
-function Told({ text }: { text: string }) {
-  return (
-    <p className="m-0 py-1 text-center text-small break-words text-ink-3">
-      The agent reads: {text.replace(/^\[|\]$/g, "")}
-    </p>
   );
 }
 
