@@ -66,7 +66,11 @@ async def test_the_same_input_sent_back_is_no_change(place: Place, model: ModelS
     assert (await place.post(f"{API}/interactions/{entry.id}/decision", body, headers=phone)).status == 200
 
 
-@pytest.mark.parametrize("config", [{"permission_mode": "bypassPermissions"}, {"allowed_tools": ["Bash"]}], ids=str)
+@pytest.mark.parametrize(
+    "config",
+    [{"permission_mode": "bypassPermissions"}, {"allowed_tools": ["Bash"]}, {"env": {"MY_FLAGS": "x"}}],
+    ids=str,
+)
 async def test_going_on_from_a_session_that_asks_less_needs_approve(place: Place, config: dict[str, Any]) -> None:
     operate = await place.token("read", "operate")
     id = await place.launch(**config)
@@ -91,6 +95,7 @@ async def test_a_session_that_only_reads_is_let_write_by_those_who_approve(place
     operate = await place.token("read", "operate")
     where = f"{API}/sessions/{await place.launch(workflow='research')}"
     assert (await place.ask("PATCH", where, {"workflow": "implement"}, operate)).status == 403
+    assert (await place.post(where + "/continue", {"workflow": "implement"}, headers=operate)).status == 403
     assert (await place.ask("PATCH", where, {"workflow": "plan"}, operate)).status == 200
     assert (await place.ask("PATCH", where, {"workflow": "implement"})).status == 200
     assert (await place.ask("PATCH", where, {"workflow": "research"}, operate)).status == 200
