@@ -207,6 +207,21 @@ async def test_questions_are_answered_one_after_the_other_by_numbers_and_words(d
     assert "Unit, and one with 2 carts" in answer
 
 
+async def test_an_edit_is_asked_for_in_whole_lines_of_its_file(desk: Desk) -> None:
+    (desk.work / "README.md").write_text("# shop\n\nSells things.\n\nRun it:\n")
+    change = {"file_path": str(desk.work / "README.md"), "old_string": "# ", "new_string": "# The "}
+    read = Call("Read", {"file_path": change["file_path"]})
+    word = desk.play("edit", Step(blocks=[read]), Step(blocks=[Call("Edit", change)]), Step(blocks=[Say("Done.")]))
+    session = await desk.launch(f"edit {word}")
+    await desk.place.until_status(session, "waiting_input")
+    page = await desk.open(f"/session/{session}")
+    for text in ("# shop", "# The shop", "Sells things."):
+        await expect(dock(page)).to_contain_text(text)
+    await button(page, "Allow").click()
+    await desk.place.until_status(session, "completed")
+    assert (desk.work / "README.md").read_text().startswith("# The shop\n")
+
+
 async def test_a_plan_is_read_and_approved_into_a_mode_with_a_comment(desk: Desk) -> None:
     session = await asked(desk, "plan", Call("ExitPlanMode", {"plan": PLAN}), permission_mode="plan")
     page = await desk.open(f"/session/{session}")

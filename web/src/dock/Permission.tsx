@@ -120,7 +120,7 @@ function Hunks({ proposal, left, onLeft }: HunksProps) {
     if (!next.delete(index)) next.add(index);
     onLeft?.(next);
   };
-  const several = onLeft && proposal.hunks.length > 1;
+  const several = onLeft && proposal.divisible && proposal.hunks.length > 1;
   return (
     <>
       <p className="m-0 pb-1 font-mono text-code text-ink-2">

@@ -1,5 +1,5 @@
 /** Parts of an edit that is asked for, each taken or left: what is allowed is built of those that are taken. */
-import { type DiffHunk, diffTexts, hunksOfPiece, linesOf } from "@/diff/lines";
+import { CONTEXT, type DiffHunk, diffTexts, hunksOfPiece, linesOf } from "@/diff/lines";
 import { plural } from "@/words/format";
 
 export interface Proposal {
@@ -7,6 +7,8 @@ export interface Proposal {
   hunks: DiffHunk[];
   /** What the hunks alone do not show; empty where they show it all. */
   about: string;
+  /** Whether single hunks can be left out: not where one input stands for several places. */
+  divisible: boolean;
   /** The input with only the hunks that are not left out; null where nothing would be left of it. */
   without(left: ReadonlySet<number>): Record<string, unknown> | null;
 }
@@ -19,6 +21,8 @@ export function proposalOf(
 ): Proposal | null {
   const { file_path, old_string, new_string, content } = input;
   if (typeof file_path !== "string") return null;
+  const found = file === null ? null : inFile(tool, input, file);
+  if (found) return found;
   if (tool === "Edit" && typeof old_string === "string" && typeof new_string === "string")
     return {
       ...proposal(file_path, old_string, new_string, input, "new_string", lineOf(file, old_string)),
@@ -27,6 +31,51 @@ export function proposalOf(
   if (tool === "Write" && typeof content === "string" && file !== null)
     return proposal(file_path, file, content, input, "content", 0);
   return null;
+}
+
+/** Lines of a change that are shown with their surroundings; of a longer one only the texts that are replaced. */
+const MOST_LINES = 2_000;
+
+/** The change as it would stand in the file, with whole lines around it; null where it would not apply. */
+function inFile(tool: string, input: Record<string, unknown>, file: string): Proposal | null {
+  const several = tool === "MultiEdit";
+  if (tool !== "Edit" && !several) return null;
+  const edits = several ? (Array.isArray(input.edits) ? (input.edits as unknown[]) : []) : [input];
+  let after = file;
+  for (const edit of edits) {
+    const next = applied(after, edit);
+    if (next === null) return null;
+    after = next;
+  }
+  const hunks = diffTexts(file, after, CONTEXT);
+  if (hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0) > MOST_LINES) return null;
+  const single = !several && input.replace_all !== true;
+  const without = (left: ReadonlySet<number>) => {
+    if (left.size === 0) return input;
+    return single && left.size < hunks.length ? part(input, file, merged(file, hunks, left)) : null;
+  };
+  const divisible = single && hunks.every((_, index) => hunks.length === 1 || without(new Set([index])));
+  if (single && !divisible) return null;
+  const about = input.replace_all === true ? everyWords(file, String(input.old_string)) : "";
+  return { path: String(input.file_path), hunks, about, divisible, without };
+}
+
+function applied(text: string, edit: unknown): string | null {
+  const { old_string, new_string, replace_all } = (edit ?? {}) as Record<string, unknown>;
+  if (typeof old_string !== "string" || typeof new_string !== "string" || !old_string) return null;
+  const pieces = text.split(old_string);
+  if (pieces.length < 2 || (pieces.length > 2 && replace_all !== true)) return null;
+  return pieces.join(new_string);
+}
+
+/** The same edit with another outcome; null where that differs from the file elsewhere than in what is replaced. */
+function part(input: Record<string, unknown>, file: string, wanted: string): Record<string, unknown> | null {
+  const old = String(input.old_string);
+  const place = file.indexOf(old);
+  const [before, behind] = [file.slice(0, place), file.slice(place + old.length)];
+  const fits = wanted.length >= before.length + behind.length;
+  if (!fits || !wanted.startsWith(before) || !wanted.endsWith(behind)) return null;
+  return { ...input, new_string: wanted.slice(before.length, wanted.length - behind.length) };
 }
 
 function proposal(
@@ -42,6 +91,7 @@ function proposal(
   return {
     path,
     about: "",
+    divisible: input.replace_all !== true,
     hunks: offset > 0 ? shown.map((hunk) => moved(hunk, offset)) : shown,
     without: (left) => {
       if (left.size === 0) return input;

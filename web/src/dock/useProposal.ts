@@ -5,6 +5,8 @@ import { api, said } from "@/api/client";
 import type { InteractionOpened, SessionView } from "@/api/types";
 import { type Proposal, proposalOf } from "./hunks";
 
+const FILE_TOOLS = new Set(["Edit", "MultiEdit", "Write"]);
+
 export interface Proposed {
   proposal: Proposal | null;
   /** False while the file is being read: what is shown then is not yet what is asked. */
@@ -13,7 +15,7 @@ export interface Proposed {
 
 export function useProposal(session: SessionView, opened: InteractionOpened): Proposed {
   const { name, input } = opened.call;
-  const path = name === "Edit" || name === "Write" ? inside(session.cwd, input.file_path) : "";
+  const path = FILE_TOOLS.has(name) ? inside(session.cwd, input.file_path) : "";
   const { data, isPending } = useQuery({
     queryKey: ["asked-file", opened.id, path],
     queryFn: () => fileNow(session.id, path),
