@@ -201,6 +201,7 @@ async def test_an_output_that_was_cut_on_the_way_can_be_loaded_whole(desk: Desk)
     """What the page is told of a long output is how it begins and ends; the rest comes when somebody asks for it."""
     repository(desk.work)
     page = await at_work(desk, [Call("Bash", {"command": "seq 100000 105000"})])
+    await expect(line(page, "$ seq 100000 105000")).to_contain_text("(5,001 lines)")
     row = await opened(page, "$ seq 100000 105000")
     await expect(row).to_contain_text("characters not shown.")
     await row.get_by_role("button", name="Show all").click()

@@ -24,6 +24,7 @@ class Ends:
         self.head = bytearray()
         self.tail = bytearray()
         self.total = 0
+        self._breaks = 0
         self._head_room = head
         self._tail_room = tail
 
@@ -32,8 +33,15 @@ class Ends:
         """How many bytes between head and tail are no longer here."""
         return self.total - len(self.head) - len(self.tail)
 
+    @property
+    def lines(self) -> int:
+        """How many lines came in all, the last one with or without its end."""
+        last = self.tail or self.head
+        return self._breaks + (1 if last and not last.endswith(b"\n") else 0)
+
     def add(self, data: bytes) -> None:
         self.total += len(data)
+        self._breaks += data.count(b"\n")
         room = self._head_room - len(self.head)
         if room > 0:
             self.head += data[:room]

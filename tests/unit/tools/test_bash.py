@@ -375,3 +375,19 @@ def test_what_a_call_states(context: Context) -> None:
 def test_the_description_names_the_shell() -> None:
     """F38: the model must know whose syntax to write."""
     assert "bash" in Bash.description
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("seq 100000 105000", 5_001),
+        ("seq 1 400000", 400_000),
+        ("seq 100000 105000 | head -c -1", 5_001),
+        ("seq 9", None),
+    ],
+)
+async def test_the_lines_of_an_output_that_is_cut_are_told(context: Context, command: str, lines: int | None) -> None:
+    """Of a text without its middle they cannot be counted."""
+    outcome = await bash(context, command)
+    assert isinstance(outcome.display, dict)
+    assert outcome.display.get("outputLines") == lines

@@ -28,10 +28,10 @@ const MEASURES = [
 const LAYERS: Record<Measure, Layer[]> = {
   cost: [{ label: "Cost", colour: "fill-accent", box: "bg-accent", of: (spent) => spent.cost }],
   tokens: [
-    { label: "From the cache", colour: "fill-accent", box: "bg-accent", of: (spent) => spent.cache_read },
-    { label: "New in the cache", colour: "fill-done", box: "bg-done", of: (spent) => spent.cache_write },
-    { label: "Not cached", colour: "fill-needs", box: "bg-needs", of: (spent) => spent.input },
-    { label: "Answers", colour: "fill-ink-3", box: "bg-ink-3", of: (spent) => spent.output },
+    { label: "Cache read", colour: "fill-accent", box: "bg-accent", of: (spent) => spent.cache_read },
+    { label: "Cache write", colour: "fill-done", box: "bg-done", of: (spent) => spent.cache_write },
+    { label: "Uncached input", colour: "fill-needs", box: "bg-needs", of: (spent) => spent.input },
+    { label: "Output", colour: "fill-ink-3", box: "bg-ink-3", of: (spent) => spent.output },
   ],
   tools: [{ label: "Tool time", colour: "fill-accent", box: "bg-accent", of: (spent) => spent.tool_ms }],
 };
@@ -41,17 +41,17 @@ const TOKENS = (spent: Spent) => spent.input + spent.cache_read + spent.cache_wr
 const COLUMNS: Column[] = [
   { label: "Cost", of: (spent) => money(spent.cost) },
   { label: "Tokens", of: (spent) => count(TOKENS(spent)) },
-  { label: "From the cache", of: (spent) => rate(spent.cache_hit_rate) },
-  { label: "Model calls", of: (spent) => count(spent.calls) },
+  { label: "Cache hit rate", of: (spent) => rate(spent.cache_hit_rate) },
+  { label: "Steps", of: (spent) => count(spent.calls) },
   { label: "Tool time", of: (spent) => time(spent.tool_ms) },
   { label: "Sessions", of: (spent) => count(spent.sessions) },
 ];
 const DAY_COLUMNS: Column[] = [
   { label: "Cost", of: (spent) => money(spent.cost) },
-  { label: "Not cached", of: (spent) => count(spent.input) },
-  { label: "From the cache", of: (spent) => count(spent.cache_read) },
-  { label: "New in the cache", of: (spent) => count(spent.cache_write) },
-  { label: "Answers", of: (spent) => count(spent.output) },
+  { label: "Uncached input", of: (spent) => count(spent.input) },
+  { label: "Cache read", of: (spent) => count(spent.cache_read) },
+  { label: "Cache write", of: (spent) => count(spent.cache_write) },
+  { label: "Output", of: (spent) => count(spent.output) },
   { label: "Tool time", of: (spent) => time(spent.tool_ms) },
 ];
 const TOOL_COLUMNS: Column[] = [
@@ -131,8 +131,8 @@ function Totals({ total }: { total: Spent }) {
     <dl className="m-0 flex flex-wrap gap-x-10 gap-y-3">
       <Figure name="Cost" value={money(total.cost)} />
       <Figure name="Sent" value={`${short(sent)} tokens`} />
-      <Figure name="Answered" value={`${short(total.output)} tokens`} />
-      <Figure name="From the cache" value={rate(total.cache_hit_rate)} />
+      <Figure name="Output" value={`${short(total.output)} tokens`} />
+      <Figure name="Cache hit rate" value={rate(total.cache_hit_rate)} />
       <Figure name="Tool time" value={time(total.tool_ms)} />
       <Figure name="Sessions" value={count(total.sessions)} />
     </dl>

@@ -43,13 +43,13 @@ function Spent({ session }: { session: SessionView }) {
         {money(cost)}
         {limit ? <span className="text-ink-3"> of {money(limit)}</span> : null}
       </Fact>
-      <Fact name="Turns">
-        {count(turns)} {most ? <span className="text-ink-3">of {count(most)} at most</span> : null}
+      <Fact name="Turns">{count(turns)}</Fact>
+      <Fact name="Steps">
+        {count(steps)} {most ? <span className="text-ink-3">max {count(most)} per turn</span> : null}
       </Fact>
-      <Fact name="Model calls">{count(steps)}</Fact>
-      <Fact name="Sent">{count(sent)} tokens</Fact>
-      <Fact name="Answered">{count(output)} tokens</Fact>
-      <Fact name="From the cache">
+      <Fact name="Input">{count(sent)} tokens</Fact>
+      <Fact name="Output">{count(output)} tokens</Fact>
+      <Fact name="Cache read">
         {sent > 0 ? `${Math.round((cache_read / sent) * 100)}%` : "0%"}
         <span className="text-ink-3"> of what was sent</span>
       </Fact>

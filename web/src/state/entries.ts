@@ -24,7 +24,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "interaction_opened":
       return opened(fold, entry, event);
     case "interaction_closed":
-      return closed(fold, event);
+      return closed(fold, entry, event);
     case "tool_started":
       return toolStarted(fold, entry, event);
     case "tool_done":
@@ -229,17 +229,25 @@ function opened(fold: Fold, entry: Entry, event: Of<"interaction_opened">): void
     message: "",
   };
   fold.interactions.set(event.id, state);
+  if (fold.turn.asks.size === 0) fold.turn.asksSince = entry.at;
+  fold.turn.asks.add(event.id);
   const row = fold.tool(event.call.id);
   if (row) fold.put({ ...row, interaction: state });
 }
 
-function closed(fold: Fold, event: Of<"interaction_closed">): void {
+function closed(fold: Fold, entry: Entry, event: Of<"interaction_closed">): void {
+  answered(fold, event.id, entry.at);
   const before = fold.interactions.get(event.id);
   if (!before || before.outcome) return;
   const state = { ...before, outcome: event.outcome, by: event.by ?? "", message: event.message ?? "" };
   fold.interactions.set(event.id, state);
   const row = fold.tool(before.opened.call.id);
   if (row) fold.put({ ...row, interaction: state });
+}
+
+/** Requests that are open side by side are waited for once. */
+function answered({ turn }: Fold, id: string, at: number): void {
+  if (turn.asks.delete(id) && turn.asks.size === 0) turn.waited += Math.max(0, at - turn.asksSince);
 }
 
 /** After the end of a turn nothing runs and nothing is open, whatever was missed (FM-10). */
@@ -250,7 +258,10 @@ function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
     if (!state.outcome) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
   }
   fold.activity = null;
+  for (const id of [...fold.turn.asks]) answered(fold, id, entry.at);
   const { turn, steps, tools, usage, cost } = fold.turn;
+  const whole = event.duration_ms ?? 0;
+  const waitedMs = Math.min(fold.turn.waited, whole);
   fold.put({
     ...common(fold, entry),
     kind: "turn",
@@ -258,7 +269,8 @@ function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
     ending: event.ending,
     text: event.ending === "completed" ? "" : (event.text ?? ""),
     error: event.error ?? "",
-    durationMs: event.duration_ms ?? 0,
+    durationMs: whole - waitedMs,
+    waitedMs,
     steps,
     tools,
     usage,

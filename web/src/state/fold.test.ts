@@ -248,3 +248,38 @@ test("an entry changes a row or two, however many there are (FM-23)", () => {
   }
   expect(fold.items).toHaveLength(10_000);
 });
+
+describe("the time of a turn", () => {
+  const at = (seconds: number, event: object): Entry =>
+    ({
+      seq: seconds,
+      id: `e${seconds}`,
+      parent: "",
+      at: seconds * 1000,
+      event,
+      agent: "",
+      parentCall: "",
+    }) as Entry;
+  const opened = (id: string) => ({
+    type: "interaction_opened",
+    id,
+    kind: "permission",
+    call: { type: "tool_call", id: `call-${id}`, name: "Bash", input: {} },
+  });
+  const closed = (id: string) => ({ type: "interaction_closed", id, outcome: "allowed" });
+
+  test("is without the time a person took to decide, also where they decided on two at once", () => {
+    const fold = new Fold();
+    fold.take([
+      at(1, { type: "turn_started", turn: 1, model: "m", mode: "default" }),
+      at(10, opened("a")),
+      at(20, opened("b")),
+      at(40, closed("a")),
+      at(70, closed("b")),
+      at(90, opened("c")),
+      at(100, { type: "run_done", ending: "interrupted_tools", duration_ms: 99_000 }),
+    ]);
+    const row = [...fold.rows.values()].find((each) => each.kind === "turn");
+    expect(row).toMatchObject({ durationMs: 29_000, waitedMs: 70_000 });
+  });
+});

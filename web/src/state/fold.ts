@@ -17,6 +17,11 @@ export interface TurnSoFar {
   tools: number;
   usage: Usage;
   cost: number;
+  /** Milliseconds in which it waited for a person. */
+  waited: number;
+  /** Requests a person has yet to decide, and since when there is any. */
+  asks: Set<string>;
+  asksSince: number;
 }
 
 export class Fold {
@@ -158,5 +163,5 @@ function withRows(item: Item, rows: string[]): Item {
 
 export function noTurn(turn: number, startedAt: number): TurnSoFar {
   const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
-  return { turn, startedAt, steps: 0, tools: 0, usage, cost: 0 };
+  return { turn, startedAt, steps: 0, tools: 0, usage, cost: 0, waited: 0, asks: new Set(), asksSince: 0 };
 }

@@ -130,7 +130,10 @@ export interface TurnRow extends Common {
   ending: RunDone["ending"];
   text: string;
   error: string;
+  /** Without `waitedMs`. */
   durationMs: number;
+  /** For how long it waited for a person. */
+  waitedMs: number;
   steps: number;
   tools: number;
   usage: Usage;

@@ -2,7 +2,7 @@
 import type { ToolRow } from "@/state/rows";
 import { plain } from "@/text/terminal";
 import { Aside } from "./parts/Aside";
-import { fieldsOf, firstLine, hasFailed, lineCount, problemOf, textOf } from "./parts/fields";
+import { fieldsOf, firstLine, hasFailed, lineCount, numberOf, problemOf, textOf } from "./parts/fields";
 import { Asked, Literal } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
@@ -26,7 +26,7 @@ function inline(row: ToolRow) {
   if (shell) return <span className="text-running">in background · {shell}</span>;
   const words = printed(row).trim();
   if (!words) return null;
-  const lines = lineCount(words) + row.missing.output.lines;
+  const lines = numberOf(row.display, "outputLines") ?? lineCount(words) + row.missing.output.lines;
   const count = lines > 1 ? ` (${lines.toLocaleString("en")} lines)` : "";
   return (
     <span className="inline-flex items-baseline gap-1">

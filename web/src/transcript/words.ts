@@ -16,7 +16,7 @@ const ENDINGS: Record<TurnRow["ending"], string> = {
   max_structured_retries: "Stopped: the answer did not fit the wanted form",
   max_time: "Stopped: the limit of time is reached",
   max_tokens: "Stopped: the limit of tokens is reached",
-  max_turns: "Stopped: the limit of turns is reached",
+  max_turns: "Stopped: the step limit (max turns) is reached",
   prompt_blocked: "A hook did not let the prompt through",
   prompt_too_long: "Stopped: the talk no longer fits into the model's context",
   refused: "The model refused",
@@ -40,9 +40,10 @@ export function turnNumbers(row: TurnRow): string[] {
   const { input, output, cache_read, cache_write } = row.usage;
   const sent = input + cache_read + cache_write;
   return [
-    ...(row.steps > 0 ? [plural(row.steps, "turn")] : []),
+    ...(row.steps > 0 ? [plural(row.steps, "step")] : []),
     ...(row.tools > 0 ? [plural(row.tools, "tool")] : []),
     duration(row.durationMs),
+    ...(row.waitedMs >= 1000 ? [`waited ${duration(row.waitedMs)} for you`] : []),
     ...(sent + output > 0 ? [`${count(sent)} in, ${count(output)} out`] : []),
     ...(row.cost > 0 ? [money(row.cost)] : []),
   ];

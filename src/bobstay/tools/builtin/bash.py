@@ -254,6 +254,8 @@ def _display(job: Job) -> dict[str, Any]:
         "isImage": False,
         "noOutputExpected": False,
     }
+    if job.output.total > _SHOWN - 1_000:
+        shown["outputLines"] = job.output.lines  # of a text that is cut, they cannot be counted later
     if job.background:
         shown["backgroundTaskId"] = job.id
     return shown

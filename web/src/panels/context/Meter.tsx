@@ -4,10 +4,10 @@ import { useApp } from "@/state/app";
 import { count } from "@/words/format";
 
 const PARTS = [
-  { part: "cache_read", label: "From the cache", colour: "bg-accent" },
-  { part: "cache_write", label: "New in the cache", colour: "bg-done" },
-  { part: "input", label: "Not cached", colour: "bg-needs" },
-  { part: "output", label: "Answer", colour: "bg-ink-3" },
+  { part: "cache_read", label: "Cache read", colour: "bg-accent" },
+  { part: "cache_write", label: "Cache write", colour: "bg-done" },
+  { part: "input", label: "Uncached input", colour: "bg-needs" },
+  { part: "output", label: "Output", colour: "bg-ink-3" },
 ] as const;
 
 export function Meter({ session }: { session: SessionView }) {
