@@ -6,6 +6,7 @@ from bobstay.config.digest import TooMuch
 from bobstay.config.trust import is_apart, standing
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore, TrustUnusable
+from bobstay.config.trust_warning import parts_to_warn_of
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import working_directory
 from bobstay.server.errors import ApiError
@@ -18,6 +19,8 @@ class TrustView(Struct, frozen=True):
     """What is not as it was when the directory was trusted."""
     parts: tuple[str, ...] = ()
     """What would be executed or obeyed in it."""
+    warns: tuple[str, ...] = ()
+    """Those of the parts that run something of the directory once it is trusted."""
 
 
 class TrustQuery(Struct, frozen=True):
@@ -62,7 +65,7 @@ def _view(call: Call, cwd: str) -> TrustView:
         parts = tuple(sorted(executable_parts(cwd)))
     except TooMuch as error:
         raise ApiError("wrong_state", f"The directory cannot be checked: {error}.") from error
-    return TrustView(cwd, how.trusted, how.changed, parts)
+    return TrustView(cwd, how.trusted, how.changed, parts, parts_to_warn_of(cwd, parts))
 
 
 ENDPOINTS = (

@@ -27,7 +27,7 @@ export function TrustNote({ cwd }: { cwd: string }) {
     retry: false,
   });
   const view = trust.data;
-  if (!view || view.parts.length === 0 || view.trusted) return null;
+  if (!view || view.warns.length === 0 || view.trusted) return null;
   const give = async () => {
     try {
       queries.setQueryData(["trust", cwd], await said(api.POST("/trust", { body: { cwd } })));
@@ -40,11 +40,11 @@ export function TrustNote({ cwd }: { cwd: string }) {
     <section aria-label="Trust" className="rounded-box bg-needs-soft px-3 py-2">
       <p className="m-0 text-ink-1">
         {view.changed.length > 0
-          ? "This directory has changed since it was trusted. Its own settings and hooks are not obeyed."
-          : "Nobody has trusted this directory. Its own settings and hooks are not obeyed."}
+          ? "This directory has changed since it was trusted. Its settings and hooks are ignored."
+          : "This directory is not trusted. Its settings and hooks are ignored."}
       </p>
       <ul className="m-0 mt-1 max-h-32 list-none space-y-0.5 overflow-y-auto p-0 font-mono text-code text-ink-2">
-        {view.parts.map((part) => (
+        {view.warns.map((part) => (
           <li key={part} className="truncate">
             <bdi>
               <Shown text={part} />
@@ -59,7 +59,7 @@ export function TrustNote({ cwd }: { cwd: string }) {
         ) : (
           <span className="text-small text-ink-2">An administrator of this server can trust it.</span>
         )}
-        <span className="text-small text-ink-3">A session works without it, by your own rules only.</span>
+        <span className="text-small text-ink-3">You can still start; only your own rules apply.</span>
       </div>
     </section>
   );
