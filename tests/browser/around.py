@@ -8,12 +8,14 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.desk import Desk, Seat
 from tests.modelserver.script import Call, Gate, Say, Step
 
-KNOWN = """try { if (!localStorage.getItem("bobstay.ui"))
-  localStorage.setItem("bobstay.ui", JSON.stringify({ state: { welcomed: true }, version: 0 })) } catch {}"""
+KNOWN = """try { if (!localStorage.getItem("bobstay.ui")) {
+  const state = { welcomed: true, diffScope: "all" };
+  localStorage.setItem("bobstay.ui", JSON.stringify({ state, version: 0 }));
+} } catch {}"""
 
 
 async def known(seat: Seat) -> Seat:
-    """Somebody who has been here before: nothing is explained to them."""
+    """Somebody who has been here before: nothing is explained to them, and they look at all changes of a directory."""
     await seat.context.add_init_script(KNOWN)
     return seat
 

@@ -130,7 +130,7 @@ async def test_a_hunk_is_accepted_and_another_taken_back(desk: Desk) -> None:
     (desk.work / "src/cart.py").write_text(changed)
     page = await come(desk, f"/session/{await session(desk)}")
     await page.get_by_role("button", name="Accept").first.click()
-    await expect(page.get_by_text("1 part is accepted.")).to_be_visible()
+    await expect(page.get_by_text("1 hunk accepted.")).to_be_visible()
     await expect(panel(page).get_by_text("line seven")).to_have_count(0)
 
     await page.get_by_role("button", name="Reject", exact=True).click()

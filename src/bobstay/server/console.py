@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from bobstay.server.doors.audit import Audit, NoAudit, Refusals
+from bobstay.server.hunks.undo import Undos
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
@@ -78,5 +79,9 @@ class Console(Struct):
     """What single sessions are run with beside the common environment."""
     meter: Meter | None = None
     """Counts what happens, for the metrics."""
+    added_roots: tuple[str, ...] = ()
+    """Directories that people added in the page to those of the configuration."""
+    undos: Undos = field(default_factory=Undos)
+    """Rejected changes that can be put back."""
     bell: Bell | None = None
     """Tells devices of people who do not look."""

@@ -176,7 +176,10 @@ function Numbers({ session }: { session: SessionView }) {
 
 /** Lines that came and went, where the changes were looked at; counting them is no work of the head's own. */
 function ChangeCount({ session }: { session: SessionView }) {
-  const { data } = useQuery<Changes>({ queryKey: ["diff", session.id, "list"], queryFn: skipToken });
+  const { data } = useQuery<Changes>({
+    queryKey: ["diff", session.id, "list", "session"],
+    queryFn: skipToken,
+  });
   const { added, removed } = useMemo(() => sum(data?.files ?? []), [data]);
   if (added + removed === 0) return null;
   return (

@@ -7,12 +7,15 @@ import { Button, IconButton } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
 import { Segments } from "@/ui/Segments";
+import { Select } from "@/ui/Select";
 import { plural } from "@/words/format";
 import { useCommentsOf } from "./comments";
 import { FileRow } from "./diff/FileRow";
 import { FileTree } from "./diff/FileTree";
 import { totalOf } from "./diff/fileWords";
-import { useChanges } from "./diff/useChanges";
+import { inTreeOrder } from "./diff/order";
+import { fileDigest, useReviewed } from "./diff/reviewed";
+import { type Scope, useChanges } from "./diff/useChanges";
 import { Counts } from "./PathName";
 import { useRoom } from "./room";
 
@@ -26,9 +29,10 @@ const PAGE = 200;
 const FEW = 3;
 
 export function DiffPanel({ session }: { session: SessionView }) {
-  const { data, error, isFetching, refetch } = useChanges(session.id);
+  const scope = useUi((state) => state.diffScope);
+  const { data, error, isFetching, refetch } = useChanges(session.id, scope);
   const room = useRoom();
-  const files = data?.files ?? [];
+  const files = useMemo(() => inTreeOrder(data?.files ?? []), [data]);
   const commented = useCommentsOf(session.id).length > 0;
   return (
     <div ref={room.place} className="flex h-full min-h-0 flex-col">
@@ -37,8 +41,9 @@ export function DiffPanel({ session }: { session: SessionView }) {
           <WorktreeBox session={session} />
         </Suspense>
       )}
-      {data && files.length > 0 && (
+      {data && (
         <Head
+          session={session}
           files={files}
           total={data.total}
           roomy={room.width >= 640}
@@ -52,6 +57,8 @@ export function DiffPanel({ session }: { session: SessionView }) {
         <Nothing
           problem={error ? wordsOf(error) : ""}
           loading={!data && !error}
+          scope={scope}
+          elsewhere={data?.elsewhere ?? 0}
           onAgain={() => void refetch()}
         />
       )}
@@ -65,6 +72,7 @@ export function DiffPanel({ session }: { session: SessionView }) {
 }
 
 interface HeadProps {
+  session: SessionView;
   files: DiffFile[];
   total: number;
   roomy: boolean;
@@ -72,16 +80,21 @@ interface HeadProps {
   onAgain: () => void;
 }
 
-function Head({ files, total, roomy, busy, onAgain }: HeadProps) {
+function Head({ session, files, total, roomy, busy, onAgain }: HeadProps) {
   const split = useUi((state) => state.diffSplit);
+  const reviewed = useReviewed((state) => state.hunks);
+  const seen = files.filter((each) => reviewed[fileDigest(session.id, each)]).length;
   const set = useUi((state) => state.set);
   const { added, removed } = totalOf(files);
   return (
     <div className="hairline-b flex h-9 shrink-0 items-center gap-2 px-3 max-md:h-12">
-      <span className="truncate text-ink-2">{plural(total, "file")}</span>
-      <Counts added={added} removed={removed} />
+      <ScopeMenu />
+      <span className="truncate text-ink-2">
+        {seen > 0 ? `${seen} of ${total} reviewed` : plural(total, "file")}
+      </span>
+      {files.length > 0 && <Counts added={added} removed={removed} />}
       <span className="flex-1" />
-      <IconButton label="Look again" disabled={busy} onClick={onAgain}>
+      <IconButton label="Refresh" disabled={busy} onClick={onAgain}>
         <Icon name="retry" size={14} />
       </IconButton>
       {roomy && (
@@ -95,6 +108,26 @@ function Head({ files, total, roomy, busy, onAgain }: HeadProps) {
           onChange={(value) => set({ diffSplit: value === "split" })}
         />
       )}
+    </div>
+  );
+}
+
+const SCOPES: { value: Scope; label: string }[] = [
+  { value: "session", label: "This session" },
+  { value: "turn", label: "This turn" },
+  { value: "all", label: "Everything in the directory" },
+];
+
+function ScopeMenu() {
+  const scope = useUi((state) => state.diffScope);
+  return (
+    <div className="w-36 shrink-0">
+      <Select
+        label="Changes by"
+        value={scope}
+        choices={SCOPES}
+        onChange={(value) => useUi.getState().set({ diffScope: value })}
+      />
     </div>
   );
 }
@@ -120,15 +153,24 @@ function Files({ session, files, total, width }: FilesProps) {
   const goTo = (path: string) => {
     toggle(path, true);
     setMost((state) => Math.max(state, files.findIndex((each) => each.path === path) + 1));
-    requestAnimationFrame(() =>
-      document.querySelector(`[data-file="${CSS.escape(path)}"]`)?.scrollIntoView({ block: "start" }),
-    );
+    requestAnimationFrame(() => {
+      const row = document.querySelector(`[data-file="${CSS.escape(path)}"]`);
+      row?.scrollIntoView({ block: "start" });
+      row?.querySelector<HTMLElement>("[data-file-head]")?.focus({ preventScroll: true });
+    });
   };
   return (
     <div className="flex min-h-0 flex-1">
       {width >= 860 && files.length > 1 && <FileTree files={files} onChoose={goTo} />}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys only move between the buttons in it */}
-      <div className="min-w-0 flex-1 overflow-auto" onKeyDown={moveBetweenHeads}>
+      <div
+        className="min-w-0 flex-1 overflow-auto"
+        onKeyDown={(event) => {
+          const path = nextFile(event, session.id, files);
+          if (path) goTo(path);
+          else moveBetweenHeads(event);
+        }}
+      >
         {shown.map((file) => (
           <FileRow
             key={file.path}
@@ -158,6 +200,24 @@ function Files({ session, files, total, width }: FilesProps) {
   );
 }
 
+/** N marks the file that has the focus as reviewed and goes to the next one that is not; Shift+N goes back. */
+function nextFile(event: KeyboardEvent<HTMLDivElement>, sessionId: string, files: DiffFile[]): string {
+  const target = event.target as HTMLElement;
+  if (event.key.toLowerCase() !== "n" || event.ctrlKey || event.metaKey || event.altKey) return "";
+  if (target.matches("textarea, input:not([type=checkbox])")) return "";
+  const at = files.findIndex(
+    (each) => each.path === target.closest("[data-file]")?.getAttribute("data-file"),
+  );
+  const file = files[at];
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.shiftKey) return files[at - 1]?.path ?? "";
+  const { hunks, mark } = useReviewed.getState();
+  if (file) mark([fileDigest(sessionId, file)], true);
+  const left = files.filter((each) => each !== file && !hunks[fileDigest(sessionId, each)]);
+  return (left.find((each) => files.indexOf(each) > at) ?? left[0])?.path ?? "";
+}
+
 /** Up and down go from file to file while one of their heads has the focus. */
 function moveBetweenHeads(event: KeyboardEvent<HTMLDivElement>): void {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -168,9 +228,28 @@ function moveBetweenHeads(event: KeyboardEvent<HTMLDivElement>): void {
   event.preventDefault();
 }
 
-function Nothing({ problem, loading, onAgain }: { problem: string; loading: boolean; onAgain: () => void }) {
+interface NothingProps {
+  problem: string;
+  loading: boolean;
+  scope: Scope;
+  elsewhere: number;
+  onAgain: () => void;
+}
+
+function Nothing({ problem, loading, scope, elsewhere, onAgain }: NothingProps) {
   if (loading) return <div className="flex-1" aria-busy="true" />;
-  const again = <Button onClick={onAgain}>Look again</Button>;
+  const again = <Button onClick={onAgain}>Refresh</Button>;
+  if (!problem && scope !== "all" && elsewhere > 0)
+    return (
+      <div className="min-h-0 flex-1">
+        <Empty
+          title={scope === "turn" ? "No changes in this turn" : "No changes by this session"}
+          action={<Button onClick={() => useUi.getState().set({ diffScope: "all" })}>Show everything</Button>}
+        >
+          {plural(elsewhere, "other file differs", "other files differ")} in this directory.
+        </Empty>
+      </div>
+    );
   if (problem)
     return (
       <div className="min-h-0 flex-1">
@@ -181,7 +260,7 @@ function Nothing({ problem, loading, onAgain }: { problem: string; loading: bool
     );
   return (
     <div className="min-h-0 flex-1">
-      <Empty title="Nothing has changed" action={again}>
+      <Empty title="No changes" action={again}>
         Files the agent writes appear here as it writes them, compared with the commit the session began from.
         Point at a line to comment on it.
       </Empty>

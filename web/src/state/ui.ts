@@ -19,6 +19,8 @@ interface Ui {
   hideTools: boolean;
   hideThinking: boolean;
   diffSplit: boolean;
+  /** Whose changes are shown: the session's, those of its last turn, or all in its directory. */
+  diffScope: "session" | "turn" | "all";
   /** Desktop notifications while the page is not seen; `notifyDone`: also of what is done. */
   notify: boolean;
   notifyDone: boolean;
@@ -40,6 +42,7 @@ export const useUi = create<Ui>()(
       hideTools: false,
       hideThinking: false,
       diffSplit: false,
+      diffScope: "session",
       notify: false,
       notifyDone: false,
       welcomed: false,

@@ -5,7 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from bobstay.model.ids import new_id
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.attribution import Scope, own_changes
 from bobstay.server.errors import ApiError
 from bobstay.server.files.changes import Changes, changes
 from bobstay.server.files.place import bounds_of, look
@@ -21,6 +23,8 @@ class DiffQuery(Struct, frozen=True):
     path: str = ""
     """A file or directory, relative to the session's; empty for all."""
     hunks: bool = True
+    scope: Scope = "all"
+    """`session`: only what this session changed by its own calls; `turn`: since its last prompt."""
 
 
 class Rejection(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +45,16 @@ class Rejected(Struct, frozen=True):
     """Where a copy of the file before this is, on the server; empty if there was no file."""
     changes: Changes
     """What still differs at this path."""
+    undo: str = ""
+    """Quote it to have the file as it was before."""
+
+
+class UndoBody(Struct, frozen=True, forbid_unknown_fields=True):
+    undo: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class Undone(Struct, frozen=True):
+    paths: tuple[str, ...]
 
 
 async def show_diff(call: Call) -> Changes:
@@ -49,7 +63,8 @@ async def show_diff(call: Call) -> Changes:
     with look(view.cwd, bounds_of(call.console)) as place:
         environment = call.console.environment.children
         base = _base(view, call.query.base)
-        return await changes(place, environment, base=base, path=call.query.path, hunks=call.query.hunks)
+        found = await changes(place, environment, base=base, path=call.query.path, hunks=call.query.hunks)
+    return await own_changes(call.console, view, found, call.query.scope)
 
 
 async def reject_diff(call: Call) -> Rejected:
@@ -61,10 +76,22 @@ async def reject_diff(call: Call) -> Rejected:
     environment, base = call.console.environment.children, _base(view, wanted.base)
     with look(view.cwd, bounds_of(call.console)) as place:
         wish = Wish(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
-        kept = await take_back(place, environment, os.path.join(call.console.config.state, KEPT), wish)
-        detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": kept}
+        taken = await take_back(place, environment, os.path.join(call.console.config.state, KEPT), wish)
+        token = new_id()
+        call.console.undos.add(token, place, taken.steps)
+        detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": taken.kept}
         call.console.audit.record(call.principal.name, "diff.reject", detail)
-        return Rejected(wanted.path, kept, await changes(place, environment, base=base, path=wanted.path))
+        left = await changes(place, environment, base=base, path=wanted.path)
+        return Rejected(wanted.path, taken.kept, left, token)
+
+
+async def undo_reject(call: Call) -> Undone:
+    """Put back what was rejected, if nobody has changed the file meanwhile."""
+    view = call.console.registry.view(call.path["id"])
+    with look(view.cwd, bounds_of(call.console)) as place:
+        paths = await call.console.undos.undo(call.body.undo, place)
+    call.console.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths})
+    return Undone(paths)
 
 
 def _base(view: SessionView, asked: str) -> str:
@@ -88,5 +115,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Rejection,
         returns=Rejected,
         errors=("not_found", "forbidden", "not_supported", "conflict", "too_large", "storage", "unavailable"),
+    ),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/diff/undo",
+        undo_reject,
+        "operate",
+        UndoBody,
+        returns=Undone,
+        errors=("not_found", "forbidden", "conflict", "storage"),
     ),
 )

@@ -35,6 +35,8 @@ class Changes(Struct, frozen=True):
     files: tuple[DiffFile, ...]
     total: int
     truncated: bool = False
+    elsewhere: int = 0
+    """Files that differ too, but are not in the scope that was asked for."""
 
 
 async def changes(

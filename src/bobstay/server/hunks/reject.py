@@ -20,6 +20,7 @@ from bobstay.server.hunks import beneath
 from bobstay.server.hunks.beneath import changed
 from bobstay.server.hunks.reverse import DoesNotFit, without
 from bobstay.server.hunks.staged import unstage
+from bobstay.server.hunks.undo import Step, mode_of
 
 MOST_KEPT = 200
 """Copies of what was taken back, of all sessions together; the oldest go."""
@@ -45,8 +46,15 @@ class Wish(Struct, frozen=True):
     version: str
 
 
-async def take_back(place: Place, environment: dict[str, str], keep: str, wish: Wish) -> str:
-    """Do it; returns where a copy of the file as it was is kept, or nothing if there was none. `keep` is the folder.
+class Taken(Struct, frozen=True):
+    kept: str
+    """Where a copy of the file as it was is kept; empty if there was none."""
+    steps: tuple[Step, ...]
+    """How to undo it."""
+
+
+async def take_back(place: Place, environment: dict[str, str], keep: str, wish: Wish) -> Taken:
+    """Do it. `keep` is the folder for copies.
 
     Raises:
         ApiError: conflict, where the file is not what the person saw.
@@ -57,9 +65,13 @@ async def take_back(place: Place, environment: dict[str, str], keep: str, wish: 
         raise changed(wish.path, "It does not differ from the base any more.")
     if file.status == "unmerged":
         raise ApiError("conflict", f"{wish.path} waits for a merge to be finished. Do that first.")
-    if wish.hunk is None:
-        return await _whole(place, environment, keep, wish, seen, file)
-    return await _hunk(place, environment, keep, wish, seen, file)
+    mode = mode_of(place, wish.path)
+    if wish.hunk is not None:
+        kept = await _hunk(place, environment, keep, wish, seen, file)
+        return Taken(kept, (Step(wish.path, kept, mode),))
+    kept = await _whole(place, environment, keep, wish, seen, file)
+    came_back = (Step(file.old_path, ""),) if file.status == "renamed" and file.old_path else ()
+    return Taken(kept, (Step(wish.path, kept, mode), *came_back))
 
 
 # ---------------------------------------------------------------- one hunk

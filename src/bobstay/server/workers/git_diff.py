@@ -134,8 +134,10 @@ class GitDiffWorker:
             log.info("diff of session %s: %s", self.session_id, error)
             return
         frame = _frame(found, self.session_id)
-        if frame != self._told:
-            self._told = frame
+        # A file may be written anew without a change in its numbers.
+        state = frame + "".join(file.version for file in found.files).encode()
+        if state != self._told:
+            self._told = state
             self._hub.publish(self._topic, frame)
 
     async def _look(self) -> Changes:

@@ -58,7 +58,7 @@ function Shown({ sessionId, file, roomy, plain = false }: Props) {
       {instead && hunks.length === 0 && <Words>{instead}</Words>}
       {accepted > 0 && (
         <Words>
-          {plural(accepted, "part is accepted", "parts are accepted")}.{" "}
+          {plural(accepted, "hunk accepted", "hunks accepted")}.{" "}
           <button type="button" className="underline" onClick={() => setAll(!all)}>
             {all ? "Hide" : "Show"}
           </button>
@@ -82,10 +82,7 @@ function Shown({ sessionId, file, roomy, plain = false }: Props) {
         maxLines={MOST_LINES}
       />
       {file.truncated && (
-        <Words>
-          This is only the beginning: the file is too long to compare as a whole. Open it under Files to see
-          all of it.
-        </Words>
+        <Words>File too large; only its beginning is shown. Open it under Files to see all of it.</Words>
       )}
     </>
   );

@@ -12,6 +12,7 @@ import { showFile } from "../files/chosen";
 import { Counts, PathName } from "../PathName";
 import { shortWord, statusOf } from "./fileWords";
 import { useReject } from "./HunkActions";
+import { fileDigest, useReviewed } from "./reviewed";
 
 const FileHunks = lazy(async () => ({ default: (await import("./FileHunks")).FileHunks }));
 
@@ -55,6 +56,7 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
             <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
           )}
         </button>
+        <Viewed sessionId={sessionId} file={file} />
         <FileMenu sessionId={sessionId} file={file} />
       </header>
       {open && (
@@ -73,6 +75,22 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
         </div>
       )}
     </section>
+  );
+}
+
+/** Ticks a file off. It comes back by itself when the file changes. */
+function Viewed({ sessionId, file }: { sessionId: string; file: DiffFile }) {
+  const digest = fileDigest(sessionId, file);
+  const seen = useReviewed((state) => state.hunks[digest] === true);
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Reviewed ${file.path}`}
+      title="Reviewed"
+      checked={seen}
+      onChange={() => useReviewed.getState().mark([digest], !seen)}
+      className="target size-3.5 shrink-0 accent-(--accent)"
+    />
   );
 }
 
@@ -103,7 +121,7 @@ function FileMenu({ sessionId, file }: { sessionId: string; file: DiffFile }) {
       </MenuItem>
       {allowed && file.rejectable && (
         <MenuItem icon="retry" danger disabled={busy} onSelect={() => void reject(file, null)}>
-          Reject the whole file
+          {file.status === "untracked" || file.status === "added" ? "Delete file" : "Revert file"}
         </MenuItem>
       )}
     </Menu>

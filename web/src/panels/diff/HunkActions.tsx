@@ -1,5 +1,5 @@
 /** What can be done with one hunk: tick it off, or take it back. */
-import { useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, said } from "@/api/client";
 import type { DiffFile, Hunk } from "@/api/types";
@@ -8,7 +8,10 @@ import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
-import { digestOf, useReviewed } from "./reviewed";
+import { digestOf, fileDigest, useReviewed } from "./reviewed";
+
+/** Long enough to read what was done and to think better of it. */
+const UNDO_MS = 15_000;
 
 interface Props {
   sessionId: string;
@@ -29,7 +32,10 @@ export function HunkActions({ sessionId, file, hunk }: Props) {
         className={`h-6 px-1.5 text-small ${seen ? "text-done" : ""}`}
         aria-pressed={seen}
         icon={<Icon name="check" size={14} />}
-        onClick={() => mark([digest], !seen)}
+        onClick={() => {
+          mark([digest], !seen);
+          mark([fileDigest(sessionId, file)], !seen && isLast(sessionId, file, digest));
+        }}
       >
         {seen ? "Accepted" : "Accept"}
       </Button>
@@ -39,14 +45,38 @@ export function HunkActions({ sessionId, file, hunk }: Props) {
           className="h-6 px-1.5 text-small"
           disabled={busy}
           icon={<Icon name="retry" size={14} />}
-          tip="Take this part back to how it was. A copy of the file is kept."
-          onClick={() => void reject(file, hunk)}
+          tip={isNew(file) ? "Delete this new file" : "Revert this change"}
+          onClick={() => void reject(file, isNew(file) ? null : hunk)}
         >
           Reject
         </Button>
       )}
     </span>
   );
+}
+
+/** A new file is rejected as a whole: there is nothing to go back to. */
+function isNew(file: DiffFile): boolean {
+  return file.status === "untracked" || file.status === "added";
+}
+
+/** Whether all other hunks of the file are accepted already. */
+function isLast(sessionId: string, file: DiffFile, digest: string): boolean {
+  const { hunks } = useReviewed.getState();
+  const all = (file.hunks ?? []).map((each) => digestOf(sessionId, file.path, each.sha256));
+  return !file.truncated && all.every((each) => each === digest || hunks[each]);
+}
+
+async function undo(sessionId: string, token: string, queries: QueryClient): Promise<void> {
+  try {
+    const done = await said(
+      api.POST("/sessions/{id}/diff/undo", { params: { path: { id: sessionId } }, body: { undo: token } }),
+    );
+    toast(`Restored ${done.paths[0] ?? ""}`);
+  } catch (error) {
+    complain(error);
+  }
+  await queries.invalidateQueries({ queryKey: ["diff", sessionId] });
 }
 
 export function useReject(sessionId: string) {
@@ -65,8 +95,14 @@ export function useReject(sessionId: string) {
       const done = await said(
         api.POST("/sessions/{id}/diff/reject", { params: { path: { id: sessionId } }, body }),
       );
-      toast(hunk ? `Took a part of ${file.path} back.` : `Took ${file.path} back.`, {
-        description: done.kept ? `A copy of the file before this is in ${done.kept}` : undefined,
+      const words = isNew(file)
+        ? `Deleted ${file.path}`
+        : hunk
+          ? `Reverted 1 change in ${file.path}`
+          : `Reverted ${file.path}`;
+      toast(words, {
+        duration: UNDO_MS,
+        action: { label: "Undo", onClick: () => void undo(sessionId, done.undo ?? "", queries) },
       });
     } catch (error) {
       complain(error);

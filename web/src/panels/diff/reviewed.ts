@@ -28,6 +28,11 @@ export const useReviewed = create<Reviewed>()(
   ),
 );
 
+/** The mark of a whole file, as it is now: one that changes is to be looked at again. */
+export function fileDigest(sessionId: string, file: { path: string; version?: string }): string {
+  return digestOf(sessionId, file.path, `file:${file.version ?? ""}`);
+}
+
 /** A file without hunks is looked at as a whole. */
 export function digestOf(sessionId: string, path: string, what: string): string {
   return `${sessionId.slice(0, 8)}/${path}/${what}`;

@@ -10,12 +10,20 @@ const CALM = 400;
 /** However busy it is, so often one sees how it stands. */
 const AT_LEAST = 2_000;
 
+export type Scope = "session" | "turn" | "all";
+
+export function changesKey(sessionId: string, scope: Scope) {
+  return ["diff", sessionId, "list", scope];
+}
+
 /** An empty id asks for nothing. */
-export function useChanges(sessionId: string) {
+export function useChanges(sessionId: string, scope: Scope = "session") {
   const found = useQuery({
-    queryKey: ["diff", sessionId, "list"],
-    queryFn: () =>
-      said(api.GET("/sessions/{id}/diff", { params: { path: { id: sessionId }, query: { hunks: false } } })),
+    queryKey: changesKey(sessionId, scope),
+    queryFn: () => {
+      const params = { path: { id: sessionId }, query: { hunks: false, scope } };
+      return said(api.GET("/sessions/{id}/diff", { params }));
+    },
     placeholderData: keepPreviousData,
     enabled: sessionId !== "",
   });

@@ -1,0 +1,59 @@
+"""Tells which of the changes in a directory are a session's own, and which are those of others who work there."""
+
+import os
+from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from bobstay.server.console import Console
+from bobstay.server.files.changes import Changes
+from bobstay.server.files.diff import DiffFile
+from bobstay.server.index.touched import Touched, touched
+from bobstay.server.sessions.view import SessionView
+
+RECENT = 60.0
+"""Seconds: what others edited shortly before is not taken for the work of a first command."""
+Scope: TypeAlias = Literal["all", "session", "turn"]
+
+
+async def own_changes(console: Console, view: SessionView, found: Changes, scope: Scope) -> Changes:
+    """The part of `found` that the session changed, with the number of files it did not.
+
+    A file is the session's if one of its edits names it, or if it was last written while one of its commands ran and no
+    other session has edited it since. In a worktree of its own everything is the session's.
+    """
+    if scope == "all" or (scope == "session" and view.config.worktree):
+        return found
+    await console.database.flushed(view.id, view.seq)
+    mine = await touched(console.database, view, last_turn=scope == "turn")
+    maybe = [file for file in found.files if not _edited(mine, view.cwd, file)]
+    others = await _others(console, view) if mine.runs and maybe else []
+    kept = tuple(file for file in found.files if _is_own(view.cwd, file, mine, others))
+    left = len(found.files) - len(kept)
+    return replace(found, files=kept, total=len(kept), elsewhere=found.total - len(found.files) + left)
+
+
+def _is_own(cwd: str, file: DiffFile, mine: Touched, others: list[Touched]) -> bool:
+    if _edited(mine, cwd, file):
+        return True
+    path = os.path.realpath(os.path.join(cwd, file.path))
+    try:
+        written = os.lstat(path).st_mtime
+    except OSError:
+        return mine.names(path)
+    return mine.ran_at(written) and not any(_edited(other, cwd, file) for other in others)
+
+
+def _edited(by: Touched, cwd: str, file: DiffFile) -> bool:
+    return any(os.path.realpath(os.path.join(cwd, name)) in by.edited for name in (file.path, file.old_path) if name)
+
+
+async def _others(console: Console, view: SessionView) -> list[Touched]:
+    """What sessions in the same directory, or above or below it, have edited since this one began."""
+    known = tuple(console.registry.views.values())
+    others = [other for other in known if other.id != view.id and other.updated_at >= view.created_at - RECENT]
+    return [await touched(console.database, one) for one in others if _share(one.cwd, view.cwd)]
+
+
+def _share(one: str, other: str) -> bool:
+    return one == other or one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
