@@ -47,7 +47,7 @@ async def test_the_list_has_who_needs_somebody_first_and_names_do_no_harm(desk: 
     ]
     await line(page, "builds the image").click()
     await expect(line(page, "builds the image")).to_have_attribute("aria-current", "page")
-    await expect(page).to_have_title("(1) needs you · bobstay")
+    await expect(page).to_have_title("(1) builds the image · bobstay")
     gate.open()
     await expect(sessions(page).get_by_role("heading", name="Running")).to_have_count(0)
     await expect(sessions(page).get_by_role("heading", name="Done")).to_have_text("Done2")
@@ -60,7 +60,7 @@ async def test_the_tab_says_by_title_and_sign_that_somebody_waits_and_stops_when
     sign = page.locator("link[rel=icon]")
     await expect(sign).to_have_attribute("href", "/icon.svg")
     await asking(desk, "fix the cart")
-    await expect(page).to_have_title("(1) needs you · bobstay")
+    await expect(page).to_have_title("(1) bobstay")
     await expect(sign).to_have_attribute("href", re.compile("^data:image/png;base64,"))
     await expect(sessions(page).get_by_role("link", name="Inbox")).to_contain_text("1")
     # Home shows what is asked: it is decided on the spot.
@@ -311,28 +311,9 @@ async def test_crossing_to_a_phones_width_and_back_asks_for_nothing_anew(desk: D
     assert len([url for url in desk.seats[0].watch.requests if url.startswith("ws:")]) == 1
 
 
-async def test_a_first_visit_leads_to_a_finished_session_by_clicks_only(desk: Desk) -> None:
-    repository(desk)
-    (desk.work / "README.md").write_text("# The shop\nIt sells things.\n")
-    page = await desk.open()
-    await expect(page.get_by_role("heading", name="Agents that work in your directories")).to_be_visible()
-    assert await desk.axe() == []
-    await page.get_by_role("combobox", name="Directory").click()
-    await page.get_by_role("option", name=str(desk.work), exact=False).click()
-    await page.get_by_role("button", name="Try it with the offline demo model").click()
-    await expect(line(page, "A first look")).to_have_attribute("aria-current", "page")
-    await expect(page.get_by_text("I read README.md")).to_be_visible()
-    await expect(line(page, "A first look")).to_contain_text("Done")
-    await page.get_by_role("link", name="bobstay").click()
-    await expect(page.get_by_role("region", name="Recently finished")).to_contain_text("A first look")
-    await page.reload()
-    await expect(page.get_by_role("region", name="Recently finished")).to_be_visible()
-    assert await desk.axe() == []
-
-
 async def test_the_explanation_can_be_sent_away_for_good(desk: Desk) -> None:
     page = await desk.open()
-    await page.get_by_role("button", name="Do not show this again").click()
+    await page.get_by_role("button", name="Don't show again").click()
     await expect(page.get_by_text("No sessions yet")).to_be_visible()
     await page.reload()
     await expect(page.get_by_text("No sessions yet")).to_be_visible()

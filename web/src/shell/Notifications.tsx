@@ -3,6 +3,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { SessionView } from "@/api/types";
 import { needCount, useApp, useSession } from "@/state/app";
+import { beginReading } from "@/state/seen";
 import { useUi } from "@/state/ui";
 import { showFavicon } from "./favicon";
 import { type News, newsOf, pageTitle } from "./news";
@@ -18,6 +19,10 @@ export function Notifications() {
     document.title = title;
   }, [title]);
   useEffect(() => void showFavicon(count > 0), [count]);
+  const listed = useApp((state) => state.listed);
+  useEffect(() => {
+    if (listed) beginReading(Object.values(useApp.getState().sessions));
+  }, [listed]);
   useDesktop();
   useNewVersion();
   return null;

@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { type MouseEvent, memo } from "react";
 import { useSession } from "@/state/app";
+import { isUnread, useSeen } from "@/state/seen";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
 import { baseName, money } from "@/words/format";
@@ -21,6 +22,7 @@ interface Props {
 export const SessionLine = memo(function SessionLine(props: Props) {
   const { id, current, cursor, chosen, withProject, onPick } = props;
   const session = useSession(id);
+  const unread = useSeen((seen) => session !== undefined && !current && isUnread(session, seen));
   if (!session) return null;
   const title = titleOf(session);
   const project = projectOf(session);
@@ -42,9 +44,16 @@ export const SessionLine = memo(function SessionLine(props: Props) {
       className={`group flex h-full items-center gap-1.5 rounded-box px-2 text-ink-1 no-underline ${look} ${cursor ? "ring-1 ring-line-strong ring-inset" : ""}`}
     >
       <StatusMark session={session} />
-      <span className={`min-w-0 flex-1 truncate ${session.status === "waiting_input" ? "font-medium" : ""}`}>
+      <span
+        className={`min-w-0 flex-1 truncate ${unread || session.status === "waiting_input" ? "font-medium" : ""}`}
+      >
         <bdi>{title}</bdi>
       </span>
+      {unread && (
+        <span title="Finished since you last looked" className="size-1.5 shrink-0 rounded-full bg-accent">
+          <span className="sr-only">Unread</span>
+        </span>
+      )}
       {session.pinned && <Icon name="pin" size={12} className="text-ink-3" />}
       {withProject && (
         <span className="max-w-24 shrink-0 truncate text-small text-ink-3 group-hover:hidden">

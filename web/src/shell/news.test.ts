@@ -30,8 +30,9 @@ describe("what is news", () => {
 });
 
 describe("the title of the tab", () => {
-  it("says how many wait, else where one is", () => {
-    expect(pageTitle(2, "fix it")).toBe("(2) needs you · bobstay");
+  it("says how many wait and where one is", () => {
+    expect(pageTitle(2, "fix it")).toBe("(2) fix it · bobstay");
+    expect(pageTitle(2, "")).toBe("(2) bobstay");
     expect(pageTitle(0, "fix it")).toBe("fix it · bobstay");
     expect(pageTitle(0, "")).toBe("bobstay");
   });

@@ -37,7 +37,8 @@ export function newsOf(before: SessionView | undefined, now: SessionView, withDo
   return news;
 }
 
+/** How many wait, and where one is: several tabs are told apart by it. */
 export function pageTitle(waiting: number, place: string): string {
-  if (waiting > 0) return `(${waiting}) needs you · bobstay`;
-  return place ? `${place} · bobstay` : "bobstay";
+  const here = place ? `${place} · bobstay` : "bobstay";
+  return waiting > 0 ? `(${waiting}) ${here}` : here;
 }
