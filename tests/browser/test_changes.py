@@ -52,6 +52,7 @@ async def test_what_was_rejected_comes_back_by_undo(desk: Desk) -> None:
     await expect(page.get_by_text("Reverted 1 change in src/cart.py")).to_be_visible()
     assert cart.read_text() != changed
     await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("Restored src/cart.py")).to_be_visible()
     await expect(panel(page).get_by_text("line seven")).to_be_visible()
     assert cart.read_text() == changed
 
@@ -65,6 +66,7 @@ async def test_a_new_file_is_rejected_by_deleting_it_and_that_can_be_undone(desk
     await expect(page.get_by_text("Deleted new.md")).to_be_visible()
     assert not new.exists()
     await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("Restored new.md")).to_be_visible()
     await expect(page.locator("[data-file-head]")).to_have_count(1)
     assert new.read_text() == "new words\n"
 

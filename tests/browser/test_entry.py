@@ -59,7 +59,7 @@ async def test_without_a_code_one_is_told_where_to_get_one(desk: Desk) -> None:
     seat = await desk.seat()
     seat.expect("401")
     page = await seat.open(code="")
-    await expect(page.get_by_text("bobstay serve")).to_be_visible()
+    await expect(page.get_by_text("bobstay token code")).to_be_visible()
     assert await seat.axe() == []
 
 
@@ -127,7 +127,7 @@ async def test_the_first_load_is_small_where_somebody_is_needed(desk: Desk) -> N
     seat = await desk.seat()
     page = await seat.open(f"/session/{session}")
     await expect(page.get_by_role("region", name="Needs you").get_by_role("button", name="Deny").first).to_be_visible()
-    await expect(page.get_by_role("tabpanel", name="Changes").get_by_text("Nothing has changed")).to_be_visible()
+    await expect(page.get_by_role("tabpanel", name="Changes").get_by_text("No changes", exact=True)).to_be_visible()
     await fits(desk, page, "SessionPage", "Decision", "DiffPanel")
 
 

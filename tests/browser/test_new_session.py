@@ -75,9 +75,9 @@ async def test_what_is_filled_in_is_what_is_started_and_the_new_session_is_selec
     await page.get_by_role("combobox", name="Model").fill("haiku")
     await page.keyboard.press("Escape")
     if size == PHONE:
-        await page.get_by_role("button", name="More choices").tap()
-    await page.get_by_role("textbox", name="Turns at most").fill("7")
-    await page.get_by_role("textbox", name="Dollars at most").fill("1.50")
+        await page.get_by_role("button", name="More options").tap()
+    await page.get_by_role("textbox", name="Max turns").fill("7")
+    await page.get_by_role("textbox", name="Budget (USD)").fill("1.50")
     assert await desk.axe() == []
     await start(page).click()
     session = await launched(desk, page)
@@ -137,7 +137,7 @@ async def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_lost(desk: 
     await directory(page).fill("")
     await start(page).click()
     await expect(directory(page)).to_have_accessible_description("Choose the directory to work in.")
-    await expect(prompt(page)).to_have_accessible_description("Say what is to be done.")
+    await expect(prompt(page)).to_have_accessible_description("Enter a task.")
     await prompt(page).fill("do it")
     await expect(prompt(page)).to_have_accessible_description("")
     desk.expect("404|403|422|409")
@@ -148,7 +148,7 @@ async def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_lost(desk: 
     await start(page).click()
     await expect(directory(page)).to_have_attribute("aria-invalid", "true")
     await directory(page).fill(str(desk.folder))
-    await page.get_by_role("switch", name="Work in a work tree of its own").click()
+    await page.get_by_role("switch", name="Use a separate worktree").click()
     await page.get_by_role("textbox", name="Branch").fill("feat/cart")
     await start(page).click()
     await expect(page.get_by_role("textbox", name="Branch")).to_have_attribute("aria-invalid", "true")
@@ -178,7 +178,7 @@ async def test_a_work_tree_of_its_own(desk: Desk) -> None:
     page = await come(desk, f"/new?cwd={desk.work}")
     await page.get_by_role("combobox", name="Model").fill("demo")
     await prompt(page).fill("hello")
-    await page.get_by_role("switch", name="Work in a work tree of its own").click()
+    await page.get_by_role("switch", name="Use a separate worktree").click()
     await page.get_by_role("textbox", name="Branch").fill("feat/cart")
     await page.keyboard.press("Control+Enter")
     session = await launched(desk, page)
@@ -194,13 +194,13 @@ async def test_a_draft_with_its_choices_survives_a_reload(desk: Desk) -> None:
     long = "a long thought " * 2000
     await prompt(page).fill(long)
     await choose(page, "Workflow", "Implement")
-    await page.get_by_role("textbox", name="Turns at most").fill("12")
+    await page.get_by_role("textbox", name="Max turns").fill("12")
     await page.reload()
     await is_live(page)
     await expect(prompt(page)).to_have_value(long)
     await expect(directory(page)).to_have_value(str(desk.work))
     await expect(page.get_by_role("button", name="Workflow: Implement")).to_be_visible()
-    await expect(page.get_by_role("textbox", name="Turns at most")).to_have_value("12")
+    await expect(page.get_by_role("textbox", name="Max turns")).to_have_value("12")
 
 
 async def test_commands_the_engine_would_know_are_proposed(desk: Desk) -> None:

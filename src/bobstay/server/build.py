@@ -13,6 +13,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.keys import secret_values
 from bobstay.kit.secrets import Mask
 from bobstay.model.event import Envelope
+from bobstay.server.added_roots import read_roots
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.app import make_app
@@ -91,6 +92,7 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     outside = Outside(registry, inbox, environment.paths.contacts)
     console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
     console.audit = database.audit
+    console.added_roots = read_roots(config.state)
     console.variables = variables
     console.meter = Meter(registry)
     console.bell = _bell(console)
@@ -220,13 +222,12 @@ def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
         questions=config.questions,
     )
 
-    bounds = bounds_for(config, native.environment.paths)
-
     def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
         # Whatever wakes an agent comes through here: a person, an answer, a restart of the server.
+        bounds = bounds_for(config, native.environment.paths, read_roots(config.state))
         if not permitted(os.path.realpath(session.view.cwd), bounds):
             text = f"{session.view.cwd[:500]} is outside the directories in which sessions of this server may work."
-            raise WorkerError(f"{text} Start it with another --root.")
+            raise WorkerError(f"{text} An administrator can add it in Settings, Directories.")
         engine = session.view.config.engine
         own = variables.of(session.id)
         if engine == "native":

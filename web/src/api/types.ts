@@ -46,4 +46,7 @@ export type Hit = Schemas["Hit"];
 export type RuleView = Schemas["RuleView"];
 export type ClientView = Schemas["ClientView"];
 export type UserView = Schemas["UserView"];
+export type ProviderView = Schemas["ProviderView"];
+export type ProviderList = Schemas["ProviderList"];
+export type LocalServer = Schemas["LocalServer"];
 export type AuditEntry = Schemas["AuditEntry"];

@@ -260,6 +260,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a scratch project with a failing test, and start a session of the offline demo model that mends it. */
+        post: operations["demo_start_demo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/directories": {
         parameters: {
             query?: never;
@@ -536,6 +553,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/roots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The directories sessions may work in, with all below them. */
+        get: operations["roots_list_roots"];
+        put?: never;
+        /** Let sessions work in one more directory. */
+        post: operations["roots_add_root"];
+        /** Take back a directory that was added. */
+        delete: operations["roots_remove_root"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/search": {
         parameters: {
             query?: never;
@@ -720,6 +756,23 @@ export interface paths {
         put?: never;
         /** Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. */
         post: operations["diff_reject_diff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/diff/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put back what was rejected, if nobody has changed the file meanwhile. */
+        post: operations["diff_undo_reject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1663,6 +1716,11 @@ export interface components {
             total: number;
             /** @default false */
             truncated: boolean;
+            /**
+             * @description Files that differ too, but are not in the scope that was asked for.
+             * @default 0
+             */
+            elsewhere: number;
         };
         /** ClientList */
         ClientList: {
@@ -2927,6 +2985,11 @@ export interface components {
             kept: string;
             /** @description What still differs at this path. */
             changes: components["schemas"]["Changes"];
+            /**
+             * @description Quote it to have the file as it was before.
+             * @default
+             */
+            undo: string;
         };
         /** Rejection */
         Rejection: {
@@ -2967,6 +3030,20 @@ export interface components {
             delay: number;
             status: number | null;
             error: string;
+        };
+        /** Root */
+        Root: {
+            path: string;
+            /** @description By a person in the page, who can remove it again. */
+            added: boolean;
+        };
+        /** RootPath */
+        RootPath: {
+            path: string;
+        };
+        /** Roots */
+        Roots: {
+            roots: components["schemas"]["Root"][];
         };
         /** RuleChange */
         RuleChange: {
@@ -3059,6 +3136,8 @@ export interface components {
             default_max_turns: number;
             /** @description Sessions may work in these directories and below. */
             roots: string[];
+            /** @description Where the server was started, if sessions may work there. */
+            start_directory: string;
             home: string;
             /** @description Whether devices can be told, see `/push`. */
             notifications: boolean;
@@ -3907,6 +3986,11 @@ export interface components {
              * @default []
              */
             parts: string[];
+            /**
+             * @description Those of the parts that run something of the directory once it is trusted.
+             * @default []
+             */
+            warns: string[];
         };
         /**
          * TurnStarted
@@ -3923,6 +4007,14 @@ export interface components {
              * @default 0
              */
             window: number;
+        };
+        /** UndoBody */
+        UndoBody: {
+            undo: string;
+        };
+        /** Undone */
+        Undone: {
+            paths: string[];
         };
         /**
          * Usage
@@ -4990,6 +5082,34 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    demo_start_demo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_cannot_start"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     files_list_directories: {
         parameters: {
             query?: {
@@ -5601,6 +5721,101 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    roots_list_roots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Roots"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    roots_add_root: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RootPath"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Roots"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    roots_remove_root: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RootPath"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Roots"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     search_search_all: {
         parameters: {
             query?: {
@@ -6011,6 +6226,8 @@ export interface operations {
                 /** @description A file or directory, relative to the session's; empty for all. */
                 path?: string;
                 hunks?: boolean;
+                /** @description `session`: only what this session changed by its own calls; `turn`: since its last prompt. */
+                scope?: "all" | "session" | "turn";
             };
             header?: never;
             path: {
@@ -6074,6 +6291,44 @@ export interface operations {
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_invalid_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    diff_undo_reject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoBody"];
+            };
+        };
+        responses: {
+            /** @description As asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undone"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

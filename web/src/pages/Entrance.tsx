@@ -3,7 +3,9 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { api, said, wordsOf } from "@/api/client";
 import { useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { enter } from "./enter";
+import { codeIn, enter } from "./enter";
+
+const FIELD = "h-8 w-full min-w-0 rounded-box border border-line-strong bg-surface-1 px-2";
 
 export function Entrance({ children }: { children: ReactNode }) {
   const entry = useApp((state) => state.entry);
@@ -37,14 +39,39 @@ function Down() {
 
 function Out() {
   const problem = useApp((state) => state.problem);
+  const [text, setText] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void enter(codeIn(text));
+  };
   return (
     <>
-      <p className="m-0">You are not signed in on this browser.</p>
-      {problem && <p className="m-0 text-ink-2">{problem}</p>}
-      <p className="m-0 text-ink-2">
-        Open the address that <code className="font-mono text-code">bobstay serve</code> printed: it has a
-        code that is good once. On a device that is signed in, Settings → Devices makes another.
+      <p className="m-0">
+        Paste a sign-in code. To get one, run <code className="font-mono text-code">bobstay token code</code>{" "}
+        in a terminal on the server.
       </p>
+      <form aria-label="Sign in" onSubmit={submit} className="space-y-2">
+        <div className="flex gap-2">
+          <input
+            aria-label="Sign-in code"
+            autoComplete="one-time-code"
+            spellCheck={false}
+            autoCapitalize="off"
+            placeholder="Code or link"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            className={`${FIELD} font-mono text-code`}
+          />
+          <Button look="primary" type="submit" disabled={!codeIn(text)} className="h-8">
+            Sign in
+          </Button>
+        </div>
+        {problem && (
+          <p role="alert" className="m-0 text-failed">
+            {problem}
+          </p>
+        )}
+      </form>
       <SignIn />
     </>
   );
@@ -63,7 +90,6 @@ function SignIn() {
       setProblem(wordsOf(error));
     }
   };
-  const field = "h-8 w-full rounded-box border border-line bg-surface-1 px-2";
   return (
     <details>
       <summary className="text-ink-2">Sign in with a name and a password</summary>
@@ -74,7 +100,7 @@ function SignIn() {
           placeholder="Name"
           value={name}
           onChange={(event) => setName(event.target.value)}
-          className={field}
+          className={FIELD}
         />
         <input
           aria-label="Password"
@@ -83,7 +109,7 @@ function SignIn() {
           placeholder="Password"
           value={password}
           onChange={(event) => setPassword(event.target.value)}
-          className={field}
+          className={FIELD}
         />
         {problem && (
           <p role="alert" className="m-0 text-failed">
@@ -91,7 +117,7 @@ function SignIn() {
           </p>
         )}
         <Button look="primary" type="submit" disabled={!name || !password}>
-          Sign in
+          Sign in with password
         </Button>
       </form>
     </details>

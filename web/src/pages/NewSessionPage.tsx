@@ -10,6 +10,7 @@ import { may, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
+import { BusyNote } from "./new/BusyNote";
 import { DirectoryField, useRecentDirectories } from "./new/DirectoryField";
 import { asked, useDraft } from "./new/draft";
 import { Handover, useHandover } from "./new/Handover";
@@ -47,7 +48,8 @@ function Form() {
 
   const start = async () => {
     const found = seen(draft, pictures.length);
-    if (config && !draft.model.trim() && isModelNeeded(config, draft.engine)) found.model = "Choose a model.";
+    if (config && !draft.model.trim() && isModelNeeded(config, draft.engine))
+      found.model = "No model connected.";
     setProblems(found);
     if (Object.keys(found).length > 0 || busy || !(await isMeant(draft.permission))) return;
     setBusy(true);
@@ -91,6 +93,7 @@ function Form() {
           problem={problems.cwd}
         />
         <TrustNote cwd={cwd} />
+        <BusyNote cwd={cwd} />
         <PromptField
           value={draft.prompt}
           onChange={(prompt) => change("prompt", { prompt })}
@@ -117,7 +120,7 @@ function StartBar({ busy }: { busy: boolean }) {
   return (
     <div className="hairline-t sticky bottom-0 -mx-4 flex items-center justify-end gap-3 bg-surface-0 px-4 py-3 md:-mx-6 md:px-6">
       <span className="flex-1 text-small text-ink-3 max-md:hidden">
-        The agent goes on without this page. Close it whenever you like.
+        Runs on the server; you can close this tab.
       </span>
       <Button look="primary" type="submit" command="start" disabled={busy} className="min-w-24 max-md:flex-1">
         {busy ? "Starting" : "Start"}
@@ -129,7 +132,8 @@ function StartBar({ busy }: { busy: boolean }) {
 /** The directory of the link, else the one used last, is filled in where nothing is; then one can begin to write. */
 function useFirstDirectory(wanted: string, form: RefObject<HTMLFormElement | null>): void {
   const recent = useRecentDirectories();
-  const first = wanted || recent.data?.[0]?.path || "";
+  const begun = useApp((state) => state.config?.start_directory ?? "");
+  const first = wanted || recent.data?.[0]?.path || begun;
   const known = Boolean(wanted) || !recent.isPending;
   useEffect(() => {
     if (!known) return;

@@ -9,7 +9,9 @@ import { Appearance } from "./settings/Appearance";
 import { Agents, Hooks, McpServers, Skills } from "./settings/Around";
 import { Audit } from "./settings/Audit";
 import { Devices } from "./settings/Devices";
+import { Directories } from "./settings/Directories";
 import { KeysPart } from "./settings/KeysPart";
+import { Models } from "./settings/Models";
 import { NotificationsPart } from "./settings/NotificationsPart";
 import { People } from "./settings/People";
 import { Permissions } from "./settings/Permissions";
@@ -18,6 +20,7 @@ const PARTS: { group: string; parts: { part: string; label: string; Show: Compon
   {
     group: "Agents",
     parts: [
+      { part: "models", label: "Models", Show: Models },
       { part: "permissions", label: "Permissions", Show: Permissions },
       { part: "mcp", label: "MCP servers", Show: McpServers },
       { part: "hooks", label: "Hooks", Show: Hooks },
@@ -29,13 +32,14 @@ const PARTS: { group: string; parts: { part: string; label: string; Show: Compon
     group: "This browser",
     parts: [
       { part: "appearance", label: "Appearance", Show: Appearance },
-      { part: "keys", label: "Keys", Show: KeysPart },
+      { part: "keys", label: "Keyboard shortcuts", Show: KeysPart },
       { part: "notifications", label: "Notifications", Show: NotificationsPart },
     ],
   },
   {
     group: "Server",
     parts: [
+      { part: "directories", label: "Directories", Show: Directories },
       { part: "devices", label: "Devices", Show: Devices },
       { part: "people", label: "People", Show: People },
       { part: "audit", label: "Audit", Show: Audit },
@@ -83,7 +87,7 @@ export function SettingsPage() {
                 title="There are no such settings"
                 action={
                   <Link to="/settings/$part" params={{ part: "permissions" }}>
-                    To the permissions
+                    Open permissions
                   </Link>
                 }
               />

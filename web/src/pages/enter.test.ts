@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { useApp } from "@/state/app";
-import { enter } from "./enter";
+import { codeIn, enter } from "./enter";
 
 /** A server that lets nobody in before a code was exchanged. */
 function serve() {
@@ -43,4 +43,15 @@ test("who is let in again after being sent out begins with a fresh page: nothing
   await enter();
   expect(reload).toHaveBeenCalledOnce();
   expect(useApp.getState().entry).not.toBe("in");
+});
+
+test.each([
+  ["abc-123", "abc-123"],
+  ["  abc-123\n", "abc-123"],
+  ["#code=abc-123", "abc-123"],
+  ["http://127.0.0.1:3001/#code=abc-123", "abc-123"],
+  ["", ""],
+  ["#code=", ""],
+])("the code is found in what was pasted: %j", (pasted, code) => {
+  expect(codeIn(pasted)).toBe(code);
 });

@@ -24,9 +24,15 @@ function listenForCodes(): void {
   });
 }
 
-export async function enter(): Promise<void> {
+/** The code in what somebody pasted: the code itself, or an address or a fragment that has it. */
+export function codeIn(text: string): string {
+  const pasted = text.trim();
+  return pasted.includes("code=") ? (/code=([^&\s]+)/.exec(pasted)?.[1] ?? "") : pasted;
+}
+
+export async function enter(given = ""): Promise<void> {
   listenForCodes();
-  const code = codeHere();
+  const code = given || codeHere();
   const sentOut = connected && useApp.getState().connection === "refused";
   useApp.setState({ entry: "checking", problem: "", ...(sentOut ? { me: null } : {}) });
   try {
@@ -92,7 +98,8 @@ function leave(error: unknown): void {
   if (out) void forgetAll();
   useApp.setState({
     entry: out ? "out" : "down",
-    problem: useApp.getState().problem || wordsOf(error),
+    // The page itself says how to sign in: only a code that was refused needs words.
+    problem: useApp.getState().problem || (out ? "" : wordsOf(error)),
   });
 }
 

@@ -18,6 +18,18 @@ export async function launch(wanted: Partial<NewSession> & { cwd: string }): Pro
   return session;
 }
 
+/** A scratch project with a failing test, and a session of the demo model in it. */
+export async function startDemo(): Promise<SessionView> {
+  const session = await said(api.POST("/demo"));
+  putSession(session);
+  return session;
+}
+
+/** What the page knows of the server, once more: models or directories have changed. */
+export async function learnConfig(): Promise<void> {
+  useApp.setState({ config: await said(api.GET("/config")) });
+}
+
 export type Delivery = "steer" | "queue" | "interrupt";
 
 /** Messages of which nobody knows whether they arrived: said again they keep their name, and are heard once. */

@@ -236,7 +236,10 @@ def _somebody(call: Call) -> Principal:
     ApiError: unauthorized, if nobody is known to ask.
     """
     if not call.principal.client:
-        raise ApiError("unauthorized", "Sign in first: open the address the server printed, or send a token as bearer.")
+        raise ApiError(
+            "unauthorized",
+            "Open the sign-in link from your terminal, or run: bobstay token code. Programs send a token as bearer.",
+        )
     return call.principal
 
 

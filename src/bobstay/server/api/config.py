@@ -1,6 +1,7 @@
 """What a page must know of this server before it shows anything: times, limits, modes, models, engines."""
 
 import asyncio
+import os
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
@@ -18,8 +19,9 @@ from bobstay.server.api.lifting import LIFTING
 from bobstay.server.api.sessions import MOST_LISTED, MOST_SENT, ImagePart, NewSession
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.api.transcript import MOST_EVENTS
+from bobstay.server.console import Console
 from bobstay.server.crew import MOST_TERMINALS
-from bobstay.server.files.place import bounds_of
+from bobstay.server.files.place import bounds_of, permitted
 from bobstay.server.sessions.open import CRITICAL, WARNING
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import LARGEST_FRAME
@@ -135,6 +137,8 @@ class ServerConfig(Struct, frozen=True):
     default_max_turns: int
     roots: tuple[str, ...]
     """Sessions may work in these directories and below."""
+    start_directory: str
+    """Where the server was started, if sessions may work there."""
     home: str
     notifications: bool
     """Whether devices can be told, see `/push`."""
@@ -176,6 +180,7 @@ async def config(call: Call) -> ServerConfig:
         bypass=BypassLimits(BYPASS, NewSession("").bypass_minutes, MOST_BYPASS_MINUTES),
         default_max_turns=SessionConfig().max_turns,
         roots=bounds_of(console).roots,
+        start_directory=_start_directory(console),
         home=environment.paths.home,
         notifications=console.bell is not None,
     )
@@ -195,6 +200,12 @@ async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, .
         return default, tuple(found)
     finally:
         await routes.close()
+
+
+def _start_directory(console: Console) -> str:
+    bounds = bounds_of(console)
+    here = os.path.realpath(os.getcwd())
+    return here if permitted(here, bounds) else bounds.roots[0]
 
 
 def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:

@@ -251,4 +251,4 @@ def _why_not(visit: Visit) -> str:
     if visit.cookies and not _from_our_page(visit):
         text = "A cookie alone does not count without an Origin of this server."
         return f"{text} Programs send a token instead: bobstay token create"
-    return "Sign in first: open the address the server printed, or send a token (bobstay token create) as bearer."
+    return "Open the sign-in link from your terminal, or run: bobstay token code. Programs send a token as bearer."

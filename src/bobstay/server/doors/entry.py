@@ -66,7 +66,7 @@ class Entry:
             self._codes.failed(visit.address)
             self._parts.audit.record("", "auth.bad_code", {"address": visit.address})
             text = "This code is not known, was used already, or has expired."
-            raise ApiError("bad_code", f"{text} Restart the server, or ask an admin for another.")
+            raise ApiError("bad_code", f"{text} Get another with: bobstay token code")
         return await self._enter(visit, found.who, found.scopes, label or found.label, found.created_by, found.lifetime)
 
     async def login(self, visit: Visit, name: str, password: str, label: str) -> Entered:

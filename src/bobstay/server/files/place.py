@@ -31,12 +31,12 @@ class Bounds(Struct, frozen=True):
 
 def bounds_of(console: "Console") -> Bounds:
     """What sessions of this server may work in."""
-    return bounds_for(console.config, console.environment.paths)
+    return bounds_for(console.config, console.environment.paths, console.added_roots)
 
 
-def bounds_for(config: "Config", paths: "Paths") -> Bounds:
-    """The same, before there is a console."""
-    roots = config.roots or (paths.home, os.getcwd())
+def bounds_for(config: "Config", paths: "Paths", added: Sequence[str] = ()) -> Bounds:
+    """The same, before there is a console. `added` are directories that people added in the page."""
+    roots = (*(config.roots or (paths.home, os.getcwd())), *added)
     hidden = (paths.bobstay, config.state)
     trees = os.path.join(os.path.realpath(paths.bobstay), WORKTREES)
     return Bounds(_real(roots), _real(hidden), (trees,))
@@ -67,9 +67,14 @@ def permitted(real: str, bounds: Bounds) -> bool:
     """Whether a real path lies where people may look."""
     if any(_within(real, place) for place in bounds.shown):
         return True
-    if any(_within(real, place) for place in (*bounds.hidden, *_KERNEL)):
+    if is_own(real, bounds):
         return False
     return any(_within(real, root) for root in bounds.roots)
+
+
+def is_own(real: str, bounds: Bounds) -> bool:
+    """Whether a real path lies in the server's own files or in those of the kernel, which nobody is shown."""
+    return any(_within(real, place) for place in (*bounds.hidden, *_KERNEL))
 
 
 class Place:
@@ -125,7 +130,10 @@ def look(directory: str, bounds: Bounds) -> Generator[Place, None, None]:
 
 def _outside(path: str, bounds: Bounds) -> str:
     roots = ", ".join(map(_words, bounds.roots))
-    return f"{_words(path)} is outside the directories this server may show: {roots}. Start it with another --root."
+    return (
+        f"{_words(path)} is outside the directories of this server: {roots}. "
+        "An administrator can add it in Settings, Directories."
+    )
 
 
 def _words(path: str) -> str:

@@ -1,27 +1,26 @@
 /** The first visit: what this is, and one thing to do. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
-import { DirectoryField, useRecentDirectories } from "@/pages/new/DirectoryField";
-import { type Problems, told } from "@/pages/new/problems";
-import { launch } from "@/state/actions";
+import { useState } from "react";
+import { wordsOf } from "@/api/client";
+import { startDemo } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
 
-const PROMPT = "Look around here and tell me what you find.";
-
 const LINES: [string, string, string][] = [
-  ["●", "text-running", "You start a session: a directory, and what is to be done in it."],
-  ["✓", "text-done", "The agent works on the server. Close this page whenever you like; it goes on."],
+  ["●", "text-running", "Start a session: choose a directory and describe the task."],
+  ["✓", "text-done", "The agent works on the server. You can close this tab."],
   [
     "◆",
     "text-needs",
-    "When it needs you, it says so here, in the inbox and in the title of this tab. You allow or deny.",
+    "When it needs you, a request appears here, in the inbox and in the tab's title. You allow or deny.",
   ],
 ];
 
 export function Welcome() {
   const allowed = useApp((state) => may(state.me, "operate"));
+  const admin = useApp((state) => may(state.me, "admin"));
+  const connected = useApp((state) => Boolean(state.config?.default_model));
   return (
     <div className="flex h-full overflow-y-auto p-6">
       <div className="m-auto w-full max-w-130">
@@ -38,13 +37,22 @@ export function Welcome() {
         </ul>
         {allowed && <Demo />}
         <p className="m-0 mt-6 flex flex-wrap items-center gap-x-4 gap-y-2">
+          {admin && !connected && (
+            <Link
+              to="/settings/$part"
+              params={{ part: "models" }}
+              className="text-accent underline underline-offset-2"
+            >
+              Connect a model
+            </Link>
+          )}
           {allowed && (
             <Link to="/new" className="text-accent underline underline-offset-2">
-              Start with a model of your own
+              New session
             </Link>
           )}
           <Button look="quiet" onClick={() => useUi.getState().set({ welcomed: true })}>
-            Do not show this again
+            Don't show again
           </Button>
         </p>
       </div>
@@ -54,46 +62,37 @@ export function Welcome() {
 
 /** A session with the demo model: everything about it is real but the thinking. */
 function Demo() {
-  const suggested = useSuggestedDirectory();
-  const [chosen, setChosen] = useState<string | null>(null);
-  const [problems, setProblems] = useState<Problems>({});
+  const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const navigate = useNavigate();
-  const cwd = chosen ?? suggested;
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!cwd.trim()) {
-      setProblems({ cwd: "Choose the directory to work in." });
-      return;
-    }
+  const start = async () => {
     setBusy(true);
+    setProblem("");
     try {
-      const session = await launch({ cwd: cwd.trim(), prompt: PROMPT, model: "demo", title: "A first look" });
+      const session = await startDemo();
       useUi.getState().set({ welcomed: true });
       await navigate({ to: "/session/$id", params: { id: session.id } });
     } catch (error) {
-      setProblems(told(error));
+      setProblem(wordsOf(error));
     } finally {
       setBusy(false);
     }
   };
+  const root = useApp((state) => state.config?.roots[0] ?? "");
   return (
-    <form noValidate aria-label="Try it" onSubmit={(event) => void submit(event)} className="mt-6">
-      <DirectoryField
-        value={cwd}
-        onChange={setChosen}
-        problem={problems.cwd ?? problems.all ?? problems.model}
-        about="The demo only reads here. It needs no key and no network."
-      />
-      <Button look="primary" type="submit" disabled={busy} className="mt-3 h-9 px-4 max-md:w-full">
-        Try it with the offline demo model
+    <div className="mt-6">
+      <Button look="primary" disabled={busy} onClick={() => void start()} className="h-9 px-4 max-md:w-full">
+        Try it
       </Button>
-    </form>
+      <p className="m-0 mt-2 text-small text-ink-3">
+        A scripted demo model fixes a failing test in a new folder in <bdi className="font-mono">{root}</bdi>.
+        It asks you once. No key and no network needed.
+      </p>
+      {problem && (
+        <p role="alert" className="m-0 mt-2 text-failed">
+          {problem}
+        </p>
+      )}
+    </div>
   );
-}
-
-function useSuggestedDirectory(): string {
-  const recent = useRecentDirectories();
-  const first = useApp((state) => state.config?.roots[0] ?? "");
-  return recent.data?.[0]?.path ?? first;
 }

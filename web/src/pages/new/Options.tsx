@@ -1,5 +1,6 @@
 /** How the session works: its way of going about things, who thinks, what it asks, where it writes, how far it goes. */
 
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { ServerConfig, Workflow } from "@/api/types";
 import { permissionChoices, workflowChoices } from "@/composer/modes";
@@ -87,7 +88,7 @@ function Rest(props: { problems: Problems; changed: boolean; children: ReactNode
           onClick={() => setOpen(!shown)}
           className="-ml-2.5 justify-start"
         >
-          <Icon name={shown ? "chevronDown" : "chevronRight"} size={14} /> More choices
+          <Icon name={shown ? "chevronDown" : "chevronRight"} size={14} /> More options
         </Button>
       )}
       {shown && props.children}
@@ -122,18 +123,27 @@ function ModelField({ config, problem }: { config: ServerConfig; problem: string
             value={model}
             onChange={(next) => set({ model: next })}
             proposals={proposals(config, model)}
-            placeholder={config.default_model || "none has a key"}
+            placeholder={config.default_model || "No model connected"}
           />
         )}
       </Field>
-      {!model && isModelNeeded(config, engine) && (
-        <button
-          type="button"
-          className="target text-small text-accent underline"
-          onClick={() => set({ model: "demo" })}
-        >
-          Use the offline demo model
-        </button>
+      {engine === "native" && (problem || (!model && isModelNeeded(config, engine))) && (
+        <p className="m-0 mt-1 flex flex-wrap gap-x-4 text-small">
+          <Link
+            to="/settings/$part"
+            params={{ part: "models" }}
+            className="target text-accent underline underline-offset-2"
+          >
+            Connect a model
+          </Link>
+          <button
+            type="button"
+            className="target text-accent underline"
+            onClick={() => set({ model: "demo" })}
+          >
+            Use the offline demo model
+          </button>
+        </p>
       )}
     </div>
   );
@@ -142,8 +152,8 @@ function ModelField({ config, problem }: { config: ServerConfig; problem: string
 function aboutModel(config: ServerConfig, model: string): string {
   const known = config.models.find((each) => each.alias === model || each.name === model);
   if (known) return known.available ? `${known.label}, ${short(known.context)} tokens` : known.problem;
-  if (model) return "Taken as it is written.";
-  return config.default_model ? "As the settings say." : "No key is set for any model.";
+  if (model) return "Used as typed";
+  return config.default_model ? "Default from settings" : "No model connected";
 }
 
 function proposals(config: ServerConfig, typed: string): Proposal[] {
@@ -158,7 +168,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
   const { turns, budget, set } = useDraft();
   return (
     <>
-      <Field label="Turns at most" problem={problems.turns}>
+      <Field label="Max turns" problem={problems.turns}>
         {(given) => (
           <input
             {...given}
@@ -170,7 +180,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
           />
         )}
       </Field>
-      <Field label="Dollars at most" problem={problems.budget}>
+      <Field label="Budget (USD)" problem={problems.budget}>
         {(given) => (
           <input
             {...given}
@@ -191,8 +201,8 @@ function WorkTree({ problem }: { problem: string | undefined }) {
   return (
     <div className="sm:col-span-3">
       <Switch
-        label="Work in a work tree of its own"
-        about="The directory stays as it is; changes are on a branch until they are merged back."
+        label="Use a separate worktree"
+        about="Changes go to a new branch; merge when ready"
         checked={worktree}
         onChange={(next) => set({ worktree: next })}
       />
@@ -200,7 +210,7 @@ function WorkTree({ problem }: { problem: string | undefined }) {
         <Field
           label="Branch"
           problem={problem}
-          about="Left empty, one is named for it."
+          about="Leave empty to generate a name"
           className="mt-2 max-w-80"
         >
           {(given) => (

@@ -59,7 +59,7 @@ export function PromptField(props: Props) {
             ref={field}
             value={value}
             rows={6}
-            placeholder="What is to be done?"
+            placeholder="Describe the task"
             onChange={(event) => {
               onChange(event.target.value);
               completion.look(event.target.value, event.target.selectionStart);

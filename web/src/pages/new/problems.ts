@@ -19,7 +19,7 @@ export function seen(draft: Draft, images: number): Problems {
   const found: Problems = {};
   if (!draft.cwd.trim()) found.cwd = "Choose the directory to work in.";
   else if (!/^[/~]/.test(draft.cwd.trim())) found.cwd = "Give the whole path, beginning with / or ~.";
-  if (!draft.prompt.trim() && images === 0) found.prompt = "Say what is to be done.";
+  if (!draft.prompt.trim() && images === 0) found.prompt = "Enter a task.";
   if (draft.turns.trim() && !/^[1-9]\d{0,5}$/.test(draft.turns.trim()))
     found.turns = "A whole number, at least 1.";
   if (draft.budget.trim() && !(Number(draft.budget) > 0)) found.budget = "An amount above 0, such as 2.50.";

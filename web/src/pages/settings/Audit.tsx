@@ -106,7 +106,7 @@ function Line({ entry }: { entry: AuditEntry }) {
       <td className="pr-4 whitespace-nowrap">{entry.what}</td>
       <td className="max-w-96 min-w-40 font-mono text-small break-all text-ink-3">
         {entry.session_id && (
-          <Link to="/session/$id" params={{ id: entry.session_id }} className="text-accent">
+          <Link to="/session/$id" params={{ id: entry.session_id }} className="text-accent underline">
             {entry.session_id.slice(0, 8)}
           </Link>
         )}{" "}

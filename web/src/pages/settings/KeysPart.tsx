@@ -15,10 +15,10 @@ export function KeysPart() {
   const clashing = clashes(own);
   return (
     <Part
-      title="Keys"
+      title="Keyboard shortcuts"
       about="Choose a key by pressing it. Keys do nothing while you type, except those with Ctrl, Alt or ⌘. They are kept in this browser."
     >
-      {Object.keys(own).length > 0 && <Button onClick={() => reset()}>Put all back</Button>}
+      {Object.keys(own).length > 0 && <Button onClick={() => reset()}>Reset all</Button>}
       {GROUPS.map((group) => (
         <Group key={group} title={group}>
           <Rows label={group}>

@@ -1,0 +1,27 @@
+"""A first session over HTTP: a scratch project with a failing test, and the demo model that mends it."""
+
+from bobstay.model.around import SessionConfig
+from bobstay.model.message import Text
+from bobstay.server import commands
+from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.commands import Words
+from bobstay.server.demo_project import PROMPT, TEST, make_demo
+from bobstay.server.files.place import bounds_of
+from bobstay.server.sessions.view import SessionView
+
+
+async def start_demo(call: Call) -> SessionView:
+    """Make a scratch project with a failing test, and start a session of the offline demo model that mends it."""
+    console = call.console
+    folder = await make_demo(bounds_of(console).roots[0], console.environment.children)
+    # The rule is the server's own, for a file that it has just written: whoever may start a session may start this one.
+    config = SessionConfig(model="demo", permission_mode="default", allowed_tools=(f"Bash({TEST})",))
+    words = Words((Text(PROMPT),), call.principal.name)
+    return await commands.launch(console, folder, config, words, title="Fix the failing test")
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST", "/demo", start_demo, "operate", returns=SessionView, status=201, errors=("storage", "cannot_start")
+    ),
+)

@@ -1,0 +1,58 @@
+"""Makes the scratch project of a first visit: a small program whose test fails, in a git repository of its own."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from bobstay.kit.proc import find_program
+from bobstay.server.errors import ApiError
+from bobstay.server.files.git import Git
+
+NAME = "bobstay-demo"
+MOST = 100
+PROMPT = "Fix the failing test."
+TEST = "python3 test_greeting.py"
+"""What the demo model runs; allowed in the project from the start, so that only the edit is asked about."""
+FILES = {
+    "greeting.py": 'def greet(name):\n    return "Hello, " + nam\n',
+    "test_greeting.py": 'from greeting import greet\n\nassert greet("world") == "Hello, world"\nprint("ok")\n',
+    "README.md": "# Demo project\n\nMade by bobstay for a first session. Delete this folder whenever you like.\n",
+    ".gitignore": "__pycache__/\n",
+}
+_AUTHOR = ("-c", "user.name=bobstay demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgSign=false")
+
+
+async def make_demo(parent: str, environment: Mapping[str, str]) -> str:
+    """Make the project below `parent`; returns its directory.
+
+    Raises:
+        ApiError: storage, if nothing can be written there.
+    """
+    try:
+        folder = await asyncio.to_thread(_written, parent)
+    except OSError as error:
+        text = f"The demo project cannot be created in {parent}: {error.strerror}."
+        raise ApiError("storage", text) from error
+    program = find_program("git", environment.get("PATH", ""))
+    if program:  # without git the session works all the same, only its changes are not shown
+        git = Git(
+            program, {**environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}, folder, _AUTHOR
+        )
+        await git.run("init", "-q", "-b", "main")
+        await git.run("add", "-A")
+        await git.run("commit", "-q", "-m", "A program with a mistake")
+    return folder
+
+
+def _written(parent: str) -> str:
+    for number in range(1, MOST):
+        folder = os.path.join(parent, NAME if number == 1 else f"{NAME}-{number}")
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            continue
+        for name, text in FILES.items():
+            with open(os.path.join(folder, name), "x") as file:
+                file.write(text)
+        return folder
+    raise FileExistsError(0, "there are too many demo projects already", parent)

@@ -1,0 +1,70 @@
+"""A first visit: the demo project, where the server was started, and directories that are added in the page."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+
+
+async def test_the_demo_asks_once_edits_once_and_ends_with_a_green_test(place: Place) -> None:
+    started = await place.post("/api/v1/demo")
+    assert started.status == 201, started.body
+    id, folder = started.json["id"], Path(started.json["cwd"])
+    assert folder.parent == place.work.parent
+    assert subprocess.run(["python3", "test_greeting.py"], cwd=folder, capture_output=True, check=False).returncode
+    waiting = await place.until_status(id, "waiting_input")
+    (asked,) = waiting.interactions
+    answered = await place.post(
+        f"/api/v1/interactions/{asked.id}/decision", {"decision": "allow", "input_sha256": asked.input_sha256}
+    )
+    assert answered.status == 200, answered.body
+    done = await place.until_status(id, "completed", "failed", "waiting_input")
+    assert (done.status, done.interactions) == ("completed", ())
+    events = [entry["event"] for entry in (await place.get(f"/api/v1/sessions/{id}/events")).json["events"]]
+    assert len([event for event in events if event["type"] == "interaction_opened"]) == 1
+    assert "passes now" in json.dumps(events)
+    subprocess.run(["python3", "test_greeting.py"], cwd=folder, check=True, capture_output=True)
+    files = (await place.get(f"/api/v1/sessions/{id}/diff")).json["files"]
+    assert [file["path"] for file in files] == ["greeting.py"]
+
+
+async def test_a_second_demo_has_a_directory_of_its_own(place: Place) -> None:
+    first, second = [(await place.post("/api/v1/demo")).json["cwd"] for _ in range(2)]
+    assert (os.path.basename(first), os.path.basename(second)) == ("bobstay-demo", "bobstay-demo-2")
+
+
+async def test_sessions_begin_where_the_server_was_started(place: Place) -> None:
+    config = (await place.get("/api/v1/config")).json
+    assert config["start_directory"] == config["roots"][0]  # this very process was started elsewhere
+    place.console.config = type(place.config)(state=place.config.state)
+    assert (await place.get("/api/v1/config")).json["start_directory"] == os.path.realpath(Path.cwd())
+
+
+async def test_a_directory_that_was_added_can_be_worked_in_also_after_a_restart(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    beside = tmp_path / "other"
+    beside.mkdir()
+    inside = tmp_path / "home"
+    inside.mkdir()
+    async with Place(model, inside) as place:
+        body = {"cwd": str(beside)}
+        refused = await place.post("/api/v1/sessions", body)
+        assert refused.status == 403
+        assert "--" not in refused.json["error"]["message"]
+        added = await place.post("/api/v1/roots", {"path": str(beside)})
+        assert {"path": str(beside), "added": True} in added.json["roots"]
+        assert (await place.post("/api/v1/sessions", body)).status == 201
+        works = await place.post("/api/v1/sessions", {**body, "prompt": "hello", "model": "demo"})
+        await place.until_status(works.json["id"], "completed")
+    async with Place(model, inside) as again:
+        assert (await again.post("/api/v1/sessions", body)).status == 201
+        assert (await again.ask("DELETE", "/api/v1/roots", {"path": str(beside)})).status == 200
+        assert (await again.post("/api/v1/sessions", body)).status == 403
+        few = await again.token("read", "operate", "approve")
+        assert (await again.post("/api/v1/roots", {"path": str(beside)}, headers=few)).status == 403
+        for path, status in (("relative", 422), (str(beside / "gone"), 404), ("/proc", 403), (again.config.state, 403)):
+            assert (await again.post("/api/v1/roots", {"path": path})).status == status, path
