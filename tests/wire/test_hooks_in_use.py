@@ -137,6 +137,21 @@ def test_all_hooks_can_be_turned_off(server: ModelServer, here: Here, where: str
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("value", ["true", 0, []], ids=str)
+@pytest.mark.parametrize("where", ["user", "project"])
+def test_a_switch_for_all_hooks_that_is_neither_true_nor_false_turns_them_off(
+    server: ModelServer, here: Here, where: str, value: Any
+) -> None:
+    """Somebody wanted no hooks and spelled it wrong: running their commands anyway is the worse mistake."""
+    here.project(hooks=on("PreToolUse", "touch ran"), **({"disableAllHooks": value} if where == "project" else {}))
+    if where == "user":
+        here.settings(here.home / ".claude" / "settings.json", disableAllHooks=value)
+    ended = here.run(server.play("off", bash("echo 1"), END), "--trust")
+    assert (ended.stdout, ended.returncode) == ("End.\n", 0)
+    assert not (here.work / "ran").exists()
+    assert "disableAllHooks must be true or false; it is taken as true" in ended.stderr
+
+
 def test_a_folder_that_is_not_trusted_cannot_turn_hooks_off(server: ModelServer, here: Here) -> None:
     here.project(disableAllHooks=True)
     here.run(server.play("on", bash("echo 1"), END), "--settings", json.dumps({"hooks": on("PreToolUse", "touch ran")}))

@@ -18,6 +18,9 @@ _NEVER_LEFT_OUT = (
 )
 """What restricts or runs something: leaving out a part of it would silently permit more than was meant."""
 
+_HOOKS_OFF = "disableAllHooks"
+"""Left out, it would let commands run that somebody wanted off."""
+
 
 def decode_tolerant(data: bytes, file: str) -> tuple[Settings, list[str]]:
     """Settings and warnings.
@@ -35,11 +38,15 @@ def decode_tolerant(data: bytes, file: str) -> tuple[Settings, list[str]]:
         except msgspec.ValidationError as error:
             what, _, path = str(error).partition(" - at `")
             steps = path.rstrip("`").removeprefix("$").removeprefix(".").replace("[", ".[").split(".")
-            if not _leave_out(said, steps):
-                raise
             place = position.of_path(data, path.rstrip("`"))
             where = f"{file}:{place[0]}:{place[1]}" if place else file
             named = ".".join(_counted(steps))
+            if named == _HOOKS_OFF:
+                said[_HOOKS_OFF] = True
+                warnings.append(f"{where}: {named} must be true or false; it is taken as true, so hooks do not run.")
+                continue
+            if not _leave_out(said, steps):
+                raise
             warnings.append(f"{where}: {named} is left out, as it cannot be used here ({what[:1].lower()}{what[1:]}).")
     raise msgspec.ValidationError(f"more than {_MOST} values cannot be used")
 
