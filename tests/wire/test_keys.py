@@ -121,6 +121,17 @@ def test_the_list_tells_sources_and_no_values(standing: Standing) -> None:
         assert value not in ended.stdout
 
 
+def test_the_list_names_no_source_that_is_not_looked_into(standing: Standing) -> None:
+    """The variable of a provider of one's own is read from the environment only, not from `env` of the settings."""
+    corp = {"api": "chat", "base_url": f"{standing.server.url}/v1", "key_env": "CORP_KEY"}
+    standing.user({"providers": {"corp": corp}, "env": {"CORP_KEY": "in-the-settings", "OPENAI_API_KEY": "k-12345"}})
+    rows = {line.split()[0]: line for line in standing.run("auth", "list").stdout.splitlines()}
+    assert rows["corp"].split() == ["corp", "none"]
+    assert "(env.OPENAI_API_KEY)" in rows["openai"]
+    standing.ask("--model", "corp/some-model")
+    assert "in-the-settings" not in str([request.headers for request in standing.server.requests])
+
+
 def test_logging_out_forgets_the_key(standing: Standing) -> None:
     standing.run("auth", "login", "openai", "--stdin", stdin="stored-key-123456")
     assert standing.run("auth", "logout", "openai").returncode == 0

@@ -48,7 +48,7 @@ def key_sources(provider: str, entry: Stored | None, environment: Environment, l
     """All places that have a key for a provider; the first is the one that is used."""
     names = key_variables(loaded, provider)
     found = [KeySource("environment", name) for name in names if environment.named.get(name)]
-    for layer in loaded.layers:
+    for layer in loaded.layers if provider in KEYS else ():  # `key_env` is looked up in the environment only
         variables = layer.settings.variables
         found += [KeySource("settings", f"{layer.file} (env.{name})") for name in names if variables.get(name)]
     if provider == "anthropic" and loaded.settings.api_key_helper:
