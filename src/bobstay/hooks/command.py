@@ -5,7 +5,7 @@ import itertools
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bobstay.hooks.entries import CommandHook
 from bobstay.hooks.event import Ran
@@ -21,7 +21,13 @@ _NUMBERS = itertools.count(1)
 
 
 async def run_command(
-    argv: Sequence[str], given: bytes, *, cwd: str, environment: Mapping[str, str], limit: float, mark: str = ""
+    argv: list[str] | tuple[str, ...],
+    given: bytes,
+    *,
+    cwd: str,
+    environment: Mapping[str, str],
+    limit: float,
+    mark: str = "",
 ) -> Ran:
     """Start a program and wait for its end, at most `limit` seconds. Whatever ends this ends it.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bobstay.hooks.command import run_command
 from bobstay.hooks.entries import CommandHook
 from bobstay.hooks.event import HookCall, HookMessage, HookName, HookOutcome, HookReport
 from bobstay.hooks.run import CommandHooks, JoinedHooks
@@ -269,3 +270,9 @@ async def test_a_hook_in_the_background_does_not_outlive_the_session(tmp_path: P
     pid = int(await asyncio.to_thread((tmp_path / "pipe").read_text))
     await hooks.close()
     assert gone(pid)
+
+
+async def test_a_plain_string_is_not_taken_for_a_command(tmp_path: Path) -> None:
+    """The type checkers refuse it. Should they accept it again, mypy reports the ignore below as unused."""
+    with pytest.raises(FileNotFoundError):
+        await run_command("true", b"", cwd=str(tmp_path), environment=ENVIRONMENT, limit=9)  # type: ignore[arg-type]
