@@ -48,6 +48,7 @@ FORBIDDEN = frozenset(
         *("RUBYOPT", "RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"),
         *("JDK_JAVA_OPTIONS", "CLASSPATH", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_INIT", "LUA_PATH", "LUA_CPATH"),
         *("R_PROFILE", "R_ENVIRON", "RUSTC_WRAPPER", "RUSTC", "CARGO_HOME", "MAKEFLAGS", "TCLLIBPATH"),
+        *("GOFLAGS", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS"),
         *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_DIR"),
         *("GIT_EXTERNAL_DIFF", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_PROXY_COMMAND", "GIT_WORK_TREE"),
         *("GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ATTR_SOURCE"),
@@ -62,8 +63,9 @@ FORBIDDEN = frozenset(
     }
 )
 """Names that decide which code runs, or where keys go: only whoever starts the server sets those."""
-FAMILIES = ("LD_", "DYLD_", "BOBSTAY_", "GIT_CONFIG")
-"""Beginnings of names of which every one does: `LD_PRELOAD`, `GIT_CONFIG_KEY_0`."""
+FAMILIES = ("LD_", "DYLD_", "BOBSTAY_", "GIT_CONFIG", "GIT_TRACE", "CORECLR_")
+"""Beginnings of names of which every one does: `LD_PRELOAD`, `GIT_CONFIG_KEY_0`; or names a file that each git command
+appends to: `GIT_TRACE`. Compilers (`CC`, `CXX`) are not among them: choosing one is common, and only builds run it."""
 PYTHON = re.compile(r"PYTHON[A-Z]+")
 HARMLESS_PYTHON = frozenset(
     {

@@ -108,6 +108,15 @@ async def test_what_was_secret_is_not_left_in_the_database_file(both: Place, tmp
         *("GIT_SSH_COMMAND", "PERL5OPT", "SHELLOPTS", "HOME", "OLLAMA_HOST", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES"),
         *("PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS", "BASH_ENV", "ENV", "PATH", "GIT_CONFIG_KEY_0", "https_proxy"),
         *("HTTPS_PROXY", "ANTHROPIC_BASE_URL", "SSL_CERT_FILE", "BOBSTAY_HOME", "EDITOR", "JAVA_TOOL_OPTIONS"),
+        *(
+            "GIT_TRACE",
+            "GIT_TRACE2_EVENT",
+            "GIT_TRACE_CURL",
+            "GOFLAGS",
+            "DOTNET_STARTUP_HOOKS",
+            "CORECLR_PROFILER_PATH",
+        ),
+        *("_JAVA_OPTIONS", "RUBYOPT", "RUBYLIB", "NODE_PATH", "DOTNET_ADDITIONAL_DEPS"),
     ],
 )
 def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(name: str) -> None:
@@ -120,6 +129,7 @@ def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(nam
     [
         *("ENVIRONMENT", "ENV_NAME", "PATHS", "GIT_AUTHOR_NAME", "PYTHONUNBUFFERED", "PYTHON_VERSION", "HOMEPAGE"),
         *("MY_APP_BASE_URL", "REVERSE_PROXY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "ENVOY", "LDAP_HOST", "home"),
+        *("CC", "CXX", "CFLAGS", "GOOS", "DOTNET_ENVIRONMENT", "GIT_TERMINAL_PROMPT"),
     ],
 )
 def test_a_variable_that_only_resembles_one_of_those_is_accepted(name: str) -> None:
