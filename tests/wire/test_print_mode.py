@@ -80,6 +80,15 @@ def test_verbose_json_is_an_array_of_all_frames(server: ModelServer, run: Run) -
     assert [frame["type"] for frame in frames] == ["system", "assistant", "result"]
 
 
+@pytest.mark.parametrize("verbose", [False, True])
+def test_json_has_the_whole_answer_however_long_it_is(server: ModelServer, run: Run, verbose: bool) -> None:
+    """The limit of a line is one of hosts that read a stream; a whole document has none."""
+    answer = "0123456789abcdef" * (3 * 1024 * 1024 // 16)
+    flags = ["--verbose"] if verbose else []
+    said = json.loads(run("-p", "--output-format", "json", *flags, server.play("t", say(answer))).stdout)
+    assert (said[-1] if verbose else said)["result"] == answer
+
+
 def test_stream_json_has_no_control_traffic(server: ModelServer, run: Run) -> None:
     ended = run("-p", "--output-format", "stream-json", "--verbose", server.play("t", TOOLS, say("Done.")))
     types = [json.loads(line)["type"] for line in ended.stdout.splitlines()]
@@ -116,6 +125,7 @@ def test_a_schema_that_nothing_can_fit_is_refused_before_a_model_is_asked(server
     schema = '{"type":"object","properties":{"name":{"type":"strnig"}}}'
     ended = run("-p", "--json-schema", schema, server.play("t", say("Hello.")))
     assert (ended.returncode, ended.stdout, server.requests) == (1, "", [])
+    assert "--json-schema" in ended.stderr
     assert "'strnig' is not valid" in ended.stderr
     assert "(at properties/name/type)" in ended.stderr
 

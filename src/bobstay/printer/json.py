@@ -8,6 +8,9 @@ from bobstay.wire.fit import encode_line
 from bobstay.wire.frames import Frame
 from bobstay.wire.stdio import Output
 
+LONGEST = 64 * 1024 * 1024
+"""Characters of one frame. This is one document, not lines for a host that reads at most 1 MiB: only memory counts."""
+
 
 class JsonFace:
     def __init__(self, encoder: Encoder, output: Output, *, verbose: bool) -> None:
@@ -24,7 +27,7 @@ class JsonFace:
             show_note(event)
         for frame in self._encoder.frames(event):
             if self._verbose:
-                self._kept.append(encode_line(frame))
+                self._kept.append(encode_line(frame, LONGEST))
             elif frame["type"] == "result":
                 self._result = frame
 
@@ -32,4 +35,4 @@ class JsonFace:
         if self._verbose:
             self._output.write(b"[" + b",".join(self._kept) + b"]\n")
         elif self._result is not None:
-            self._output.send(self._result)
+            self._output.write(encode_line(self._result, LONGEST) + b"\n")

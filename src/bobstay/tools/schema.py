@@ -33,7 +33,7 @@ def check_answer_schema(schema: dict[str, Any]) -> None:
     except SchemaError as error:
         place = "/".join(str(step) for step in error.path) or "its top"
         raise ValueError(
-            f"The schema for the answer is not a JSON Schema: {error.message[:300]} (at {place})."
+            f"The schema for the answer (--json-schema) is not a JSON Schema: {error.message[:300]} (at {place})."
         ) from None
 
 
