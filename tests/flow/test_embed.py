@@ -170,3 +170,22 @@ async def test_a_session_can_go_on_with_what_its_background_commands_bring(serve
         assert isinstance(events[-1], RunDone)
         assert events[-1].text == "It ended."
         assert [event async for event in session.run_background()] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        *(("max_seconds", value) for value in (-1, 0, float("nan"), float("inf"))),
+        *(("max_turns", value) for value in (0, -1)),
+        *(("max_budget_usd", value) for value in (-0.5, 0, float("nan"))),
+        *((name, value) for name in ("max_tokens_total", "task_budget") for value in (0, -1)),
+        ("max_thinking_tokens", -1),
+    ],
+)
+def test_a_limit_that_means_nothing_is_refused_at_once(tmp_path: Path, limit: str, value: float) -> None:
+    with pytest.raises(ValueError, match=limit):
+        Session(**options(tmp_path, **{limit: value}))
+
+
+def test_limits_that_mean_something_are_accepted(tmp_path: Path) -> None:
+    Session(**options(tmp_path, max_seconds=0.5, max_turns=1, max_budget_usd=0.01, max_thinking_tokens=0))

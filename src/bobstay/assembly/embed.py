@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from bobstay.assembly import session as inner
 from bobstay.assembly.build import open_session
-from bobstay.config.options import Options
+from bobstay.config.options import Options, check_limits
 from bobstay.engine.ports import Answer
 from bobstay.engine.state import State
 from bobstay.hooks.event import Hooks
@@ -38,6 +38,9 @@ class Session:
         hooks: Looks in at the moments of `bobstay.hooks.event`.
         more: Any other field of `bobstay.config.options.Options`, such as `permission_mode`, `allowed_tools`,
             `max_turns`, `max_budget_usd`, `system_prompt`, `json_schema`, `resume` or `settings`.
+
+    Raises:
+        ValueError: a limit is zero or below: `max_turns`, `max_seconds`, `max_budget_usd`, ...
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Session:
             tools=None if builtin is None else tuple(builtin),
             **given,
         )
+        check_limits(self._options)
         self._tools = tuple(tools)
         self._ask = ask
         self._hooks = hooks

@@ -105,3 +105,23 @@ class Options(Struct, frozen=True, kw_only=True):
     @property
     def background_limit(self) -> float:
         return min(self.background_wait, self.max_seconds) if self.max_seconds is not None else self.background_wait
+
+
+_LEAST = {"max_turns": 1, "max_tokens_total": 1, "task_budget": 1, "max_thinking_tokens": 0}
+"""Limits that are whole numbers; the others are above 0."""
+
+
+def check_limits(options: Options) -> None:
+    """Refuse limits under which nothing could be done, as the command line does for its flags.
+
+    Raises:
+        ValueError: names the limit.
+    """
+    for name, least in _LEAST.items():
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value!r}. It must be a whole number, {least} or more.")
+    for name in ("max_budget_usd", "max_seconds"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            raise ValueError(f"{name} is {value!r}. It must be a number above 0. Leave it out for no limit.")
