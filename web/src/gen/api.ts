@@ -4291,6 +4291,20 @@ export interface components {
                 };
             };
         };
+        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere. */
+        Failed409_busy_elsewhere: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ProblemBody"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "busy_elsewhere";
+                    };
+                };
+            };
+        };
         /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, conflict, wrong_state. */
         Failed409_busy_elsewhere_conflict_wrong_state: {
             headers: {
@@ -5103,6 +5117,8 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start"];
             500: components["responses"]["Failed500_internal"];
@@ -5773,6 +5789,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5807,6 +5824,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];

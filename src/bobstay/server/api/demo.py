@@ -6,6 +6,7 @@ from bobstay.server import commands
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Words
 from bobstay.server.demo_project import PROMPT, TEST, make_demo
+from bobstay.server.errors import Code
 from bobstay.server.files.place import bounds_of
 from bobstay.server.sessions.view import SessionView
 
@@ -20,8 +21,5 @@ async def start_demo(call: Call) -> SessionView:
     return await commands.launch(console, folder, config, words, title="Fix the failing test")
 
 
-ENDPOINTS = (
-    Endpoint(
-        "POST", "/demo", start_demo, "operate", returns=SessionView, status=201, errors=("storage", "cannot_start")
-    ),
-)
+_ERRORS: tuple[Code, ...] = ("storage", "cannot_start", "busy_elsewhere", "not_found")
+ENDPOINTS = (Endpoint("POST", "/demo", start_demo, "operate", returns=SessionView, status=201, errors=_ERRORS),)

@@ -72,6 +72,6 @@ async def _kept(call: Call, roots: tuple[str, ...]) -> Roots:
 
 ENDPOINTS = (
     Endpoint("GET", "/roots", list_roots, "admin", returns=Roots),
-    Endpoint("POST", "/roots", add_root, "admin", RootPath, None, Roots, 201, ("storage",)),
-    Endpoint("DELETE", "/roots", remove_root, "admin", RootPath, None, Roots, 200, ("storage",)),
+    Endpoint("POST", "/roots", add_root, "admin", RootPath, None, Roots, 201, ("not_found", "storage")),
+    Endpoint("DELETE", "/roots", remove_root, "admin", RootPath, None, Roots, 200, ("not_found", "storage")),
 )
