@@ -70,14 +70,19 @@ async def launch(
     where = working_directory(console, cwd)
     await check_startable(console, where, config, runs=bool(words.blocks))
     session_id = new_id()
-    if (words.variables or words.mcp_config) and console.variables is not None:
-        await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path
         await asyncio.to_thread(trust_worktree, made.path, made.project, console.environment.paths)
         config = replace(config, worktree=made.path, branch=made.branch, base=made.base, project=made.project)
-    session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
+    if (words.variables or words.mcp_config) and console.variables is not None:
+        await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
+    try:
+        session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
+    except BaseException:  # whatever it was: without a session nobody would remove its secrets
+        if console.variables is not None:
+            await console.variables.take_away(console.database, session_id)
+        raise
     if words.blocks:
         session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(session.id)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.server import variables
 from bobstay.server.errors import ApiError
+from bobstay.server.index.own_tables import session_env
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -100,6 +102,24 @@ async def test_what_was_secret_is_not_left_in_the_database_file(both: Place, tmp
     left = b"".join(path.read_bytes() for path in files if path.exists())
     assert value.encode() not in left
     assert PASSWORD.encode() not in left
+
+
+@pytest.mark.parametrize("fails", ["the work tree", "the log"])
+async def test_of_a_session_that_could_not_be_made_nothing_secret_is_kept(
+    both: Place, tmp_path: Path, fails: str
+) -> None:
+    """It would stay in the database for ever: there is no session with which it could be deleted."""
+    value = "v4r1able-of-its-own"
+    if fails == "the log":
+        (tmp_path / "bobstay" / "sessions").rename(tmp_path / "bobstay" / "elsewhere")
+        (tmp_path / "bobstay" / "sessions").write_text("a file, so that no log can be made in it")
+    wanted = {"cwd": str(both.work), "engine": "other", "env": {"MY_TOKEN": value}, "mcp_config": CONFIG}
+    refused = await both.post("/api/v1/sessions", {**wanted, "worktree": fails == "the work tree"})
+    assert refused.status >= 400, "its directory is no repository, or its log has no place"
+    async with both.console.database.reading() as connection:
+        assert (await connection.execute(select(session_env))).all() == []
+    files = [path for path in (tmp_path / "bobstay" / "server").iterdir() if path.is_file()]
+    assert not any(value.encode() in path.read_bytes() for path in files)
 
 
 @pytest.mark.parametrize(
