@@ -299,6 +299,25 @@ async def test_what_a_hook_makes_of_the_input_is_validated_and_judged_again(serv
     assert "does not fit" in here.of(ToolDone)[1].reply.text
 
 
+@pytest.mark.parametrize("there", [False, True])
+async def test_a_hook_does_not_turn_a_call_into_what_only_people_allow(
+    server: ModelServer, world: Make, there: bool
+) -> None:
+    """With and without a person who is asked at the same time and has not answered yet."""
+    changed = {"command": "touch .git/hooks/pre-commit"}
+    decide = hook(permission={"behavior": "allow", "updatedInput": changed})
+    person = Person(lambda _: Answer(True)) if there else Person()
+    person.hold = asyncio.Event()
+    here = world(person=person, hooks=Listeners(PermissionRequest=decide))
+    (here.work / ".git" / "hooks").mkdir(parents=True)
+    async with asyncio.timeout(20):
+        await here.run(server.play("turned", bash("touch harmless"), END))
+    (done,) = here.of(ToolDone)
+    assert (done.reply.is_error, done.decided.verdict, done.decided.reason_type) == (True, "reject", "safety")
+    assert not here.of(ToolStarted)
+    assert not (here.work / ".git" / "hooks" / "pre-commit").exists()
+
+
 async def test_what_cannot_be_judged_is_not_allowed_by_a_hook_but_may_be_refused(
     server: ModelServer, world: Make
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bobstay.model.around import Configured, SessionConfig
-from bobstay.model.event import InputQueued, RunDone, SessionStarted
+from bobstay.model.event import InputQueued, ModeChanged, RunDone, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.server import crew
@@ -73,16 +73,51 @@ async def test_the_same_input_sent_back_is_no_change(place: Place, model: ModelS
 )
 async def test_going_on_from_a_session_that_asks_less_needs_approve(place: Place, config: dict[str, Any]) -> None:
     operate = await place.token("read", "operate")
-    id = await place.launch(**config)
+    await going_on_needs_approve(place, await place.launch(**config), operate)
+
+
+async def ended(place: Place, id: str) -> None:
     session = await place.console.registry.take(id)
     session.record(RunDone("completed"))
     place.console.runner.let_go(id)
+
+
+async def going_on_needs_approve(place: Place, id: str, operate: dict[str, str]) -> None:
+    await ended(place, id)
     for where in (f"{API}/sessions/{id}/fork", f"{API}/sessions/{id}/continue"):
         refused = await place.post(where, {}, headers=operate)
         assert (refused.status, refused.json["error"]["details"]["needed"]) == (403, "approve"), where
         assert (await place.post(where, {})).status == 201
     old = await place.post(f"/api/sessions/{id}/continue", {"query": "go"}, headers=operate)
     assert (old.status, old.json["code"]) == (403, "forbidden")
+
+
+async def test_going_on_from_a_session_with_mcp_servers_needs_approve(model: ModelServer, tmp_path: Path) -> None:
+    """They are programs that somebody chose, and the child starts them too."""
+    async with Place(model, tmp_path, engines={"other": ("true",)}) as place:
+        operate = await place.token("read", "operate")
+        id = await place.launch(engine="other", mcp_config={"mine": {"command": "a-server"}})
+        assert place.view(id).config.mcp_servers == ("mine",)
+        await going_on_needs_approve(place, id, operate)
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "auto"])
+async def test_going_on_from_a_session_that_came_to_ask_less_needs_approve(place: Place, mode: str) -> None:
+    """An agent changes its mode itself, when a plan is approved for example: what was configured says nothing of it."""
+    operate = await place.token("read", "operate")
+    id = await place.launch(permission_mode="plan")
+    session = await place.console.registry.take(id)
+    session.record(ModeChanged(mode))
+    assert (place.view(id).config.permission_mode, place.view(id).permission_mode) == ("plan", mode)
+    await going_on_needs_approve(place, id, operate)
+
+
+async def test_who_only_operates_goes_on_in_a_mode_that_asks_more(place: Place) -> None:
+    operate = await place.token("read", "operate")
+    id = await place.launch(permission_mode="acceptEdits")
+    await ended(place, id)
+    where = f"{API}/sessions/{id}/continue"
+    assert (await place.post(where, {"permission_mode": "default"}, headers=operate)).status == 201
 
 
 async def test_a_plain_session_is_gone_on_from_with_operate(place: Place) -> None:
