@@ -8,11 +8,12 @@ import pytest
 
 from bobstay.engine.limits import Limits
 from bobstay.engine.notice import notice
+from bobstay.hooks.event import NO_OPINION
 from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Ending, Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.live import TextDelta, ToolProgress
 from bobstay.model.message import text_of
-from tests.flow.world import World
+from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -93,7 +94,8 @@ async def test_a_command_that_outlasts_its_call_wakes_the_agent_too(server: Mode
 
 
 async def test_an_end_during_a_tool_is_folded_in_after_it(server: ModelServer, world: Make) -> None:
-    here = world(allow=("Bash",))
+    hooks = Listeners(UserPromptSubmit=lambda _: NO_OPINION)
+    here = world(allow=("Bash",), hooks=hooks)
     prompt = server.play(
         "tool",
         Step(blocks=[background(UNTIL_STOP)]),
@@ -104,6 +106,7 @@ async def test_an_end_during_a_tool_is_folded_in_after_it(server: ModelServer, w
     async with asyncio.timeout(20):
         done = await here.run(prompt)
     assert done.text == "Both are done."
+    assert len(hooks.calls) == 1, "the prompt: a notice is nobody's message"
     assert notices(server) == 1
     assert len(here.of(RunDone)) == 1
     assert not here.background.has_wake_notice

@@ -7,7 +7,7 @@ import pytest
 
 from bobstay.engine.limits import Limits
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
-from bobstay.model.event import Event, InputQueued, Prompted, ToolStarted
+from bobstay.model.event import Event, InputQueued, Noted, Prompted, ToolStarted
 from bobstay.model.live import TextDelta
 from bobstay.model.message import Text
 from tests.flow.world import Listeners, World
@@ -92,3 +92,114 @@ async def test_a_message_that_comes_after_a_prompt_is_not_read_before_it(
     assert (await here.play(turn)).text == "Both."
     assert [event.blocks[0].text for event in here.of(Prompted)] == [prompt, "and then this"]
     assert "and then this" in str(server.requests[-1].body["messages"][-1])
+
+
+# ---------------------------------------------------------------- hooks look at these messages too
+
+TOOL, BOTH = Step(blocks=[Call("Bash", {"command": "true"}, "a")]), Step(blocks=[Say("Both.")])
+STEER = InputQueued("q", (Text("FORBIDDEN"),))
+
+
+def guard(call: HookCall) -> HookOutcome:
+    bad = "FORBIDDEN" in call.fields["prompt"]
+    return HookOutcome(decision="block", reason="not that", context=("BESIDE IT",)) if bad else HookOutcome()
+
+
+def prompts(hooks: Listeners) -> list[str]:
+    return [call.fields["prompt"] for call in hooks.calls]
+
+
+async def test_a_steering_message_that_a_hook_blocks_is_never_read(server: ModelServer, world: Make) -> None:
+    here = world(allow=("Bash",), hooks=Listeners(UserPromptSubmit=guard))
+    done = await here.run(server.play("guarded", TOOL, BOTH), queue_on(ToolStarted, here, STEER))
+    assert (done.text, here.driver.state.queued) == ("Both.", ())
+    assert [event.blocked for event in here.of(Prompted)] == [False, True]
+    (note,) = here.of(Noted)
+    assert (note.level, "not that" in note.text, "FORBIDDEN" in note.text) == ("warning", True, True)
+    await here.close()
+    again = world(allow=("Bash",))
+    await again.run(server.play("after", BOTH))
+    assert "FORBIDDEN" not in str([request.body for request in server.requests])
+    assert "BESIDE IT" not in str([request.body for request in server.requests])
+
+
+async def test_what_a_hook_adds_to_a_steering_message_is_read_with_it(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(UserPromptSubmit=lambda _: HookOutcome(context=("BESIDE IT",)))
+    here = world(allow=("Bash",), hooks=hooks)
+    prompt = server.play("beside", TOOL, BOTH)
+    await here.run(prompt, queue_on(ToolStarted, here, STEER))
+    assert prompts(hooks) == [prompt, "FORBIDDEN"]
+    last = str(server.requests[-1].body["messages"][-1])
+    assert "FORBIDDEN" in last
+    assert "BESIDE IT" in last
+
+
+@pytest.mark.parametrize("last", [False, True])
+async def test_a_hook_may_end_the_turn_at_a_steering_message(server: ModelServer, world: Make, last: bool) -> None:
+    answers = [HookOutcome(), HookOutcome(stop=True, stop_reason="ENOUGH")]
+    here = world(allow=("Bash",), hooks=Listeners(UserPromptSubmit=lambda _: answers.pop(0)))
+    here.driver.take_at_end = last
+    steps, moment = ((BOTH,), TextDelta) if last else ((TOOL, BOTH), ToolStarted)
+    done = await here.run(server.play("ends", *steps), queue_on(moment, here, STEER))
+    assert (done.ending, done.text, len(server.requests)) == ("hook_stopped", "ENOUGH", 1)
+
+
+async def test_a_blocked_message_during_the_last_answer_lets_the_turn_end(server: ModelServer, world: Make) -> None:
+    here = world(hooks=Listeners(UserPromptSubmit=guard))
+    here.driver.take_at_end = True
+    done = await here.run(server.play("last", BOTH), queue_on(TextDelta, here, STEER))
+    assert (done.ending, done.text, len(server.requests)) == ("completed", "Both.", 1)
+    assert here.driver.state.queued == ()
+
+
+@pytest.mark.parametrize("answer", ["block", "stop"])
+async def test_a_message_left_from_an_earlier_turn_is_looked_at_before_the_next(
+    server: ModelServer, world: Make, answer: str
+) -> None:
+    def look(call: HookCall) -> HookOutcome:
+        if answer == "block" or "FORBIDDEN" not in call.fields["prompt"]:
+            return guard(call)
+        return HookOutcome(stop=True, stop_reason="ENOUGH")
+
+    here = world(hooks=Listeners(UserPromptSubmit=look))
+    here.driver.queue(STEER)
+    done = await here.run(server.play("next", BOTH))
+    assert (done.ending, done.text) == (
+        ("completed", "Both.") if answer == "block" else ("prompt_blocked", "Operation stopped by hook: ENOUGH")
+    )
+    assert "FORBIDDEN" not in str([request.body for request in server.requests])
+
+
+@pytest.mark.parametrize("change", ["dropped", "edited"])
+async def test_a_message_that_is_changed_while_hooks_look_at_it_is_not_read_as_it_was(
+    server: ModelServer, world: Make, change: str
+) -> None:
+    def look(call: HookCall) -> HookOutcome:
+        if call.fields["prompt"] == "as it was":
+            here.driver.drop("q") if change == "dropped" else here.driver.queue(STEER)
+        return guard(call)
+
+    hooks = Listeners(UserPromptSubmit=look)
+    here = world(allow=("Bash",), hooks=hooks)
+    prompt = server.play("changed", TOOL, BOTH)
+    await here.run(prompt, queue_on(ToolStarted, here, InputQueued("q", (Text("as it was"),))))
+    assert prompts(hooks) == [prompt, "as it was", *(["FORBIDDEN"] if change == "edited" else [])]
+    assert not any(words in str(server.requests[-1].body) for words in ("as it was", "FORBIDDEN"))
+    assert here.driver.state.queued == ()
+
+
+async def test_an_interrupt_while_hooks_look_at_a_message_leaves_it_in_the_queue(
+    server: ModelServer, world: Make
+) -> None:
+    class Hanging(Listeners):
+        async def run(self, call: HookCall) -> HookOutcome:
+            if call.fields["prompt"] == "FORBIDDEN":
+                here.driver.interrupt()
+                await asyncio.Event().wait()
+            return NO_OPINION
+
+    here = world(allow=("Bash",), hooks=Hanging(UserPromptSubmit=guard))
+    async with asyncio.timeout(20):
+        done = await here.run(server.play("hangs", TOOL, BOTH), queue_on(ToolStarted, here, STEER))
+    assert done.ending == "interrupted_streaming"
+    assert here.driver.state.queued == (STEER,)

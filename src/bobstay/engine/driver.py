@@ -16,10 +16,10 @@ from bobstay.engine.conceal import conceal, concealed_words
 from bobstay.engine.control import Control
 from bobstay.engine.limits import UNUSED, Used, tokens_of
 from bobstay.engine.loop import run
-from bobstay.engine.moments import FAILURES, after_failure, called, context_of, messages_of
+from bobstay.engine.moments import FAILURES, after_failure, called, messages_of, notes_of
 from bobstay.engine.state import State
+from bobstay.engine.steering import Steering
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
-from bobstay.model.around import SessionChanged
 from bobstay.model.background import BackgroundEnded
 from bobstay.model.event import (
     Durable,
@@ -38,8 +38,6 @@ from bobstay.model.ids import new_id
 from bobstay.model.live import LIVE
 from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import Log, LogError
-
-_LONGEST_TITLE = 200
 
 
 class Follower(Protocol):
@@ -203,10 +201,18 @@ class Driver:
         prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
         # A turn that asks no model takes up nothing else: what came meanwhile has a turn of its own.
         ends_here = blocked or outcome.stop
-        said: list[Durable] = [*(() if ends_here else self._before(earlier)), *prompt]
-        assert said, "a turn has something to tell the model"
-        said += _notes(opening, "SessionStart")
-        said += _notes(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
+        assert prompt or self._before(earlier), "a turn has something to tell the model"
+        if not ends_here:
+            steering = Steering(self.agent.toolbox, control)
+            async with aclosing(steering.events(lambda: self._before(earlier))) as before:
+                async for words in before:
+                    kept = conceal(words, mask)
+                    self.record(kept)
+                    yield kept
+            if steering.stopped is not None:
+                ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
+        said: list[Durable] = [*prompt, *notes_of(opening, "SessionStart")]
+        said += notes_of(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for words in said:
             kept = conceal(words, mask)
             self.record(kept)
@@ -294,11 +300,6 @@ def _must_be_synced(event: Durable) -> bool:
             return True
         case _:
             return False
-
-
-def _notes(outcome: HookOutcome, hook: str) -> list[Durable]:
-    title = [SessionChanged(title=outcome.title[:_LONGEST_TITLE])] if outcome.title.strip() else []
-    return [*context_of(outcome, hook), *messages_of(outcome), *title]
 
 
 def _refusal(outcome: HookOutcome, prompt: str) -> str:

@@ -21,6 +21,7 @@ from bobstay.engine.moments import after_batch, after_stop, beside
 from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
 from bobstay.engine.repeat import REMINDER, Repeats
 from bobstay.engine.state import State
+from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
 from bobstay.engine.walk import Walk
 from bobstay.hooks.event import NO_OPINION
@@ -150,10 +151,15 @@ async def _after_answer(
             yield event
         return
     walk.recovery.progressed()
-    if control.take_at_end and (more := control.take()):
-        for prompted in more:
-            yield prompted
-        return
+    if control.take_at_end:
+        steering = Steering(agent.toolbox, control)
+        async with aclosing(steering.events(control.take)) as events:
+            async for event in events:
+                yield event
+        if steering.stopped is not None:
+            yield _done(state, walk, "hook_stopped", steering.stopped or state.last_text, stop=stop or "end_turn")
+        if steering.heard or steering.stopped is not None:
+            return
     if agent.structured:
         walk.forcing = walk.can_force
         yield _unstructured(agent, state, walk, 1) or _harness(reminders.WANT_STRUCTURED, "structured_output")
@@ -228,9 +234,14 @@ async def _after_tools(
         yield event
         if isinstance(event, RunDone):
             return
-    for prompted in control.take() if not control.aborted else ():
+    steering = Steering(agent.toolbox, control)
+    async with aclosing(steering.events(control.take)) as events:
+        async for event in events:
+            yield event
+    if steering.heard:
         walk.repeats.forget()
-        yield prompted
+    if steering.stopped is not None:
+        yield _done(state, walk, "hook_stopped", steering.stopped or state.last_text, stop="tool_use")
 
 
 def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunDone | None:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.model.event import Event, Noted, Prompted, RunDone
+from bobstay.model.around import SessionChanged
+from bobstay.model.event import Durable, Event, Noted, Prompted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 
@@ -19,6 +20,7 @@ CAPPED = (
     "A hook kept the turn from ending {count} times in a row; it ends anyway. A Stop hook should let it end while "
     "stop_hook_active is true. CLAUDE_CODE_STOP_HOOK_BLOCK_CAP sets another limit."
 )
+_LONGEST_TITLE = 200
 
 
 class StopBlocks(Struct):
@@ -81,6 +83,12 @@ def messages_of(outcome: HookOutcome) -> list[Noted]:
 def context_of(outcome: HookOutcome, hook: str) -> list[Prompted]:
     """What the model is to read beside a prompt or result."""
     return [_reminder(f"{hook} hook additional context: {text}", hook) for text in outcome.context if text]
+
+
+def notes_of(outcome: HookOutcome, hook: str) -> list[Durable]:
+    """All that is said of an outcome beside a prompt."""
+    title = [SessionChanged(title=outcome.title[:_LONGEST_TITLE])] if outcome.title.strip() else []
+    return [*context_of(outcome, hook), *messages_of(outcome), *title]
 
 
 def beside(outcome: HookOutcome, hook: str, *, objects: bool = False) -> list[Event]:
