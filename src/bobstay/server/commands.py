@@ -143,6 +143,7 @@ async def _stop_turn(console: Console, session: OpenSession, worker: AgentWorker
         session.record(asked)
     except LogError as error:
         log.warning("session %s is stopped, but its log cannot say so: %s", session.id, error)
+        console.runner.settle_later(session.id, asked.by)
     try:
         await worker.interrupt(force=asked.force)
     except LogError as error:

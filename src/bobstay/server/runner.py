@@ -134,10 +134,15 @@ class Runner:
         """Raises:
         LogError: the log still cannot be written.
         """
-        if session_id in self._unsettled:
-            session = await self._registry.take(session_id)
+        if session_id not in self._unsettled:
+            return
+        session = await self._registry.take(session_id)
+        post = self.posts.get(session_id)
+        if post is not None and post.worker.alive() and post.worker.busy:
+            return  # its turn is still ending
+        if session.view.status in BUSY:  # else its agent could write it down after all
             settle(session, "Interrupted.", self._unsettled[session_id])
-            self._unsettled.pop(session_id, None)
+        self._unsettled.pop(session_id, None)
 
     def let_go(self, session_id: str) -> None:
         """Let go of the log of a session without an agent, for a command line may want it.
@@ -201,7 +206,9 @@ class Runner:
             if self._is_idle(session, post.worker):
                 await self.rest(session_id)
             return
-        if post.desired == "running" and (session.view.queued or session.view.status in BUSY):
+        if session_id in self._unsettled:
+            await self._settle(session_id)  # somebody stopped it: its turn is not taken up again
+        elif post.desired == "running" and (session.view.queued or session.view.status in BUSY):
             post.failures += 1
             if post.failures <= MOST_FAILURES:
                 await self.wake(session_id)

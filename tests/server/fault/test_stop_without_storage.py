@@ -49,12 +49,14 @@ def test_an_agent_is_stopped_though_its_log_cannot_be_written(
     prompt = model.play("runaway", Step(blocks=[call]), Step(blocks=[Say("Over.")]))
     id = served.launch(f"{prompt} go", engine=engine, allowed_tools=["Bash"])
     wait(lambda: started.exists() and bool(orphans(mark)))
+    asked = len(model.requests)
     set_room(served, 1)
     status, said, _ = served.raw("POST", f"/sessions/{id}/{deed}", {})
     assert status == 200, said
     wait(lambda: not orphans(mark))
     set_room(served, resource.RLIM_INFINITY)
-    assert served.until(id, "interrupted")["workers"][0]["state"] != "running"
+    served.until(id, "interrupted")
+    assert len(model.requests) == asked, "the turn was taken up again"
     again = model.play("after", Step(blocks=[Say("Still here.")]))
     served.post(f"/sessions/{id}/messages", {"content": f"{again} go"})
     served.until(id, "completed")
