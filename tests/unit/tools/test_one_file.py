@@ -15,7 +15,7 @@ KNOWN_ELSEWHERE = {
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
     "server/compat/": "names that pages of other consoles switch on",
-    "server/index/touched.py": "which files a session changed is told by its stored calls, those of external engines too",
+    "server/index/touched.py": "what a session changed is told by its stored calls, of external engines too",
     "server/workers/": "external engines call their tools so",
     "server/workflows.py": "a workflow that only looks takes the ways of changing files away, by rules",
     "sessions/conformance.py": "sample data",
