@@ -374,13 +374,15 @@ async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(desk: Desk)
 
 async def test_the_head_says_where_and_how_and_is_renamed_in_place(desk: Desk) -> None:
     big = Step(blocks=[Say("Full.")], usage=Counts(input=120_000, output=0))
-    session = await desk.launch(f"fill {desk.play('fill', big)}", worktree=False, title="<b>cart</b>")
+    session = await desk.launch(
+        f"fill {desk.play('fill', big)}", worktree=False, title="<b>cart</b>", model="claude-haiku-4-5"
+    )
     await desk.place.until_status(session, "completed")
     page = await desk.open(f"/session/{session}")
     header = page.get_by_role("region", name="Session")
     await expect(header).to_contain_text("work")
     await expect(header).to_contain_text("Chat")
-    await expect(header).to_contain_text("sonnet")
+    await expect(header).to_contain_text("haiku")
     await expect(header).to_contain_text("Ask")
     await expect(header).to_contain_text("60% ctx")
     badge = page.get_by_test_id("token-badge")
@@ -420,7 +422,7 @@ async def test_on_a_phone_where_and_how_are_still_in_view(desk: Desk) -> None:
 
 async def test_a_context_that_grows_full_is_told_of_at_each_mark(desk: Desk) -> None:
     """S000-67: in passing at 60 %, as a warning that stays at 90 %."""
-    session = await idle(desk)
+    session = await idle(desk, model="claude-haiku-4-5")
     page = await desk.open(f"/session/{session}")
     await expect(message(page)).to_be_enabled()
     for name, tokens in (("half", 125_000), ("full", 185_000)):

@@ -296,6 +296,7 @@ async def test_two_requests_are_gone_through_and_a_key_means_the_one_in_view(des
 async def test_a_request_of_a_sub_agent_says_whose_it_is(desk: Desk) -> None:
     """FM-37."""
     desk.place.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    assert (await desk.place.post("/api/v1/trust", {"cwd": str(desk.work)})).status == 200
     session = await desk.launch("ask agent", engine="fake")
     page = await desk.open(f"/session/{session}")
     await expect(dock(page)).to_contain_text("Bash wants to run a command")

@@ -324,7 +324,7 @@ async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(desk: Desk) 
     page = await shown(desk, written)
     for words in ("Show or hide tool calls", "Show or hide thinking"):
         await page.keyboard.press("Control+k")
-        await page.keyboard.type(words)
+        await page.get_by_placeholder("A session, a command, a model").fill(words)
         await page.get_by_role("option", name=words).click()
     await expect(line(page, "works")).to_have_count(0)
     await expect(line(page, "A thought.")).to_have_count(0)
