@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect } from "react";
 import { api, said } from "@/api/client";
 import type { Changes } from "@/api/types";
+import { useSession } from "@/state/app";
 import { onFrame } from "@/stream/live";
 
 /** Milliseconds in which further changes are waited for: an agent writes many files at once. */
@@ -16,8 +17,9 @@ export function changesKey(sessionId: string, scope: Scope) {
   return ["diff", sessionId, "list", scope];
 }
 
-/** An empty id asks for nothing. */
+/** An empty id asks for nothing, nor does a session that was deleted. */
 export function useChanges(sessionId: string, scope: Scope = "session") {
+  const exists = useSession(sessionId) !== undefined;
   const found = useQuery({
     queryKey: changesKey(sessionId, scope),
     queryFn: () => {
@@ -25,7 +27,7 @@ export function useChanges(sessionId: string, scope: Scope = "session") {
       return said(api.GET("/sessions/{id}/diff", { params }));
     },
     placeholderData: keepPreviousData,
-    enabled: sessionId !== "",
+    enabled: exists,
   });
   // Where there is nothing to compare with, there is nothing to watch.
   useWatch(found.isSuccess ? sessionId : "");
