@@ -3,7 +3,7 @@
 import shlex
 from random import Random
 
-from tests.fuzz import arguments, benign, hostile, shapes
+from tests.fuzz import arguments, benign, handing, hostile, shapes
 from tests.fuzz.mutation import mutate, respell
 from tests.fuzz.scene import Scene
 
@@ -71,9 +71,23 @@ class Generator:
             return self.ordinary(self.dice.choice((0, 0, 1, 1, 2)))
         if kind < 0.54:
             return self._with_word(self.ordinary(0))
-        if kind < 0.80 and self.tools:
+        if kind < 0.75 and self.tools:
             return self.tool() if self.dice.random() < 0.7 else self._framed(self.tool())
+        if kind < 0.87 and self.tools:
+            return self._handing()
         return self._shaped(self.payload())
+
+    def _handing(self) -> str:
+        """Names handed from one command to another, or a command behind wrappers."""
+        match self.dice.randrange(6):
+            case 0 | 1 | 2:
+                return handing.piped(self.dice, self.ordinary(0), self.payload())
+            case 3:
+                return handing.run_by_find(self.dice, self.payload())
+            case 4:
+                return handing.wrapped(self.dice, self.ordinary(0))
+            case _:
+                return handing.wrapped(self.dice, self.payload())
 
     def _shaped(self, payload: str) -> str:
         return self.dice.choice(self.shapes).format(P=payload, B=self.ordinary(0))

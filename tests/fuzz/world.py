@@ -1,6 +1,6 @@
 """The world in which commands are judged and run: a project, a home, and things outside that must stay untouched."""
 
-from bobstay.permissions.shell.links import links_of
+from bobstay.permissions.shell.links import links_of, names_of
 
 ROOT = "/srv/proj"
 HOME = "/home/dev"
@@ -61,6 +61,14 @@ FILES: dict[str, str] = {
     f"{ROOT}/odd/a.txt": "foo\n",
     f"{ROOT}/odd/x;marker": "foo\n",
     f"{ROOT}/odd/$(marker)": "foo\n",
+    # Names that are several to who splits them at blanks or lines.
+    f"{ROOT}/odd/y {HOME}/notes.txt": "foo\n",
+    f"{ROOT}/odd/z\n{HOME}/notes.txt": "foo\n",
+    f"{ROOT}/odd/-f {HOME}/notes.txt": "foo\n",
+    f"{ROOT}/odd/it's {HOME}/x'": "foo\n",
+    f'{ROOT}/odd/BEGIN{{system("marker")}}': "foo\n",
+    f"{ROOT}/odd/1e marker": "foo\n",
+    f"{ROOT}/odd/sh": "marker odd\n",
     # Denied by rules in some scenes.
     f"{ROOT}/secret.txt": f"{SECRET} secret\n",
     f"{ROOT}/secrets/key.pem": f"{SECRET} key\n",
@@ -134,6 +142,17 @@ ENVIRONMENT: dict[str, str] = {
     "ps": "$(marker prompt)",
     "ref": "CMD",
 }
+FIRST_ADDED = ("README.md", "package.json", "src", "docs/guide.md", "tests", "f.txt", "data.smudged", ".gitattributes")
+THEN_ADDED = ("a.txt", "b.txt", "data.csv")
+TRACKED = tuple(
+    path
+    for path in (*FILES, *LINKS)
+    for name in (*FIRST_ADDED, *THEN_ADDED)
+    if f"{path}/".startswith(f"{ROOT}/{name}/")
+)
+"""What git knows once it is set up."""
+
+
 GIT_SETUP: tuple[tuple[str, ...], ...] = (
     ("init", "-q", "-b", "main", "--template="),
     ("config", "alias.pwn", "!marker alias"),
@@ -142,9 +161,9 @@ GIT_SETUP: tuple[tuple[str, ...], ...] = (
     # Restored files have new inodes: git must not take them for changed ones and write its index.
     ("config", "core.trustctime", "false"),
     ("config", "core.checkStat", "minimal"),
-    ("add", "README.md", "package.json", "src", "docs/guide.md", "tests", "f.txt", "data.smudged", ".gitattributes"),
+    ("add", *FIRST_ADDED),
     ("commit", "-q", "-m", "first; commit"),
-    ("add", "a.txt", "b.txt", "data.csv"),
+    ("add", *THEN_ADDED),
     ("commit", "-q", "-m", "second & last"),
     ("tag", "v1"),
     ("branch", "dev"),
@@ -154,14 +173,28 @@ GIT_SETUP: tuple[tuple[str, ...], ...] = (
 """How the project becomes a repository. Afterwards `README.md` is changed, so that there is a difference to show."""
 
 
+def _known() -> tuple[str, ...]:
+    files = (*FILES, *PROGRAMS)
+    directories = {name[:place] + "/" for name in files for place in range(1, len(name)) if name[place] == "/"}
+    return (*files, *sorted(directories))
+
+
 class Links:
     """What the policy sees of the disk."""
+
+    known = _known()
 
     def __call__(self, path: str) -> str | None:
         return LINKS.get(path)
 
     def links(self, directory: str, *, deep: bool) -> list[str] | None:
         return links_of(LINKS, directory, deep=deep)
+
+    def names(self, directory: str, *, deep: bool) -> list[str]:
+        return names_of(self.known, directory, deep=deep)
+
+    def tracked(self) -> tuple[str, ...]:
+        return TRACKED
 
 
 readlink = Links()

@@ -117,7 +117,7 @@ class Scene:
     def _evidence(self, command: list[str], given: dict[str, str]) -> Evidence:
         heard, asked = self._listener.heard(), len(self._server.requests)
         done = subprocess.run(
-            command, cwd=self.repo, env=given, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=50
+            command, cwd=self.repo, env=given, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=200
         )
         bodies = [request.body for request in self._server.requests[asked:]]
         return Evidence(

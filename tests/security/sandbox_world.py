@@ -255,7 +255,7 @@ def attack(world: World, probe: Probe, sandbox: Sandbox | None) -> bool:
     )
     if entry is not None:
         entry.started()
-    said, complaint = process.communicate(timeout=30)
+    said, complaint = process.communicate(timeout=200)
     if entry is not None:
         assert not complaint.startswith(("bwrap:", "sandbox:")), complaint
     if probe.late:

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
-from tests.wire.program import BOBSTAY, DEADLINE, Program, environment, initialize, prompt, request
+from tests.wire.program import BOBSTAY, Program, environment, initialize, prompt, request
 
 DAEMON = (
     "import os, sys; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); os.closerange(0, 64); "

@@ -20,6 +20,7 @@ from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shells import Shells
+from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
 HASH = "1234567890123456789012345678901234567890"
@@ -118,7 +119,7 @@ async def test_of_what_came_while_a_command_ran_in_the_background_only_hostile_r
     text = await said(context, f"mkfifo way; {command} < way", run_in_background=True)
     shells = context.parts["shells"]
     (job,) = shells.jobs.values()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not (root / "a/.envrc").exists():
             await asyncio.sleep(0.005)
     repository(root / "decent")

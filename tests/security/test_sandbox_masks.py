@@ -54,7 +54,7 @@ class Running:
         self.entry.started()
 
     def end(self) -> str:
-        said, _ = self.process.communicate("go\n", timeout=30)
+        said, _ = self.process.communicate("go\n", timeout=200)
         self.entry.ended()
         return said
 
@@ -88,7 +88,7 @@ def test_sandboxes_of_two_processes_share_their_masks(work: Path, sandbox: Sandb
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = [sys.executable, "-c", other, str(work), str(work.parent / "home")]
-    subprocess.run(arguments, check=True, env=environment, timeout=50)
+    subprocess.run(arguments, check=True, env=environment, timeout=200)
     assert (work / ".envrc").is_socket()
     assert ours.end().count("evil") == 0
     assert names(work) == []
@@ -104,7 +104,7 @@ def test_a_crash_leaves_masks_and_the_next_start_removes_them(work: Path, sandbo
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = [sys.executable, "-c", crashing, str(work), str(work.parent / "home")]
-    died = subprocess.run(arguments, check=False, env=environment, timeout=50)
+    died = subprocess.run(arguments, check=False, env=environment, timeout=200)
     assert died.returncode == -signal.SIGKILL
     assert (work / ".mcp.json").is_socket()
     masks.sweep(sandbox.spec.state)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
 from bobstay.permissions.sandbox.proxy import Proxy, Refusal, Request, parse, permits
+from tests.deadline import DEADLINE
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def ask(domains: tuple[str, ...], request: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(DEADLINE):
             return await reader.read()
     finally:
         writer.close()
@@ -158,7 +159,7 @@ async def test_a_command_reaches_what_is_listed_and_nothing_else(host: int, tmp_
         *entry.command, env=entry.environment, pass_fds=entry.keep, stdout=subprocess.PIPE
     )
     entry.started()
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(DEADLINE):
         said, _ = await process.communicate()
     entry.ended()
     sandbox.close()

@@ -18,6 +18,7 @@ from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.job import Job
 from bobstay.tools.shells import Shells
+from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 
 
@@ -64,7 +65,7 @@ def text(outcome: Outcome) -> str:
 
 
 async def until_it_holds_only(folder: Path, *names: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while sorted(path.name for path in folder.iterdir()) != sorted(names):
             await asyncio.sleep(0.005)
 
@@ -86,7 +87,7 @@ async def test_output_comes_while_the_command_runs(context: Context) -> None:
     assert isinstance(reports, Reports)
     go = context.root / "go"
     running = asyncio.create_task(bash(context, "echo early; until [ -e go ]; do sleep 0.01; done"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not any("early" in piece for piece in reports.texts):
             await asyncio.sleep(0.005)
     go.touch()
@@ -138,7 +139,7 @@ async def test_a_command_that_does_not_want_to_end_is_killed(context: Context, s
 async def test_a_background_command_runs_on_and_is_ended_on_request(context: Context, shells: Shells) -> None:
     await bash(context, "echo here; sleep 300", run_in_background=True)
     (job,) = shells.jobs.values()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while b"here" not in job.output.head:
             await asyncio.sleep(0.005)
     assert (context.root / ".mcp.json").is_socket()
@@ -153,7 +154,7 @@ async def test_what_a_command_leaves_behind_ends_with_it_and_the_model_is_told(c
 
 async def test_a_cancelled_command_is_gone_and_so_are_its_stand_ins(context: Context) -> None:
     running = asyncio.create_task(bash(context, "touch started; sleep 300"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not (context.root / "started").exists():
             await asyncio.sleep(0.005)
     running.cancel()

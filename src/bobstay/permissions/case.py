@@ -105,4 +105,19 @@ def _rules(given: Any) -> list[Rule]:
 def _links(given: Any) -> Callable[[str], str | None]:
     if not isinstance(given, dict) or not all(isinstance(part, str) for pair in given.items() for part in pair):
         raise BadCase('expected "fs.symlinks" to be an object of texts: {link: target}')
-    return {normalise(link): target for link, target in given.items()}.get
+    return _Links({normalise(link): target for link, target in given.items()})
+
+
+class _Links:
+    """All symbolic links there are, also for who looks through a directory."""
+
+    def __init__(self, known: dict[str, str]) -> None:
+        self._known = known
+
+    def __call__(self, path: str) -> str | None:
+        return self._known.get(path)
+
+    def links(self, directory: str, *, deep: bool) -> list[str] | None:
+        from bobstay.permissions.shell.links import links_of
+
+        return links_of(self._known, directory, deep=deep)

@@ -139,7 +139,7 @@ class Judgement(Struct):
     def _of_commands(self, command: str, reading: "Reading") -> Decision:
         if reading.trouble:
             return self._not_understood(reading)
-        if rule := self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and rule.is_exactly(reading.text)):
+        if rule := self.book.first(Verdict.ALLOW, lambda rule: rule.names(self.tool) and _spells(rule, reading)):
             found = [self._of_simple(command, simple, reading, rule) for simple in reading.commands]
         else:
             found = [self._of_simple(command, simple, reading, None) for simple in reading.commands]
@@ -181,7 +181,8 @@ class Judgement(Struct):
         if allowing is not None:
             if simple.refused and whole is None:
                 return self._safety(f"{simple.refused}.")
-            if not reading.certain and not allowing.exact and self._has_scoped(self.tool, "Read", "Edit"):
+            exact = whole is not None or allowing.exact or (simple.exact_only and bool(allowing.pattern))
+            if not reading.certain and not exact and self._has_scoped(self.tool, "Read", "Edit"):
                 return self._safety("It cannot be told whether a rule that restricts applies to this command.")
             return by_rule(allowing)
         inside = bool(written) and all(self.world.holds(located) for located in written)
@@ -299,8 +300,18 @@ def _scoped(family: str) -> Callable[[Rule], bool]:
 
 def _allows(rule: Rule, simple: "Plain") -> bool:
     if simple.exact_only and rule.pattern and not rule.exact:
-        return False
-    return any(map(rule.covers_command, simple.texts))
+        return _is_exactly(rule, simple)
+    return any(map(rule.covers_command, simple.texts)) or (rule.exact and _is_exactly(rule, simple))
+
+
+def _is_exactly(rule: Rule, simple: "Plain") -> bool:
+    """Whether the rule spells the command out; where the shell expands a pattern, its text is not the command."""
+    return (rule.exact or not simple.expands) and any(map(rule.spells, simple.texts))
+
+
+def _spells(rule: Rule, reading: "Reading") -> bool:
+    """Whether the rule is the whole text, be it one command or many."""
+    return (rule.exact or not reading.expands) and rule.spells(reading.text)
 
 
 def _short(command: str) -> str:

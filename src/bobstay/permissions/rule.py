@@ -4,6 +4,7 @@ A deny or ask rule is matched generously (any plausible reading of the call is e
 strictly (every reading must match): see `docs/permissions.md`.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -130,9 +131,9 @@ class Rule(Struct, frozen=True):
         """Whether it stands for one command text and no other."""
         return bool(self.pattern) and "*" not in self.pattern
 
-    def is_exactly(self, text: str) -> bool:
-        """Whether it stands for this text, be it one command or many."""
-        return self.exact and text in _command_forms(self.pattern)
+    def spells(self, text: str) -> bool:
+        """Whether it is this text, sign by sign: a `*` in it stands for itself as well."""
+        return bool(self.pattern) and (text in _command_forms(self.pattern) or text == _plainly(self.pattern))
 
     def _names_mcp(self, tool: str) -> bool:
         server, _, name = tool.removeprefix("mcp__").partition("__")
@@ -191,6 +192,18 @@ def _command_forms(pattern: str) -> tuple[str, ...]:
     if "\\(" in pattern or "\\)" in pattern:
         return (pattern, pattern.replace("\\(", "(").replace("\\)", ")"))
     return (pattern,)
+
+
+@lru_cache(maxsize=256)
+def _plainly(pattern: str) -> str:
+    """A rule for one command, spelled as commands are compared: one blank between words, no quotes without need."""
+    plain = not any(sign in pattern for sign in "'\"\\") and "  " not in pattern
+    if plain or "=" in pattern.partition(" ")[0]:
+        return pattern
+    from bobstay.permissions.shell.simple import words
+
+    found = words(pattern)
+    return " ".join(word.text for word in found) if found is not None else pattern
 
 
 def _said(pattern: str, value: str) -> bool:

@@ -141,7 +141,9 @@ def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
 
 def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update]:
     from bobstay.permissions.shell import read
+    from bobstay.permissions.shell.hazards import is_hazardous
     from bobstay.permissions.shell.operands import EDITING
+    from bobstay.permissions.shell.prefixes import harmless
     from bobstay.permissions.shell.simple import words
 
     reading = read(command, cwd, world)
@@ -149,7 +151,9 @@ def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update
         return []  # no rule could allow it
     text = reading.text
     plain = words(text)
-    found: list[Update] = [_rule(tool, _content(text, plain))] if "*" not in text else []
+    # A `*` would stand for anything, but not in a rule for what only its exact text allows.
+    exact = "*" not in text or (plain is not None and is_hazardous([*harmless(plain)][-1]))
+    found: list[Update] = [_rule(tool, _content(text, plain))] if exact else []
     if plain is None:
         inside = [target for target in reading.targets if target.kind == "write" and target.path]
         return [*found, _accept_edits()] if inside else found

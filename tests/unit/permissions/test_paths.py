@@ -44,6 +44,7 @@ NOWHERE: dict[str, str] = {}
         ("file:///etc/passwd", ASK),
         ("src/a\nb", ASK),
         ("src/\x85b", ASK),
+        ("src/\x7fb", ASK),
         ("", ASK),
         ("~root/x", ASK),
         ("x" * 5000, ASK),

@@ -88,7 +88,7 @@ def test_an_ask_rule_asks_in_every_mode_that_asks(mode: str) -> None:
 
 def test_plan_mode_names_itself_as_the_reason_and_no_allow_rule_lifts_it() -> None:
     given = policy("plan", allow=("Edit", "Bash(npm test:*)", "mcp__a"))
-    for tool, target in (("Write", f"{ROOT}/x"), ("Bash", "npm test"), ("mcp__a__x", "")):
+    for tool, target in (("Write", f"{ROOT}/x"), ("Bash", "npm test"), ("Bash", "X=rm; $X -rf src"), ("mcp__a__x", "")):
         assert (decide(given, tool, target).verdict, decide(given, tool, target).reason_type) == (ASK, "mode")
     assert decide(given, "mcp__a__x", read_only=True).verdict is ALLOW
 
@@ -199,6 +199,16 @@ def test_rules_come_and_go_with_the_log() -> None:
     assert decide(given, "Bash", "make").verdict is ALLOW
 
 
+@pytest.mark.parametrize(
+    ("destination", "source"),
+    [("userSettings", "user"), ("projectSettings", "project"), ("localSettings", "local"), ("session", "session")],
+)
+def test_a_rule_of_the_log_is_named_after_the_place_it_is_stored_in(destination: str, source: str) -> None:
+    given = policy()
+    given.apply(added({"toolName": "mcp__a"}, to=destination))
+    assert decide(given, "mcp__a__t").source == source
+
+
 def test_a_malformed_rule_in_the_log_never_makes_things_laxer() -> None:
     given = policy()
     given.apply(added({"toolName": "Read", "ruleContent": "[a"}, behavior="deny"))
@@ -267,6 +277,11 @@ def test_web_search_is_allowed_by_its_own_rule_only() -> None:
     assert denied.judge("WebSearch", accesses, {"query": "x"}, read_only=True).verdict is DENY
 
 
+def test_an_address_that_is_never_fetched_is_refused_by_default_for_safety() -> None:
+    decision = decide(policy("bypassPermissions", can_bypass=True), "WebFetch", "file:///etc/passwd")
+    assert (decision.verdict, decision.source, decision.reason_type) == (DENY, "default", "safety")
+
+
 def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None:
     rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(rm:*)",)}
     assert verdict("Bash", "make && make install", **rules) is ALLOW
@@ -290,6 +305,8 @@ def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None
         ("npm $X", {"deny": ("Read(./secrets/**)",)}, ASK),
         ("touch .git/hooks/x", {}, ASK),
         ("echo x > .bashrc", {}, ASK),
+        ("f() { ls; }; f > .bashrc", {}, ASK),
+        ("$X a > $Y", {}, ASK),
         ("rm -rf /", {}, ASK),
     ],
 )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.permissions.access import Verdict
-from bobstay.permissions.rule import BadRule, Rule, check
+from bobstay.permissions.rule import LONGEST, BadRule, Rule, check
 from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
 
 
@@ -38,6 +38,16 @@ from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
 def test_a_malformed_allow_rule_says_what_was_expected(text: str, expected: str) -> None:
     with pytest.raises(BadRule, match=expected):
         Rule.parse(text, ALLOW)
+
+
+def test_a_rule_may_be_as_long_as_is_said() -> None:
+    longest = "Bash(" + "x" * (LONGEST - 6) + ")"
+    assert Rule.parse(longest, ALLOW).text == longest
+
+
+def test_brackets_that_another_program_escaped_mean_themselves() -> None:
+    assert verdict("Bash", "npm run (a)", deny=(r"Bash(npm run \(a\))",)) is DENY
+    assert verdict("Bash", "npm run 'a)'", deny=(r"Bash(npm run 'a\)')",)) is DENY
 
 
 @given(st.text(max_size=60), st.sampled_from(list(Verdict)))

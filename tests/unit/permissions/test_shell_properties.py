@@ -19,7 +19,8 @@ from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
 
 SIGNS = """ls cat rm -rf src a.txt git status push -C . echo $x "$x" ${x} ${x:-y} $(ls) $(rm) `pwd` 'a' "c" * ? {a,b}
 > >> < 2>&1 &> /dev/null f && || ; | & ( ) { } ! if then fi for in do done case esac while cd .. / ~ <(ls) <<< <<EOF
-X=1 CI=1 PATH=. timeout 5 sudo env bash -c find -exec + \\; xargs [ ] [[ ]] = == -f \\ # $((1+2)) $((x)) secrets/k"""
+X=1 CI=1 PATH=. timeout 5 nice stdbuf --out=L -n -- - sudo env bash -c find -exec {} + \\; xargs -I{} -0
+[ ] [[ ]] = == -f \\ # $((1+2)) $((x)) secrets/k"""
 ODD = ["\n", "\t", "\\\n", "\nEOF\n", "'", '"', "$'\\x72m'", "\r", "\0", "\u200b", "\u00e9"]
 PIECES = st.sampled_from([*SIGNS.split(), *ODD])
 COMMANDS = st.one_of(

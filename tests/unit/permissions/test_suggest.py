@@ -41,6 +41,7 @@ def rule(tool: str, content: str = "", to: str = "localSettings") -> dict[str, A
         ("git --no-pager push", "git --no-pager push"),
         ("git commit -m x && git push", "git commit -m x && git push"),
         ("find . -exec sh x", "find . -exec sh x"),
+        ("find . -name '*.pyc' -delete", "find . -name '*.pyc' -delete"),
         ("FOO=1 npm test", "FOO=1 npm test"),
     ],
 )
@@ -48,7 +49,17 @@ def test_the_rule_is_a_prefix_by_arity_or_the_exact_text(command: str, content: 
     assert suggested(policy(), "Bash", command) == (rule("Bash", content),)
 
 
-@pytest.mark.parametrize("command", ["git commit -m 'x y'", "npm run test -- -x", "./build.sh", "python x.py", "tee a"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -m 'x y'",
+        "npm run test -- -x",
+        "./build.sh",
+        "python x.py",
+        "tee a",
+        "timeout --signal=KILL 5 find . -name '*.pyc' -delete",
+    ],
+)
 def test_what_is_suggested_lets_the_same_call_through(command: str) -> None:
     given = policy()
     assert decide(given, "Bash", command).verdict is ASK
@@ -105,6 +116,8 @@ def test_nothing_is_offered_that_would_not_help() -> None:
     assert suggested(policy(), "Read", f"{ROOT}/x") == ()
     assert suggested(policy(), "WebFetch", "https://a@b/") == ()
     assert suggested(policy(), "Bash", "ls *.zip && x") == ()
+    assert suggested(policy(), "Bash", "build '*'") == ()
+    assert suggested(policy(), "Bash", "timeout 5 build '*'") == ()
     assert policy().suggest("AskUserQuestion", (Access("person"),), {}) == ()
 
 

@@ -41,6 +41,10 @@ class Seen(Struct, frozen=True):
     """The literal text right behind the first unknown part."""
     loose: bool = False
     """It may turn out to be a pattern somebody chose, for which the shell lists directories."""
+    handed: bool = False
+    """It stands for names that another command hands over: files in a working directory, and no options."""
+    below: str = ""
+    """The directory such names are looked for in."""
 
     @property
     def text(self) -> str:

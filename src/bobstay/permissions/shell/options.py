@@ -61,6 +61,7 @@ GREP = Spec(
     operands="pattern",
     patterned="ef",
 )
+FD = Spec(data="eEtdcjSo", hazards="xX", long_hazards="exec exec-batch")
 FILES = Spec()
 SUMS = Spec(leaves="c", long_leaves="check")
 """With a list to check, they read the files named in it."""
@@ -95,6 +96,8 @@ SPECS: dict[str, Spec] = {
     "echo": WORDS,
     "egrep": GREP,
     "false": WORDS,
+    "fd": FD,
+    "fdfind": FD,
     "fgrep": GREP,
     "file": Spec(
         data="eFP",
@@ -178,7 +181,7 @@ SPECS: dict[str, Spec] = {
     "whoami": WORDS,
     ":": WORDS,
 }
-READ_ONLY = frozenset(SPECS) - {"man", "tar"}
+READ_ONLY = frozenset(SPECS) - {"fd", "fdfind", "man", "tar"}
 WRITERS = frozenset(name for name, spec in SPECS.items() if spec.hazards or spec.long_hazards or spec.most == 1)
 """A file with the name of an option would make these write: no unquoted glob among their arguments."""
 
@@ -215,8 +218,8 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
     if f"{name}=" in known:
         if not equals:
             _take_value(found, rest)
-    elif equals and name not in known:
-        found.files.append(value)
+    elif equals and name not in known and sum(one.startswith(name) for one in known) != 1:
+        found.files.append(value)  # the beginning of one name stands for it
 
 
 def _take_short(spec: Spec, letters: str, found: Taken, rest: Iterator[Seen]) -> None:

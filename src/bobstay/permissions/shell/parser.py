@@ -127,6 +127,7 @@ class Parser(Redirects):
             here = self.text[self.at : min(self.at + 2, self.end)]
             if not here.startswith("|") or here == "||":
                 return found
+            found.merged = found.merged or here == "|&"
             self.at += 2 if here == "|&" else 1
             self.skip_lines()
 

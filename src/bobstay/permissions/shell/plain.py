@@ -13,7 +13,7 @@ from bobstay.permissions.shell.operands import (
     swept_by,
     written_by,
 )
-from bobstay.permissions.shell.prefixes import harmless, is_harmless_assignment
+from bobstay.permissions.shell.prefixes import FED, harmless, is_harmless_assignment
 from bobstay.permissions.shell.reading import Plain, Target
 from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
 from bobstay.permissions.shell.suspects import places
@@ -24,6 +24,8 @@ MOST = 20
 """Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
 
 
+MORE_WORDS = "\0"
+"""A word no rule can name."""
 MOST_READ = 2000
 """Paths in other directories that are looked at, likewise."""
 
@@ -105,10 +107,15 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     if not names.isdisjoint(SWEEPERS):
         sweeping = (index for index in begins if words[index].value.rpartition("/")[2] in SWEEPERS)
         swept = [path for index in list(sweeping)[:MOST] for path in swept_by(words[index:], fed=occurrence.fed)]
+    exact_only = not safe or is_hazardous(last)
+    tame = safe and not git and is_tame(last, place.where, world)
+    handed = safe and not git and not tame and _looks_with_names(last, occurrence, walk, world)
     return Plain(
         _texts(command, forms if safe else []),
-        exact_only=not safe or is_hazardous(last),
-        read_only=safe and not git and is_tame(last, place.where, world),
+        exact_only=exact_only,
+        expands=exact_only and any(word.glob or word.brace for word in command.words),
+        read_only=tame or handed,
+        handed=handed,
         edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
         reads=_absolute(reads, place, cwd),
         writes=_absolute(writes, place, cwd),
@@ -122,14 +129,26 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     )
 
 
+def _looks_with_names(words: list[Seen], occurrence: Occurrence, walk: Walk, world: World) -> bool:
+    """Whether it only looks at files whose names it gets from others, all of which are inside today."""
+    if (words[0].value not in ("find", "xargs") and words[-1] is not FED) or walk.searches == 0:
+        return False
+    walk.searches -= 1
+    from bobstay.permissions.shell.handed import look_with_names  # few commands need it
+
+    return look_with_names(words, occurrence, world)
+
+
 def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
     """How an allow rule may know it: with all that stands before it, and without what is harmless."""
     whole = [*command.assignments, *command.words]
     found: dict[str, None] = {}
-    taken = [len(forms[0]) - _length(form) for form in forms]
-    for words in (whole, *(command.words[count:] for count in taken)):
-        found[" ".join(map(_text, words))] = None
-        found[" ".join(word.source for word in words)] = None
+    taken = [(len(forms[0]) - _length(form), form[-1] is FED) for form in forms]
+    for words, fed in ((whole, False), *((command.words[count:], fed) for count, fed in taken)):
+        # Behind `xargs` there will be more words, so a rule must leave its end open.
+        end = f" {MORE_WORDS}" if fed else ""
+        found[" ".join(map(_text, words)) + end] = None
+        found[" ".join(word.source for word in words) + end] = None
     return tuple(found)
 
 
@@ -152,6 +171,8 @@ def _merged(found: list[Plain]) -> Plain:
     return Plain(
         found[0].texts,
         exact_only=any(one.exact_only for one in found),
+        expands=any(one.expands for one in found),
+        handed=any(one.handed for one in found),
         read_only=all(one.read_only for one in found),
         edits=all(one.edits for one in found),
         reads=tuple(dict.fromkeys(path for one in found for path in one.reads)),

@@ -1,8 +1,10 @@
 """What may stand before the command that matters, as far as an allow rule may look: little, and all of it exact."""
 
+import re
 from collections.abc import Iterator
 
 from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.getopt import Grammar, leading
 from bobstay.permissions.shell.syntax import Word
 from bobstay.permissions.shell.tables import names
 
@@ -14,10 +16,25 @@ TRANSPARENT = names("timeout time nice nohup stdbuf command builtin noglob xargs
 """Wrappers an allow rule looks through, where their own arguments are plain."""
 EXEC_WRAPPERS = names(
     "env sudo doas setsid ionice watch flock strace ltrace parallel exec eval source . trap chroot xargs "
-    "busybox ssh nsenter unshare script su runuser"
+    "busybox ssh nsenter unshare script su runuser chrt taskset numactl prlimit setpriv systemd-run pkexec entr "
+    "unbuffer fakeroot"
 )
 """They run what they are given: an allow rule with a wildcard never covers them."""
 SHELLS = names("sh bash dash zsh ksh ash rbash")
+_STANDARD = {"help": "", "version": ""}
+TIMEOUT = Grammar(
+    "fpv",
+    "ks",
+    long={"foreground": "f", "preserve-status": "p", "verbose": "v", "kill-after=": "k", "signal=": "s", **_STANDARD},
+)
+NICE = Grammar(valued="n", long={"adjustment=": "n", **_STANDARD})
+STDBUF = Grammar(valued="ioe", long={"input=": "i", "output=": "o", "error=": "e", **_STANDARD})
+TIME = Grammar("p")
+"""What the word of the grammar and the program have in common; the program can also write a file."""
+NO_OPTIONS = Grammar()
+NUMBER = re.compile(r"[+-]?[0-9]+")
+MOST_WORDS = 30
+"""Words in which the options of a wrapper end."""
 MOST = 12
 """Prefixes looked past; a command behind more of them is not looked at."""
 FED = Seen("", "", dynamic=True, splits=True)
@@ -59,47 +76,52 @@ def _is_timed_variable(word: Seen) -> bool:
 
 
 def _length(words: list[Seen]) -> int:
-    values = [word.value for word in words]
-    match values[0]:
-        case "nohup" | "noglob" | "command" | "builtin" | "xargs":
-            return 0 if values[1].startswith("-") else 1
+    """How many words the wrapper at the beginning takes, itself included; 0 if the command behind it cannot be told."""
+    if words[0].value not in TRANSPARENT:
+        return 0
+    values = [word.value for word in words[1:MOST_WORDS]]
+    match words[0].value:
+        case "noglob" | "xargs":
+            return 0 if values[0].startswith("-") else 1
         case "time":
-            return 2 if values[1] == "-p" else 0 if values[1].startswith("-") else 1
+            return 1 + _options(TIME, values)
         case "nice":
             return _nice_length(values)
         case "timeout":
-            return _timeout_length(values)
+            taken = _options(TIMEOUT, values)
+            return taken + 2 if taken >= 0 and taken < len(values) and is_duration(values[taken]) else 0
         case "stdbuf":
-            plain = [value[:2] in ("-i", "-o", "-e") and value[2:].isalnum() for value in values[1:]]
-            count = plain.index(False) if False in plain else len(plain)
-            return count + 1 if count else 0
+            taken = _options(STDBUF, values)
+            return taken + 1 if taken > 0 and values[0] != "--" else 0
+        case "nohup" | "command" | "builtin":
+            return 1 + _options(NO_OPTIONS, values)
         case _:
             return 0
 
 
+def _options(grammar: Grammar, values: list[str]) -> int:
+    """How many words are options of a wrapper that goes on to run its command; -1 if it may not, or cannot be told."""
+    found = leading(grammar, values)
+    if found is None or any(option in ("help", "version") for option, _ in found[1]):
+        return -1
+    return found[0]
+
+
 def _nice_length(values: list[str]) -> int:
-    option = values[1]
-    if not option.startswith("-"):
-        return 1
-    if option == "-n" and len(values) > 2 and values[2].lstrip("-").isdigit():
-        return 3
-    number = option.removeprefix("--adjustment=").removeprefix("-n").lstrip("-")
-    return 2 if number.isdigit() else 0
-
-
-def _timeout_length(values: list[str]) -> int:
-    position = 1
-    while position < len(values) and values[position].startswith("-"):
-        option = values[position]
-        if option in ("-k", "-s"):
-            position += 2
-        elif option.startswith(("--signal=", "--kill-after=")) or option in ("--preserve-status", "--foreground", "-v"):
+    """Among its options `nice` takes numbers such as `-5`, `--5` and `-+5` for themselves."""
+    position = 0
+    while position < len(values) and values[position].startswith("-") and values[position] != "-":
+        if values[position] == "--":
+            return position + 2
+        if NUMBER.fullmatch(values[position][1:]):
             position += 1
-        else:
+            continue
+        # One option at a time: a number may follow it.
+        found = leading(NICE, values[position : position + 1]) or leading(NICE, values[position : position + 2])
+        if found is None or not all(option == "n" and NUMBER.fullmatch(value) for option, value in found[1]):
             return 0
-    if position >= len(values):
-        return 0
-    return position + 1 if is_duration(values[position]) else 0
+        position += found[0]
+    return position + 1
 
 
 def is_duration(text: str) -> bool:

@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from bobstay.permissions.paths import World, locate, normalise, protected
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.disaster import disaster, rough_disaster
@@ -22,9 +24,12 @@ DEEPEST = 5
 MOST = 200
 """Commands in one text that may be allowed; there is no such limit to what is denied."""
 MOST_HIDDEN = 200
+MOST_SEARCHES = 8
+"""Commands for which the disk is searched for the names they get."""
 MOST_SCRIPTED = 20
 """Limits to what is looked into; beyond, no rule is certain not to apply."""
 CONTINUED = re.compile(r"\n[ \t]*\\")
+MISLEADING = re.compile(r"[\s'\"\\]|/-")
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 REBINDS = frozenset({"hash", "alias", "enable", "source", ".", "let"})
 
@@ -52,7 +57,8 @@ class _Reader:
         text = command.strip(" \t\n")
         self._suspects[(text, (0,))] = None
         trouble = oddity(command)
-        walk = Walk(self._cwd, self._world)
+        searches = MOST_SEARCHES if "xargs" in text or "-exec" in text else 0
+        walk = Walk(self._cwd, self._world, searches=searches)
         commands: list[Plain] = []
         targets: list[Target] = []
         script = self._parsed(text) if len(text) <= PARSED and not _is_garbled(text) else None
@@ -70,13 +76,14 @@ class _Reader:
             commands = self._plain(walk, self._cwd)
             targets = _targets(walk)
             self._look_into(walk, 0)
-            commands += self._overheard()
+            commands = self._with_new_names(commands, targets) + self._overheard()
         if any(one.nameless for one in commands):
             trouble = trouble or "the name of a command cannot be told, or is not plain"
         found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
         found.certain = self._certain and not trouble
         found.critical = self._critical
         found.targets = tuple(dict.fromkeys(targets))
+        found.expands = bool(walk.globs) or ("*" in text and any(map(_expands, walk.commands)))
         return found
 
     def _parsed(self, text: str) -> Script | None:
@@ -156,6 +163,16 @@ class _Reader:
         guarded = tuple(path for path in written if protected(locate(path, self._cwd, self._world)))
         return [*found, Plain((), writes=guarded)] if guarded else found
 
+    def _with_new_names(self, commands: list[Plain], targets: list[Target]) -> list[Plain]:
+        """The same, where some command may make a name that is another, or several, to who gets it from a list."""
+        if not any(one.handed for one in commands):
+            return commands
+        written = [path for one in commands for path in one.writes]
+        written += [target.path for target in targets if target.kind == "write"]
+        if not any(MISLEADING.search(path.removeprefix(self._world.root)) for path in written):
+            return commands
+        return [replace(one, read_only=False) if one.handed else one for one in commands]
+
     def _look_inside(self, text: str, place: Place, depth: int) -> None:
         self._inside += 1
         self._characters += len(text)
@@ -192,6 +209,10 @@ def _targets(walk: Walk) -> list[Target]:
     """The files the shell itself opens, and the directories it lists."""
     found = [target for redirect in walk.redirects if _leads(redirect[0]) for target in targets_of(*redirect)]
     return found + [target for pattern in walk.globs for target in listed(*pattern)]
+
+
+def _expands(occurrence: Occurrence) -> bool:
+    return any(word.glob or word.brace for word in occurrence.command.words)
 
 
 def oddity(command: str) -> str:

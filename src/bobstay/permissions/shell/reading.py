@@ -16,6 +16,10 @@ class Plain(Struct, frozen=True):
     """It runs or writes what its arguments say: no rule with a wildcard may approve it."""
     read_only: bool = False
     """Provably changes nothing and looks at nothing outside the working directories."""
+    expands: bool = False
+    """Only an exact rule may approve it, and the shell puts names of files in the place of a pattern in its text."""
+    handed: bool = False
+    """That it only looks was found by looking at the names of files that are there."""
     edits: bool = False
     """Only makes, moves or removes the files in `writes`."""
     reads: tuple[str, ...] = ()
@@ -55,6 +59,8 @@ class Reading(Struct):
     critical: str = ""
     """Why it could remove a system, a home or the work itself; empty if it could not."""
     targets: tuple[Target, ...] = ()
+    expands: bool = False
+    """Some pattern in it is expanded by the shell."""
 
     @property
     def read_only(self) -> bool:

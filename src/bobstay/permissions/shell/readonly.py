@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bobstay.permissions.paths import World, locate
 from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.links import lead_out, lead_out_below
+from bobstay.permissions.shell.links import Found, lead_out, misleads
 from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
 from bobstay.permissions.shell.scripts import awk_program, is_tame_awk, is_tame_jq, is_tame_sed, sed_scripts
 from bobstay.permissions.shell.tables import names
@@ -18,16 +18,6 @@ TESTS_OF_FILES = names("-b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S
 TESTS_OF_TEXT = names("-n -z -t")
 COMPARISONS = names("= == != -eq -ne -lt -le -gt -ge")
 FILE_COMPARISONS = names("-nt -ot -ef")
-FIND_FLAGS = names(
-    "( ) ! , -a -and -daystart -depth -d -empty -executable -false -ls -mount -noleaf -nogroup -not -nouser -o -or "
-    "-print -print0 -prune -quit -readable -true -writable -xdev -ignore_readdir_race -P"
-)
-FIND_VALUES = names(
-    "-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname "
-    "-maxdepth -mindepth -mmin -mtime -name -newermt -path -perm -printf -regex -regextype -size -type -uid -used "
-    "-user -wholename -xtype"
-)
-FIND_FILES = names("-newer -anewer -cnewer -samefile")
 JQ_FLAGS = names(
     "args ascii-output color-output compact-output exit-status join-output jsonargs monochrome-output null-input "
     "raw-input raw-output raw-output0 slurp sort-keys stream tab unbuffered"
@@ -45,7 +35,7 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
         return False
     if name in TALKERS:
         return name != "printf" or _is_tame_printf(arguments)
-    if start is None or (any(one.glob for one in arguments) and name in GLOBLESS):
+    if start is None or (name in GLOBLESS and any(one.glob or _begins_anyhow(one) for one in arguments)):
         return False
     if name in ("test", "["):
         return _is_tame_test(name, arguments, start, world)
@@ -55,6 +45,11 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
         return _by_table(name, arguments, start, world)
     check = CHECKS.get(name)
     return check is not None and check(arguments, start, world)
+
+
+def _begins_anyhow(word: Seen) -> bool:
+    """Whether it stands for names of which nobody said what they begin with: as with a glob, one may be an option."""
+    return word.handed and word.value == "{}"
 
 
 def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
@@ -106,14 +101,20 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
     files = taken.operands
     if spec.operands == "pattern" and not taken.patterned and files and not files[0].glob:
         files = files[1:]
-    if name == "strings" and any(one.value.startswith("@") for one in files):
+    if name == "strings" and any(one.value.startswith("@") or _begins_anyhow(one) for one in files):
         return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
-    if name == "diff" and taken.recursive and any(lead_out_below(one.value, start, world) for one in files):
-        return False  # it goes through links as well
+    compared = [*files, *(Seen(file, file) for file in taken.files)] if name == "diff" else []
+    if any(_leads_out(one, start, world, deep=taken.recursive) for one in compared):
+        return False  # it goes through directories, and links in them
     named: dict[Seen | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
     return all(holds(file, start, world) for file in named)
+
+
+def _leads_out(file: Seen, start: str, world: World, *, deep: bool) -> bool:
+    """Whether a link in this directory, if it is one, leads out."""
+    return file.handed or (not file.pipe and misleads(Found(file.value, deep=deep), None, start, world))
 
 
 def _is_tame_printf(arguments: list[Seen]) -> bool:
@@ -202,25 +203,15 @@ def _date(arguments: list[Seen], start: str, world: World) -> bool:
 
 
 def _find(arguments: list[Seen], start: str, world: World) -> bool:
+    from bobstay.permissions.shell.finding import expression, starting_points  # few sessions need it at once
+
     values = [argument.value for argument in arguments]
-    paths: list[str] = []
-    position = 0
-    while (
-        position < len(values) and not values[position].startswith("-") and values[position] not in ("(", "!", ")", ",")
-    ):
-        paths.append(values[position])
-        position += 1
-    while position < len(values):
-        word = values[position]
-        position += 1
-        if word in FIND_FLAGS:
-            continue
-        if word not in FIND_VALUES and word not in FIND_FILES:
-            return False
-        if word in FIND_FILES:
-            paths += values[position : position + 1]
-        position += 1
-    return holds(".", start, world) and all(holds(path, start, world) for path in paths)
+    found = expression(values)
+    if found is None or "-exec" in found.actions:
+        return False
+    return holds(".", start, world) and all(
+        holds(path, start, world) for path in (*starting_points(values), *found.files)
+    )
 
 
 def _cd(arguments: list[Seen], start: str, world: World) -> bool:
@@ -247,12 +238,16 @@ def _git(arguments: list[Seen], start: str, world: World) -> bool:
 def _sed(arguments: list[Seen], start: str, world: World) -> bool:
     scripts, files = sed_scripts([argument.value for argument in arguments])
     known = all(script is not None and is_tame_sed(script) for script in scripts)
+    if any(one.handed and one.value in scripts for one in arguments):
+        return False
     return bool(scripts) and known and holds(".", start, world) and all(holds(file, start, world) for file in files)
 
 
 def _awk(arguments: list[Seen], start: str, world: World) -> bool:
     program, files = awk_program([argument.value for argument in arguments])
     if program is None or not is_tame_awk(program) or not holds(".", start, world):
+        return False
+    if any(one.handed and one.value == program for one in arguments):
         return False
     return all(holds(ASSIGNED.sub("", file, count=1), start, world) for file in files)
 
@@ -273,7 +268,7 @@ def _jq(arguments: list[Seen], start: str, world: World) -> bool:
                 return False
         elif not value.startswith("-"):
             operands.append(argument)
-    if not operands or not is_tame_jq(operands[0].value) or operands[0].glob:
+    if not operands or not is_tame_jq(operands[0].value) or operands[0].glob or operands[0].handed:
         return False
     return holds(".", start, world) and all(holds(file, start, world) for file in operands[1:])
 

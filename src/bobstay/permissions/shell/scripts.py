@@ -5,12 +5,23 @@ import re
 ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
 STEP = re.compile(r",[+~][0-9]+")
 PLAIN = frozenset("pPdD=nNgGhHxlz")
+TEXT = re.compile(r"(?:\\\n?|[ \t])[^\\\n]*(?=\n|\Z)")
+"""What `a`, `i` and `c` add: the rest of one line, with nothing in it that could go on in the next."""
+OTHER_DELIMITER = re.compile(r"\\[,|#%@:!~_=+]")
+"""Before a pattern that is not written between slashes."""
 LABEL = re.compile(r"\s*[A-Za-z0-9_]*\s*(?=[;}\n]|\Z)")
 COUNT = re.compile(r"\s*[0-9]*")
 FLAGS = re.compile(r"[gpiImM0-9]*")
+AWK_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+AWK_KNOWN = re.compile(rf'(?:[^"/#\\]+|{AWK_TEXT.pattern})*')
+"""The beginning of a program in which it is certain what is a text and what is not."""
+AWK_SIGNS = re.compile(r"(?<![A-Za-z_])print|\|\||[(){};>|]")
 AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
 SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
-JQ_WORDS = re.compile(r"\b(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b|\$ENV|\$__prog")
+JQ_WORDS = re.compile(
+    r"(?:(?<![.\w])|(?<=\.\.))(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b|\$ENV|\$__prog"
+)
+"""What reads more than the input; behind a dot, each is the name of a field."""
 
 
 def is_tame_sed(script: str) -> bool:
@@ -51,8 +62,10 @@ def _past_address(script: str, at: int) -> int:
 
 
 def _past_one_address(script: str, at: int) -> int:
-    if script[at : at + 1] == "/":
-        end = _past_pattern(script, at + 1, "/")
+    first = script[at : at + 1]
+    if first == "/" or (first == "\\" and OTHER_DELIMITER.match(script, at)):
+        at += first == "\\"
+        end = _past_pattern(script, at + 1, script[at])
         return end + (script[end : end + 1] in ("I", "M")) if end > 0 else -1
     found = ADDRESS.match(script, at)
     return found.end() if found else at
@@ -71,6 +84,9 @@ def _past_command(script: str, at: int) -> int:
         return label.end() if label else -1
     elif letter in "sy":
         at = _past_substitution(script, at)
+    elif letter in "aic":
+        text = TEXT.match(script, at + 1)
+        return text.end() if text else -1
     else:
         return -1
     while script[at : at + 1] in (" ", "\t") and at >= 0:
@@ -124,15 +140,31 @@ def _past_bracket(script: str, position: int) -> int:
 def is_tame_awk(program: str) -> bool:
     """Whether a program reads its input and prints: no file, pipe or command of its own.
 
-    A redirection needs a `print` before it, so what stands before the first one compares.
+    A redirection needs a `print` before it in the same statement, and is in no brackets behind that; all else compares.
     """
     if AWK_WORDS.search(program):
         return False
-    first = program.find("print")
-    if first < 0:
-        return True
-    rest = program[first:].replace("||", "")
-    return ">" not in rest and "|" not in rest
+    known = AWK_KNOWN.match(program)
+    end = known.end() if known else 0
+    certain, rest = AWK_TEXT.sub('""', program[:end]), program[end:]
+    printing = [False]
+    for found in AWK_SIGNS.finditer(certain):
+        match found.group():
+            case "print":
+                printing[-1] = True
+            case "(":
+                printing.append(False)
+            case ")":
+                printing = printing[:-1] or [True]
+            case "{" | "}" | ";":
+                printing[-1] = False
+            case sign:
+                if sign != "||" and printing[-1]:
+                    return False
+    # Behind what may begin a pattern, a comment or a text nobody closes, any `print` before counts.
+    first = 0 if "print" in certain else rest.find("print")
+    behind = rest[first:].replace("||", "") if first >= 0 else ""
+    return ">" not in behind and "|" not in behind
 
 
 def is_tame_jq(program: str) -> bool:
@@ -186,6 +218,6 @@ def awk_program(values: list[str]) -> tuple[str | None, list[str]]:
             break
         if option in ("-F", "-v"):
             rest = rest[1:]
-        elif not option.startswith(("-F", "-v")):
+        elif not option.startswith(("-F", "-v", "--field-separator=", "--assign=")):
             return None, rest
     return (rest[0], rest[1:]) if rest else (None, [])

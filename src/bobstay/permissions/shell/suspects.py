@@ -13,9 +13,14 @@ Suspect: TypeAlias = tuple[str, tuple[int, ...]]
 """Words joined by blanks, and at which characters a command may begin."""
 
 LOOKED_PAST = TRANSPARENT | EXEC_WRAPPERS | SHELLS | names("then do else elif if while until ! coproc function { (")
-POSITIONALS = {"timeout": 1, "flock": 1, "ssh": 1, "chroot": 1, "su": 1, "runuser": 1, "busybox": 0}
+POSITIONALS = {"timeout": 1, "flock": 1, "ssh": 1, "chroot": 1, "su": 1, "runuser": 1, "chrt": 1, "taskset": 1}
 """How many operands of its own a wrapper has before the command."""
-FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+RUNS = {
+    "find": names("-exec -execdir -ok -okdir"),
+    "fd": names("-x --exec -X --exec-batch"),
+    "fdfind": names("-x --exec -X --exec-batch"),
+}
+"""Options behind which a command stands that is run with what was found."""
 SCRIPT_SIGNS = frozenset(" \t;|&\n`$()<>")
 SCRIPTED = SHELLS | names("eval trap watch ssh su runuser flock parallel script busybox")
 """They take shell text, or split their arguments again: any word for them that is not plain is looked into."""
@@ -79,7 +84,7 @@ def places(values: list[str]) -> list[int]:
         return []
     found: dict[int, None] = {}
     waiting = [index]
-    searched = False
+    searched: set[str] = set()
     while waiting:
         index = waiting.pop()
         if index in found:
@@ -88,9 +93,10 @@ def places(values: list[str]) -> list[int]:
         name = values[index].rpartition("/")[2]
         if name in LOOKED_PAST:
             waiting += reversed(_behind(values, index, name))
-        elif name == "find" and not searched:
-            searched = True  # a later find has nothing more behind it
-            waiting += [number + 1 for number in range(index, len(values) - 1) if values[number] in FIND_RUNS][::-1]
+        elif name in RUNS and name not in searched:
+            searched.add(name)  # a later one has nothing more behind it
+            runs = RUNS[name]
+            waiting += [number + 1 for number in range(index, len(values) - 1) if values[number] in runs][::-1]
     return list(found)
 
 

@@ -103,6 +103,8 @@ class Pipeline(Struct):
     commands: list[Command]
     joint: str = ""
     """What stands before it: `&&`, `||`, or nothing for the first of a list."""
+    merged: bool = False
+    """Errors go through some of its pipes as well."""
 
 
 class Chain(Struct):

@@ -29,6 +29,7 @@ READ_BY_PROGRAMS = re.compile(r".*_proxy|(?:npm|pip|cargo|git|gem|bundle)_.*|_|h
 ASSIGNS = names("read mapfile readarray getopts declare typeset local export readonly let unset eval source . wait")
 
 
+MOST_FEEDING = 8
 MOST_PLACES = 8
 MOST_MOVES = 20
 LONGEST = 1000
@@ -54,6 +55,8 @@ class Occurrence(Struct):
     variables: Variables
     fed: bool = False
     """Its input comes from a pipe."""
+    feeders: tuple[Simple, ...] | None = None
+    """Of a command with `xargs` in it, those before it in its pipe; None if its input may be anything."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -62,11 +65,13 @@ class Occurrence(Struct):
         assigned = [word.source for word in command.assignments] if isinstance(command, Simple) else ["[["]
         spelled = " ".join([*assigned, "\n", *(word.source for word in command.words)])
         variables = tuple(sorted(self.variables.items())) if self.variables else ()
-        return spelled, self.place, self.fed, variables
+        return spelled, self.place, self.fed, variables, self.feeders and tuple(map(_spelled, self.feeders))
 
 
 class Walk:
-    def __init__(self, cwd: str, world: World) -> None:
+    def __init__(self, cwd: str, world: World, *, searches: int = 0) -> None:
+        self.searches = searches
+        """For how many commands more the disk may be searched for the names they get."""
         self._cwd = cwd
         self._world = world
         self.commands: list[Occurrence] = []
@@ -81,6 +86,11 @@ class Walk:
         self._looping = 0
         self._moved = 0
         """How often the directory was changed."""
+        self._given = False
+        """The input is another than that of the shell itself, which is empty.
+
+        What may change that one, such as `exec`, also makes the place unknown, where nothing is known to only look.
+        """
 
     def over(self, script: Script) -> None:
         self._script(script, Place(self._cwd), {})
@@ -121,17 +131,20 @@ class Walk:
             return self._command(pipeline.commands[0], place, variables)
         for number, command in enumerate(pipeline.commands):
             self._apart(command, place, variables, fed=number > 0)
+            if number and self.searches and isinstance(command, Simple) and _has_xargs(command) and not pipeline.merged:
+                self.commands[-1].feeders = _feeders(pipeline.commands[:number], command)
         return place
 
     def _apart(self, command: Command, place: Place, variables: Variables, *, fed: bool = False) -> None:
         """A command in a shell of its own, whose moves nobody else feels."""
         looping, self._looping = self._looping, 0
+        given, self._given = self._given, self._given or fed
         before = len(self.commands)
         self._command(command, place, variables)
         if fed and len(self.commands) > before:
             for occurrence in self.commands[before:]:
                 occurrence.fed = True
-        self._looping = looping
+        self._looping, self._given = looping, given
 
     def _substituted(self, parts: list[Part], place: Place, variables: Variables) -> None:
         for part in parts:
@@ -153,6 +166,13 @@ class Walk:
                 self._words(command.assignments, place, variables)
                 self._words(command.words, place, variables)
                 self.commands.append(Occurrence(command, place, variables))
+                if (
+                    self.searches
+                    and not self._given
+                    and _has_xargs(command)
+                    and not any(map(_feeds, command.redirects))
+                ):
+                    self.commands[-1].feeders = ()
                 return self._after(command, place, variables)
             case Test():
                 self._words(command.words, place, variables)
@@ -162,7 +182,10 @@ class Walk:
                 self._words(command.words, place, variables)
                 if command.kind == "for":
                     self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
-                return self._compound(command, place, variables)
+                given, self._given = self._given, self._given or any(map(_feeds, command.redirects))
+                after = self._compound(command, place, variables)
+                self._given = given
+                return after
 
     def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
         match command.kind:
@@ -260,3 +283,31 @@ def _may_list(word: Word, variables: Variables) -> bool:
 
 def _has_options(command: Simple) -> bool:
     return any(word.dynamic or word.value.startswith("-") for word in command.words[1:2])
+
+
+def _has_xargs(command: Simple) -> bool:
+    return any(word.source == "xargs" for word in command.words)
+
+
+def _feeders(commands: list[Command], command: Simple) -> tuple[Simple, ...] | None:
+    """The commands before `command` in its pipe, if what they print is all it gets."""
+    if len(commands) > MOST_FEEDING or any(map(_feeds, command.redirects)):
+        return None
+    found = tuple(one for one in commands if isinstance(one, Simple) and not one.assignments)
+    quiet = all(_is_quiet(redirect) for one in found for redirect in one.redirects)
+    return found if quiet and len(found) == len(commands) else None
+
+
+def _feeds(redirect: Redirect) -> bool:
+    """Whether it changes where input comes from."""
+    return "<" in redirect.operator
+
+
+def _is_quiet(redirect: Redirect) -> bool:
+    """Whether it only throws away what is said about errors."""
+    target = redirect.target.source if redirect.target is not None else ""
+    return redirect.operator in (">", ">>") and redirect.descriptor == "2" and target == "/dev/null"
+
+
+def _spelled(command: Simple) -> str:
+    return " ".join(word.source for word in command.words)

@@ -1,0 +1,173 @@
+"""Names that `xargs` and `find -exec` hand over on a real disk: which may be other than files inside."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bobstay.permissions.paths import World
+from bobstay.permissions.shell import links, read, tracked
+
+NAMES = ("src/app.py", "src/lib/x.py", "docs/guide.md", "README.md")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "key").write_text("key\n")
+    return filled(tmp_path / "proj", *NAMES)
+
+
+def filled(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x\n")
+    return root
+
+
+def git(root: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments],
+        cwd=root,
+        check=True,
+        capture_output=True,
+    )
+
+
+def repository(root: Path, *settings: str) -> Path:
+    git(root, "init")
+    for setting in settings:
+        git(root, "config", *setting.split("="))
+    git(root, "add", "-A")
+    git(root, "commit", "-m", "x")
+    return root
+
+
+def looks(command: str, root: Path) -> bool:
+    found = read(command, str(root), World(str(root), "/nonexistent"))
+    return bool(found.commands) and found.read_only
+
+
+@pytest.mark.parametrize(
+    ("name", "misled", "not_misled"),
+    [
+        ("docs/a b.md", ["find . -name '*.md' | xargs cat"], ["find . -name '*.py' | xargs cat"]),
+        (
+            "docs/it's.md",
+            ["ls docs | xargs cat", "ls | xargs -I{} cat {}; ls docs | xargs -I% cat docs/%"],
+            ["ls | xargs cat"],
+        ),
+        ("a b/x.py", ["find . -name '*.py' | xargs cat"], ["find src -name '*.py' | xargs cat"]),
+        (
+            "docs/a\nb.md",
+            ["find . | xargs -d '\\n' cat", "find . | tr '\\n' '\\0' | xargs -0 cat"],
+            ["find . -print0 | xargs -0 cat", "find . -exec cat {} +"],
+        ),
+        ("docs/a b.md", ["grep -rl x . | xargs cat"], ["grep -rlZ x . | xargs -0 cat", "ls docs | xargs -I{} cat {}"]),
+        (
+            "-f",
+            ["ls | xargs cat", "rg --files | xargs -d '\\n' cat"],
+            ["find . | xargs cat", "rg --files . | xargs cat"],
+        ),
+        ("src/-f", ["ls src | xargs cat"], ["rg --files | xargs cat", "ls | xargs cat"]),
+    ],
+)
+def test_a_name_that_would_be_read_as_others_is_seen(
+    name: str, misled: list[str], not_misled: list[str], root: Path
+) -> None:
+    assert all(looks(command, root) for command in (*misled, *not_misled))
+    filled(root, name)
+    assert [command for command in misled if looks(command, root)] == []
+    assert [command for command in not_misled if not looks(command, root)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "finds_it"),
+    [
+        ("find . -name '*.py' | xargs cat", True),
+        ("find . -name '*.py' -exec cat {} +", True),
+        ("ls src | xargs -I{} cat src/{}", True),
+        ("ls -d src/*.py | xargs cat", True),
+        ("find . -maxdepth 1 | xargs cat", False),
+        ("find . -type f -name '*.py' | xargs cat", False),
+        ("find . -name '*.md' | xargs cat", False),
+        ("find docs | xargs cat", False),
+        ("grep -rl x src | xargs cat", False),
+        ("ls src | xargs cat", False),
+    ],
+)
+def test_a_link_that_leads_out_matters_where_it_may_be_handed_over(command: str, finds_it: bool, root: Path) -> None:
+    assert looks(command, root)
+    (root / "src/key.py").symlink_to(root.parent / "key")
+    (root / "src/same.py").symlink_to("app.py")
+    assert looks(command, root) is not finds_it
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_what_git_knows_is_read_from_its_index(version: str, root: Path) -> None:
+    repository(filled(root, "docs/a b.md", "a/very/long/name/of/a/file.txt"), f"index.version={version}")
+    (root / "-untracked").write_text("")
+    (root / "src/key.py").symlink_to(root.parent / "key")
+    assert list(tracked._names(str(root), whole=False)) == sorted(
+        [*NAMES, "docs/a b.md", "a/very/long/name/of/a/file.txt"]
+    )
+    assert looks("git ls-files '*.py' | xargs cat", root)
+    assert looks("git ls-files -z | xargs -0 cat", root)
+    assert looks("git ls-files src a | xargs sed -n 1p", root)
+    assert not looks("git ls-files | xargs cat", root)
+    assert not looks("git ls-files docs | xargs cat", root)
+    assert not looks("git ls-files -zo | xargs -0 cat", root)
+    assert not looks("git ls-files -z -o | xargs -0 cat", root)
+
+
+@pytest.mark.parametrize("name", ["a b", "-f", "docs/a\tb", "it's"])
+def test_a_file_that_git_knows_counts_though_it_is_gone(name: str, root: Path) -> None:
+    repository(filled(root, name))
+    (root / name).unlink()
+    assert not looks("git ls-files | xargs cat", root)
+    assert not looks("git diff --name-only | xargs cat", root)
+
+
+@pytest.mark.parametrize("name", ["README.md", "src"])
+def test_a_tracked_file_or_directory_that_became_a_link_leads_out(name: str, root: Path) -> None:
+    repository(root)
+    assert looks("git ls-files | xargs cat", root)
+    (root / name).rename(root.parent / name)
+    (root / name).symlink_to(root.parent / name)
+    assert not looks("git ls-files | xargs cat", root)
+    assert looks("git ls-files docs | xargs cat", root)
+
+
+def test_names_from_the_top_of_a_repository_count_below_it(root: Path) -> None:
+    repository(filled(root, "other/a b"))
+    assert looks("git ls-files | xargs cat", root / "src")
+    assert not looks("git diff --name-only | xargs cat", root / "src")
+
+
+def test_the_index_of_a_worktree_is_found(root: Path) -> None:
+    repository(root)
+    git(root, "worktree", "add", "../tree")
+    assert looks("git ls-files | xargs cat", root.parent / "tree")
+
+
+@pytest.mark.parametrize("damage", ["gone", "short", "shifted", "version", "split"])
+def test_an_index_that_cannot_be_read_says_nothing(damage: str, root: Path) -> None:
+    repository(root)
+    index = root / ".git/index"
+    content = index.read_bytes()
+    if damage == "gone":
+        index.unlink()
+    elif damage == "split":
+        git(root, "update-index", "--split-index")
+    else:
+        changed = {"short": content[:-40], "shifted": content[:90] + b"\0" + content[90:], "version": b"DIRC\0\0\0\5"}
+        index.write_bytes(changed[damage] + (content[8:] if damage == "version" else b""))
+    assert not looks("git ls-files | xargs cat", root)
+
+
+def test_more_than_can_be_looked_at_cannot_be_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository(root)
+    commands = ("find . -name '*.py' | xargs cat", "git ls-files | xargs cat")
+    assert all(looks(command, root) for command in commands)
+    monkeypatch.setattr(links, "MOST", 3)
+    monkeypatch.setattr(tracked, "MOST", 3)
+    assert not any(looks(command, root) for command in commands)
