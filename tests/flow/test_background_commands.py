@@ -12,7 +12,8 @@ from bobstay.hooks.event import NO_OPINION
 from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Ending, Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.live import TextDelta, ToolProgress
-from bobstay.model.message import text_of
+from bobstay.model.message import Text, text_of
+from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -40,17 +41,35 @@ def stored(here: World, *kinds: type[Any]) -> list[Any]:
 
 async def over(here: World) -> None:
     """All commands that were started in the background have ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         for job in list(here.shells.jobs.values()):
             await job.finished
         while here.driver.state.background:
             await asyncio.sleep(0)
 
 
+async def test_the_hook_of_the_end_is_told_what_still_runs(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(Stop=lambda _: NO_OPINION)
+    here = world(allow=("Bash",), hooks=hooks)
+    here.background.listeners.append(lambda _: (here.work / "go").touch())
+    prompt = server.play(
+        "both",
+        Step(blocks=[background("true", "short")]),
+        Step(blocks=[foreground("until [ -e go ]; do sleep 0.01; done"), background(UNTIL_STOP, description="wait")]),
+        Step(blocks=[Say("One is up.")]),
+    )
+    async with asyncio.timeout(20):
+        await here.run(prompt)
+    _, started = here.of(BackgroundStarted)
+    assert hooks.calls[0].fields["background_tasks"] == [
+        {"id": started.id, "type": "shell", "status": "running", "command": UNTIL_STOP, "description": "wait"}
+    ]
+
+
 async def test_an_end_while_nothing_runs_begins_a_turn(server: ModelServer, world: Make) -> None:
     here = world(allow=("Bash",))
-    woken: list[BackgroundEnded] = []
-    here.background.listeners.append(woken.append)
+    woken: list[tuple[BackgroundEnded, list[Any]]] = []
+    here.background.listeners.append(lambda ended: woken.append((ended, stored(here, BackgroundEnded))))
     prompt = server.play(
         "idle",
         Step(blocks=[background(f"{UNTIL_STOP}; echo out; exit 3", description="run the tests")]),
@@ -62,15 +81,17 @@ async def test_an_end_while_nothing_runs_begins_a_turn(server: ModelServer, worl
     assert (started.call_id, started.title, started.awaited) == ("bg", "run the tests", True)
     assert (here.background.is_awaited, here.background.has_wake_notice) == (True, False)
     (here.work / "stop").touch()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert await here.background.wait(600)
-    (ended,) = woken
+    ((ended, in_log),) = woken
     assert (ended.id, ended.status, ended.code) == (started.id, "failed", 3)
-    assert stored(here, BackgroundEnded) == [ended]
+    assert in_log == [ended], "it is stored before anybody is told"
     assert (await here.play(here.driver.turn(()))).text == "It failed."
     last = server.requests[-1].body["messages"][-1]
     assert last["role"] == "user"
-    for part in (f"<task-id>{ended.id}</task-id>", "<tool-use-id>bg<", "<status>failed<", '"run the tests" failed'):
+    assert ended.output_file
+    parts = (f"<task-id>{ended.id}</task-id>", "<tool-use-id>bg<", "<status>failed<", '"run the tests" failed')
+    for part in (*parts, f"<output-file>{ended.output_file}</output-file>"):
         assert part in str(last)
     assert [event.origin for event in here.of(Prompted)] == ["harness"]
     assert not here.background.has_wake_notice
@@ -88,7 +109,7 @@ async def test_a_command_that_outlasts_its_call_wakes_the_agent_too(server: Mode
     assert (await here.run(prompt)).text == "I wait."
     assert "moved to the background" in here.of(ToolDone)[0].reply.text
     (here.work / "stop").touch()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert await here.background.wait(600)
     assert (await here.play(here.driver.turn(()))).text == "Done."
 
@@ -103,7 +124,7 @@ async def test_an_end_during_a_tool_is_folded_in_after_it(server: ModelServer, w
         Step(blocks=[Say("Both are done.")]),
     )
     here.background.listeners.append(lambda _: (here.work / "go").touch())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(prompt)
     assert done.text == "Both are done."
     assert len(hooks.calls) == 1, "the prompt: a notice is nobody's message"
@@ -127,7 +148,7 @@ async def test_an_end_during_the_last_answer_is_kept_for_a_turn_of_its_own(serve
         if isinstance(event, TextDelta):
             (here.work / "stop").touch()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(prompt, stop)
     assert here.background.has_wake_notice
     assert (await here.play(here.driver.turn(()))).text == "It ended."
@@ -176,7 +197,7 @@ async def test_an_end_whose_turn_was_interrupted_is_told_of_later(server: ModelS
         "stop", Step(blocks=[background(UNTIL_STOP)]), Step(blocks=[foreground("touch stop; echo up; sleep 300")])
     )
     here.background.listeners.append(lambda _: here.driver.interrupt())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(prompt)
     assert done.ending == "interrupted_tools"
     assert here.background.has_wake_notice
@@ -192,11 +213,11 @@ async def test_an_interrupt_leaves_background_commands_running(server: ModelServ
         if isinstance(event, ToolProgress):
             here.driver.interrupt()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(prompt, interrupt)
     assert here.background.is_awaited
     (here.work / "stop").touch()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert await here.background.wait(600)
 
 
@@ -229,7 +250,7 @@ async def test_an_end_the_model_has_seen_does_not_wake_it(server: ModelServer, w
             (here.work / "stop").touch()
 
     steps = [Step(blocks=[background(UNTIL_STOP)])]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("seen", *steps, Step(blocks=[Say("never")])), remember)
     assert done.text == "Seen."
     assert len(here.of(InputDropped)) == 1
@@ -242,13 +263,34 @@ async def test_a_command_that_ends_before_its_start_is_stored_is_told_of_all_the
 ) -> None:
     here = world(allow=("Bash",))
     prompt = server.play(
-        "quick", Step(blocks=[background("true")]), Step(blocks=[Say("ok")]), Step(blocks=[Say("ended")])
+        "quick", Step(blocks=[foreground(f"echo up; {UNTIL_STOP}", timeout=100)]), Step(blocks=[Say("ok")])
     )
-    await here.run(prompt)
-    await over(here)
-    kinds = [type(event).__name__ for event in stored(here, BackgroundStarted, BackgroundEnded)]
-    assert kinds == ["BackgroundStarted", "BackgroundEnded"]
+    heard: list[Event] = []
+    here.driver.listeners.append(lambda envelope: heard.append(envelope.event))
+    async with asyncio.timeout(DEADLINE):
+        async for event in here.driver.turn((Text(prompt),)):
+            if isinstance(event, ToolProgress):  # until this is read, nothing more of the call is stored
+                while not here.shells.jobs:
+                    await asyncio.sleep(0.01)
+                (here.work / "stop").touch()
+                await asyncio.wait([job.finished for job in here.shells.jobs.values()])
+    for events in (stored(here, BackgroundStarted, BackgroundEnded), heard):
+        kinds = [type(event) for event in events if isinstance(event, BackgroundStarted | BackgroundEnded)]
+        assert kinds == [BackgroundStarted, BackgroundEnded]
     assert here.driver.state.background == {}
+    assert notices(server) + len(here.driver.state.notices) == 1
+
+
+async def test_what_a_command_left_running_is_not_told_of_as_lost(server: ModelServer, world: Make) -> None:
+    """`npm run dev &`: nobody asked for its end."""
+    here = world(allow=("Bash",))
+    await here.run(server.play("left", Step(blocks=[foreground("sleep 300 &")]), Step(blocks=[Say("It is up.")])))
+    (started,) = here.of(BackgroundStarted)
+    assert not started.awaited
+    await here.close()  # as after a kill: nothing of it is in the log
+    again = world(allow=("Bash",))
+    assert [(lost.status, lost.tell) for lost in stored(again, BackgroundEnded)] == [("lost", "no")]
+    assert again.driver.state.notices == ()
 
 
 async def test_what_the_model_or_a_person_stopped_wakes_nobody(server: ModelServer, world: Make) -> None:
@@ -264,25 +306,71 @@ async def test_what_the_model_or_a_person_stopped_wakes_nobody(server: ModelServ
     assert [notice.id for notice in here.driver.state.notices] == [second.id]
 
 
-async def test_a_server_is_not_waited_for(server: ModelServer, world: Make) -> None:
-    here = world(allow=("Bash",))
-    here.background.server_after, here.background.look_every = 0.05, 0.05
-    listening = "import socket; s = socket.create_server(('127.0.0.1', 0)); open('up', 'w').close(); s.accept()"
-    prompt = server.play("server", Step(blocks=[background(f'python3 -c "{listening}"')]), Step(blocks=[Say("Up.")]))
-    await here.run(prompt)
-    async with asyncio.timeout(20):
+LISTENS = """python3 -c "
+import os, socket, time
+listening = socket.create_server(('127.0.0.1', 0))
+open('up', 'w').close()
+while not os.path.exists('stop'): time.sleep(0.01)
+"
+"""
+
+
+async def is_up(here: World) -> None:
+    async with asyncio.timeout(DEADLINE):
         while not (here.work / "up").exists():
             await asyncio.sleep(0.01)
+
+
+async def test_a_server_is_not_waited_for(server: ModelServer, world: Make) -> None:
+    here = world(allow=("Bash",))
+    assert here.background.server_after == 10.0
+    here.background.server_after, here.background.look_every = 0.05, 0.05
+    await here.run(server.play("server", Step(blocks=[background(LISTENS)]), Step(blocks=[Say("Up.")])))
+    await is_up(here)
+    async with asyncio.timeout(DEADLINE):
         assert not await here.background.wait(600)
     assert here.background.is_awaited
     assert len(await here.background.end()) == 1
     assert stored(here, BackgroundEnded)[0].tell == "next_turn"
 
 
+@pytest.mark.parametrize(
+    ("silence", "command"),
+    [(0.0, f"touch up; {UNTIL_STOP}"), (600.0, LISTENS)],
+    ids=["silent, listens nowhere", "listens, printed lately"],
+)
+async def test_what_is_only_silent_or_only_listens_is_no_server(
+    server: ModelServer, world: Make, silence: float, command: str
+) -> None:
+    """A build that prints nothing, and a test suite that opens ports."""
+    here = world(allow=("Bash",))
+    here.background.server_after = silence
+    await here.run(server.play("builds", Step(blocks=[background(command)]), Step(blocks=[Say("It runs.")])))
+    await is_up(here)
+    waiting = asyncio.ensure_future(here.background.wait(600))
+    await asyncio.sleep(0)
+    (here.work / "stop").touch()
+    async with asyncio.timeout(DEADLINE):
+        assert await waiting
+
+
+async def test_hooks_of_the_end_are_told_what_still_runs(server: ModelServer, world: Make) -> None:
+    hooks = Listeners(Stop=lambda _: NO_OPINION)
+    here = world(allow=("Bash",), hooks=hooks)
+    call = background("sleep 300", description="watch files")
+    await here.run(server.play("told", Step(blocks=[call, background("true", "b2")]), Step(blocks=[Say("It runs.")])))
+    await here.shells.jobs[here.of(BackgroundStarted)[1].id].finished
+    await here.run(server.play("again", Step(blocks=[Say("Still.")])))
+    (task,) = hooks.calls[-1].fields["background_tasks"]
+    id = here.shells.in_background[0].id
+    shell = {"id": id, "type": "shell", "status": "running", "command": "sleep 300", "description": "watch files"}
+    assert task == shell
+
+
 async def test_waiting_for_a_command_is_bounded(server: ModelServer, world: Make) -> None:
     here = world(allow=("Bash",))
     await here.run(server.play("bound", Step(blocks=[background("sleep 300")]), Step(blocks=[Say("It runs.")])))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert not await here.background.wait(0.05)
 
 
@@ -299,7 +387,7 @@ async def test_a_person_moves_a_running_command_to_the_background(server: ModelS
         if isinstance(event, ToolProgress):
             assert len(here.background.to_background("fg")) == 1
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert (await here.run(prompt, move)).text == "It goes on."
         (here.work / "stop").touch()
         assert await here.background.wait(600)
@@ -316,9 +404,22 @@ async def test_the_time_a_command_was_waited_for_counts_where_it_is_told(
     )
     await here.run(prompt)
     (here.work / "stop").touch()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert await here.background.wait(600)
     assert (await here.play(here.driver.turn((), waited=waited))).ending == ending
+
+
+async def test_what_is_left_of_the_time_cuts_a_tool_of_the_turn_about_a_command(
+    server: ModelServer, world: Make
+) -> None:
+    here = world(allow=("Bash",), limits=Limits(seconds=1000.0))
+    long = Step(blocks=[foreground("touch begun; sleep 300")])
+    await here.run(server.play("left", Step(blocks=[background(UNTIL_STOP)]), Step(blocks=[Say("It runs.")]), long))
+    (here.work / "stop").touch()
+    async with asyncio.timeout(30):
+        assert await here.background.wait(600)
+        assert (await here.play(here.driver.turn((), waited=998.0))).ending == "max_time"
+    assert (here.work / "begun").exists()
 
 
 def test_the_title_of_a_command_cannot_end_the_notice_it_stands_in() -> None:

@@ -9,6 +9,7 @@ import pytest
 from bobstay.engine.ports import Answer
 from bobstay.hooks.event import HookCall, HookOutcome
 from bobstay.model.event import (
+    HookRan,
     InteractionClosed,
     InteractionOpened,
     ModeChanged,
@@ -53,6 +54,16 @@ async def test_an_allowed_call_runs_once_the_person_said_yes(server: ModelServer
     assert opened.call.input == {"command": "touch made"}
     assert all("type" in suggestion for suggestion in opened.suggestions)
     assert opened.suggestions
+
+
+@pytest.mark.parametrize(("command", "destroys"), [("cd . && rm -rf made", True), ("touch made", False)])
+async def test_a_person_is_told_that_a_call_destroys(
+    server: ModelServer, world: Make, command: str, destroys: bool
+) -> None:
+    """H1-1: what a tool states of a call reaches whoever is asked."""
+    here = world(person=Person(lambda _: Answer(False)))
+    await here.run(server.play("destroys", Step(blocks=[Call("Bash", {"command": command}, "a")]), END))
+    assert [opened.destructive for opened in here.of(InteractionOpened)] == [destroys]
 
 
 async def test_a_denial_is_told_to_the_model_and_remembered(server: ModelServer, world: Make) -> None:
@@ -161,6 +172,8 @@ async def test_a_hook_before_may_deny(server: ModelServer, world: Make) -> None:
     here = world(allow=("Bash",), hooks=hooks)
     await here.run(server.play("deny", touch(), END))
     assert here.of(ToolDone)[0].reply.text == "PreToolUse:Bash hook error: HOOK SAYS NO"
+    assert [(event.outcome, event.text) for event in here.of(HookRan)] == [("deny", "HOOK SAYS NO")]
+    assert (here.driver.state.lines_added, here.driver.state.lines_removed) == (0, 0)
     assert not (here.work / "made").exists()
     assert hooks.calls[0].fields["tool_input"] == {"command": "touch made"}
     assert hooks.calls[0].fields["permission_mode"] == "default"
@@ -175,6 +188,7 @@ async def test_a_hook_before_may_rewrite_and_allow(server: ModelServer, world: M
 async def test_a_rewritten_input_is_validated_again(server: ModelServer, world: Make) -> None:
     here = world(allow=("Bash",), hooks=Listeners(PreToolUse=hook(updated_input={"nonsense": 1})))
     await here.run(server.play("invalid", touch(), END))
+    assert [event.outcome for event in here.of(HookRan)] == ["none"]
     assert here.of(ToolDone)[0].reply.is_error
     assert not here.of(ToolStarted)
 
@@ -227,7 +241,7 @@ async def test_a_hook_hears_of_a_failure(server: ModelServer, world: Make) -> No
 async def test_a_hook_may_stop_the_run(server: ModelServer, world: Make) -> None:
     here = world(hooks=Listeners(PostToolUse=hook(stop=True, stop_reason="enough")))
     done = await here.run(server.play("stop", Step(blocks=[Call("Bash", {"command": "echo 1"}, "a")]), END))
-    assert done.ending == "hook_stopped"
+    assert (done.ending, done.text) == ("hook_stopped", "enough")
     assert len(server.requests) == 1
 
 

@@ -1,5 +1,6 @@
 """bobstay inside another program: the documented Python API, used as its users would."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import pytest
 import bobstay
 from bobstay import Answer, InteractionOpened, RunDone, Session, StartError, TextDelta, ToolDone, query, tool
 from bobstay.model.live import ToolProgress
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -153,6 +155,17 @@ async def test_a_question_is_over_when_its_background_commands_are(server: Model
             texts.append(event.text)
             (tmp_path / "work" / "go").touch()
     assert texts == ["It runs.", "It ended."]
+
+
+async def test_a_question_that_a_limit_ended_waits_for_no_background_command(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    """H1-12"""
+    bash = {"command": "sleep 300", "run_in_background": True}
+    prompt = server.play("limit", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("never")]))
+    async with asyncio.timeout(DEADLINE):
+        events = [event async for event in query(prompt, **options(tmp_path, allowed_tools=["Bash"], max_turns=1))]
+    assert [event.ending for event in events if isinstance(event, RunDone)] == ["max_turns"]
 
 
 async def test_a_session_can_go_on_with_what_its_background_commands_bring(server: ModelServer, tmp_path: Path) -> None:

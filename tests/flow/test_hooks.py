@@ -19,6 +19,7 @@ from bobstay.model.event import (
     ToolDone,
     ToolStarted,
 )
+from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -82,9 +83,9 @@ async def test_a_prompt_that_a_hook_only_stops_is_kept(server: ModelServer, worl
     assert "REMEMBER" in sent(server)
 
 
-async def test_the_hook_of_a_prompt_is_told_its_id_and_the_mode(server: ModelServer, world: Make) -> None:
+async def test_the_hook_of_a_prompt_is_told_its_id_the_mode_and_the_effort(server: ModelServer, world: Make) -> None:
     hooks = Listeners(UserPromptSubmit=hook(), Stop=hook())
-    here = world(hooks=hooks)
+    here = world(hooks=hooks, effort="low")
     here.driver.agent.toolbox.facts = here.driver.facts = lambda: {
         "permission_mode": "default",
         **here.driver.turn_facts(),
@@ -93,7 +94,9 @@ async def test_the_hook_of_a_prompt_is_told_its_id_and_the_mode(server: ModelSer
     prompt, stop = hooks.calls
     assert prompt.fields["prompt_id"] == stop.fields["prompt_id"] == here.of(Prompted)[0].id
     assert prompt.fields["permission_mode"] == "default"
+    assert prompt.fields["effort"] == stop.fields["effort"] == {"level": "low"}
     assert stop.fields["background_tasks"] == []
+    assert "effort" not in here.driver.turn_facts(), "between turns there is none"
 
 
 async def test_a_hook_may_name_the_session(server: ModelServer, world: Make) -> None:
@@ -310,7 +313,7 @@ async def test_a_hook_does_not_turn_a_call_into_what_only_people_allow(
     person.hold = asyncio.Event()
     here = world(person=person, hooks=Listeners(PermissionRequest=decide))
     (here.work / ".git" / "hooks").mkdir(parents=True)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(server.play("turned", bash("touch harmless"), END))
     (done,) = here.of(ToolDone)
     assert (done.reply.is_error, done.decided.verdict, done.decided.reason_type) == (True, "reject", "safety")

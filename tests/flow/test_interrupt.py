@@ -10,6 +10,7 @@ from bobstay.engine.ports import Answer
 from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, ToolDone
 from bobstay.model.live import TextDelta
 from bobstay.model.message import Text, ToolCall
+from tests.deadline import DEADLINE
 from tests.flow.world import Person, World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -47,7 +48,7 @@ async def test_an_interrupt_at_any_point_leaves_every_call_answered(
         if seen == point + 1:
             here.driver.interrupt()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(three_tools(server, f"at{point}"), pull_the_string)
     calls = {event.block.id for event in here.of(BlockDone) if isinstance(event.block, ToolCall)}
     answers = [event.reply.call_id for event in here.of(ToolDone)]
@@ -68,7 +69,7 @@ async def test_what_the_model_had_said_so_far_is_kept(server: ModelServer, world
 
     def stop(event: Event) -> None:
         if isinstance(event, TextDelta):
-            here.driver.interrupt()
+            assert here.driver.interrupt()
 
     done = await here.run(half, stop)
     assert done.ending == "interrupted_streaming"
@@ -86,7 +87,7 @@ async def test_a_running_command_is_killed_and_answered(server: ModelServer, wor
         if event.__class__.__name__ == "ToolProgress":
             here.driver.interrupt()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(prompt, stop)
     assert done.ending == "interrupted_tools"
     answered = here.of(ToolDone)[0]
@@ -105,7 +106,7 @@ async def test_an_open_question_is_withdrawn(server: ModelServer, world: Make) -
         if isinstance(event, InteractionOpened):
             asyncio.get_running_loop().call_soon(here.driver.interrupt)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(prompt, stop)
     assert done.ending == "interrupted_tools"
     assert [event.outcome for event in here.of(InteractionClosed)] == ["cancelled"]
@@ -132,7 +133,7 @@ async def test_a_face_that_stops_listening_leaves_nothing_running(server: ModelS
     here = world(allow=("Bash",))
     prompt = server.play("leave", Step(blocks=[Call("Bash", {"command": "echo up; sleep 30"}, "a")]))
     turn = here.driver.turn((Text(prompt),))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         async for event in turn:
             if event.__class__.__name__ == "ToolProgress":
                 break

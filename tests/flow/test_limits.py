@@ -12,6 +12,7 @@ from bobstay.engine.recover import RetryPolicy
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Ending, Prompted, ToolDone
 from bobstay.tools.builtin.bash import Bash, BashArgs
+from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -47,7 +48,7 @@ async def test_a_limit_ends_the_run(server: ModelServer, world: Make, limits: Li
 
 async def test_the_time_limit_cuts_a_running_tool(server: ModelServer, world: Make) -> None:
     here = world(allow=("Bash",), limits=Limits(seconds=0.3))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("slow", Step(blocks=[Call("Bash", {"command": "sleep 300"}, "a")])))
     assert (done.ending, done.text) == ("max_time", "Reached maximum time (0.3 s)")
     (reply,) = [event.reply for event in here.of(ToolDone)]
@@ -63,7 +64,7 @@ async def test_the_time_limit_cuts_a_hook_that_looks_at_the_prompt(server: Model
             return NO_OPINION
 
     here = world(limits=Limits(seconds=0.1), hooks=Slow(UserPromptSubmit=lambda _: NO_OPINION))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run("hello")
     assert (done.ending, len(server.requests)) == ("max_time", 0)
 
@@ -72,7 +73,7 @@ async def test_the_time_limit_cuts_a_stream(server: ModelServer, world: Make) ->
     here = world(limits=Limits(seconds=0.3))
     gate = Gate()
     step = Step(blocks=[Say("a part of "), Say("the answer")], gate=gate, gate_after=1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stream", step))
     gate.open()
     assert done.ending == "max_time"
@@ -81,7 +82,7 @@ async def test_the_time_limit_cuts_a_stream(server: ModelServer, world: Make) ->
 
 async def test_the_time_limit_cuts_the_pause_before_a_retry(server: ModelServer, world: Make) -> None:
     here = world(limits=Limits(seconds=0.3), retry=RetryPolicy(attempts=3, first=300))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("retry", Step(status=529, times=9, then=Step(blocks=[Say("late")]))))
     assert done.ending == "max_time"
 

@@ -8,6 +8,7 @@ from bobstay.model.event import Event, MessageDone, ToolDone, ToolStarted
 from bobstay.model.live import ToolProgress
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
 from bobstay.tools.function import tool
+from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -25,7 +26,7 @@ async def test_a_call_runs_before_the_message_that_made_it_ends(server: ModelSer
         if isinstance(event, ToolDone):
             gate.open()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("overlap", step, Step(blocks=[Say("end")])), open_when_read)
     assert done.text == "end"
     order = [type(event) for event in here.of(ToolDone, MessageDone)]
@@ -51,7 +52,7 @@ async def test_results_stand_in_the_order_of_the_calls(server: ModelServer, worl
     prompt = server.play(
         "order", Step(blocks=[Call("slow", {}, "a"), Call("fast", {}, "b")]), Step(blocks=[Say("end")])
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(prompt)
     assert [event.reply.call_id for event in here.of(ToolDone)] == ["b", "a"]
     replies = server.requests[-1].body["messages"][-1]["content"]
@@ -113,7 +114,7 @@ async def test_live_output_is_shown_while_a_command_runs(server: ModelServer, wo
         if isinstance(event, ToolProgress) and "early" in event.text:
             fifo.write_text("late\n")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(prompt, release)
     assert "early" in "".join(event.text for event in here.of(ToolProgress))
     assert "late" in here.of(ToolDone)[0].reply.text
@@ -176,7 +177,7 @@ async def test_a_call_that_a_hook_rewrote_waits_for_what_its_new_input_gets_in_t
 
     here = world(tools=(Look(),), allow=("Bash", "look"), hooks=Rewriting(PreToolUse=lambda _: NO_OPINION))
     calls = Step(blocks=[Call("Bash", {"command": "pwd"}, "a"), Call("look", {}, "b")])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(server.play("rewritten", calls, Step(blocks=[Say("end")])))
     steps = [(type(event).__name__, event.name) for event in here.of(ToolStarted, ToolDone)]
     assert steps.index(("ToolStarted", "Bash")) > steps.index(("ToolDone", "look"))

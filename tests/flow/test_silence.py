@@ -7,6 +7,7 @@ import pytest
 
 from bobstay.engine.agent import Patience
 from bobstay.model.live import MessageBegan, Retrying
+from tests.deadline import DEADLINE
 from tests.flow.world import World
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -47,7 +48,7 @@ async def test_any_byte_of_the_server_is_a_sign_of_life(
 async def test_a_silent_model_is_asked_again(server: ModelServer, world: Make, stall: str) -> None:
     here = world(patience=Patience(first=0.3, between=0.3))
     fault = Step(blocks=[Say("never")], stall=stall, times=1, then=FINE)  # type: ignore[arg-type]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", fault))
     assert done.text == "Recovered."
     assert here.of(Retrying)[0].error == "server_error"
@@ -57,7 +58,7 @@ async def test_silence_between_events_is_noticed_when_its_own_limit_is_over(serv
     """Not when the longer limit for the first event is."""
     here = world(patience=Patience(first=3600, between=0.3))
     fault = Step(blocks=[Say("never"), Say("never")], stall="half_event", stall_after=1, times=1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", fault, FINE))
     assert done.text == "Recovered."
 
@@ -71,7 +72,7 @@ async def test_a_local_model_has_a_limit_of_its_own_for_its_first_event(server: 
 
 async def test_a_hosted_model_does_not_have_the_limit_of_a_local_one(server: ModelServer, world: Make) -> None:
     here = world(patience=Patience(first=0.3, between=60, first_local=3600))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", Step(stall="silent", times=1, then=FINE)))
     assert done.text == "Recovered."
     assert len(here.of(MessageBegan)) == 1

@@ -10,6 +10,7 @@ from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Event, InputQueued, Noted, Prompted, ToolStarted
 from bobstay.model.live import TextDelta
 from bobstay.model.message import Text
+from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -46,6 +47,13 @@ async def test_a_queued_message_waits_for_its_own_turn(server: ModelServer, worl
     assert [entry.id for entry in here.driver.state.queued] == ["q"]
 
 
+async def test_a_queued_message_is_kept_as_it_was_typed_even_if_it_looks_like_a_token(world: Make) -> None:
+    here = world()
+    typed = (Text("try it with ghp_" + "Ab3" * 13),)
+    here.driver.queue(InputQueued("q", typed, "queue"))
+    assert here.driver.state.queued[0].blocks == typed
+
+
 async def test_a_steering_message_during_plain_text_stays_for_the_next_turn(server: ModelServer, world: Make) -> None:
     here = world()
     await here.run(
@@ -68,7 +76,7 @@ async def test_a_queued_message_survives_a_limit_an_interrupt_and_a_crash(server
         if isinstance(event, ToolStarted):
             again.driver.interrupt()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await again.run(server.play("stop", Step(blocks=[Call("Bash", {"command": "sleep 9"}, "b")])), interrupt)
     assert again.driver.state.queued == (kept,)
 
@@ -199,7 +207,7 @@ async def test_an_interrupt_while_hooks_look_at_a_message_leaves_it_in_the_queue
             return NO_OPINION
 
     here = world(allow=("Bash",), hooks=Hanging(UserPromptSubmit=guard))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("hangs", TOOL, BOTH), queue_on(ToolStarted, here, STEER))
     assert done.ending == "interrupted_streaming"
     assert here.driver.state.queued == (STEER,)

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from tests.deadline import DEADLINE
+
 TOKEN = re.compile(r"SCN:([A-Za-z0-9_\-]+)")
 
 SAID = "said:"
@@ -15,9 +17,6 @@ SAID = "said:"
 
 BROKEN = "\ue000"
 """Put this character into a text: half of a UTF-8 sequence is sent in its place."""
-
-DEADLINE = 20.0
-"""Seconds after which a wait in a test gives up; a test that works never comes near."""
 
 
 class Say(Struct, frozen=True, tag="say"):

@@ -11,12 +11,13 @@ from typing import Any, Self
 
 import msgspec
 
+from tests.deadline import DEADLINE
 from tests.modelserver.anthropic import AnthropicDialect
 from tests.modelserver.chat import ChatDialect
 from tests.modelserver.dialect import Asked, Dialect, Frame
 from tests.modelserver.gemini import GeminiDialect
 from tests.modelserver.responses import ResponsesDialect
-from tests.modelserver.script import BROKEN, DEADLINE, Say, Scenario, Step, choose
+from tests.modelserver.script import BROKEN, Gate, Say, Scenario, Step, choose
 
 
 def dialects() -> list[Dialect]:
@@ -35,6 +36,8 @@ class ModelServer:
         """Why requests were refused that the real server would refuse."""
         self.others: list[Asked] = []
         """All other requests."""
+        self.pages: dict[str, bytes | Gate] = {}
+        """What paths answer that ask no model: a body, or nothing before a gate opens."""
         self.gone: list[Asked] = []
         """Requests whose client went away before the answer was complete."""
         self.connections = 0
@@ -191,6 +194,12 @@ class ModelServer:
     async def _answer_other(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         if asked.method == "HEAD":
             await _send(writer, 200, {}, b"")
+            return True
+        page = self.pages.get(asked.path)
+        if page is not None:
+            if isinstance(page, Gate):
+                await page.passed()
+            await _send(writer, 200, {}, b"{}" if isinstance(page, Gate) else page)
             return True
         for dialect in self._dialects:
             if (found := dialect.extra(asked)) is not None:

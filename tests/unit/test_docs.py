@@ -21,6 +21,7 @@ from bobstay.model.live import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
 from bobstay.providers.http import HttpClient
+from bobstay.server.stream.frames import NAMES
 from bobstay.tools.shelf import builtin_entries
 
 ROOT = Path(__file__).parents[2]
@@ -145,6 +146,14 @@ def test_every_event_that_is_stored_is_named_in_the_description_of_the_log() -> 
     assert not missing, f"docs/log-format.md does not name {', '.join(missing)}"
 
 
+def test_the_name_of_every_stored_event_on_a_stream_is_told() -> None:
+    page = (ROOT / "docs/streams.md").read_text()
+    table = page.partition("| `event.type` | `type` of the frame |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (.+?) \| `([a-z.]+)`", table, re.MULTILINE)
+    told = {kind: name for kinds, name in rows for kind in re.findall(r"`([a-z_]+)`", kinds)}
+    assert told == {tag: NAMES.get(tag, "raw") for tag in tags(Durable)}
+
+
 def test_the_readme_lists_the_tools_there_are() -> None:
     listed = re.search(r"sixteen built-in tools \(`([^`]+)`\)", (ROOT / "README.md").read_text())
     assert listed is not None
@@ -182,7 +191,7 @@ def run(command: list[str], project: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -78,7 +78,7 @@ def imported(tmp_path: Path, *arguments: str, url: str = "") -> list[str]:
         "ANTHROPIC_API_KEY": "dummy",
     }
     command = [sys.executable, "-c", PROGRAM, *arguments, str(told)]
-    done = subprocess.run(command, check=False, env=environment, cwd=tmp_path, capture_output=True, timeout=50)
+    done = subprocess.run(command, check=False, env=environment, cwd=tmp_path, capture_output=True, timeout=200)
     assert done.returncode == 0, done.stderr.decode()
     return told.read_text().splitlines()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.deadline import DEADLINE
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.wire import golden
 from tests.wire.program import Frame, Program, environment, initialize, kind_of, prompt, request
@@ -74,7 +75,7 @@ async def when_idle(program: Program, cwd: Path) -> None:
 
 
 async def wait_for(path: Path) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not path.exists():
             await asyncio.sleep(0.02)
 

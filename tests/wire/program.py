@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import claude_agent_sdk
 
+from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 
 BOBSTAY = os.path.join(os.path.dirname(sys.executable), "bobstay")
 ORACLE = os.path.join(os.path.dirname(claude_agent_sdk.__file__), "_bundled", "claude")
 """The protocol's first implementation, which the SDK brings along: what is true of it is the protocol."""
 
-DEADLINE = 30.0
 ARGUMENTS = (
     *("--output-format", "stream-json", "--verbose", "--system-prompt", ""),
     *("--input-format", "stream-json"),

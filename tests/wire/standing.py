@@ -42,7 +42,7 @@ class Standing:
             text=True,
             cwd=self.work,
             env=env,
-            timeout=40,
+            timeout=200,
             check=False,
         )
 

@@ -42,7 +42,7 @@ def start(server: ModelServer, work: Path, tmp_path: Path) -> Start:
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[str, str, int]:
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=200)
     return out, err, process.returncode
 
 
@@ -99,7 +99,8 @@ def test_a_stream_tells_of_the_task_and_of_both_turns(server: ModelServer, start
     started, told = by_kind["task_started"], by_kind["task_notification"]
     assert (started["tool_use_id"], started["description"]) == ("toolu_1", "Background job")
     assert (started["is_backgrounded"], started["task_type"]) == (True, "local_bash")
-    assert [task["task_id"] for task in by_kind["background_tasks_changed"]["tasks"]] == [started["task_id"]]
+    lists = [frame["tasks"] for frame in frames if kind_of(frame) == "background_tasks_changed"]
+    assert [[task["task_id"] for task in tasks] for tasks in lists] == [[started["task_id"]], []]
     assert by_kind["task_updated"]["patch"]["status"] == "completed"
     assert (told["task_id"], told["tool_use_id"], told["status"]) == (started["task_id"], "toolu_1", "completed")
     assert told["summary"] == 'Background command "Background job" completed (exit code 0)'
@@ -115,6 +116,12 @@ def test_what_still_runs_when_the_time_is_over_is_ended_and_named(server: ModelS
     out, err, code = ended(start("-p", token, wait="50"))
     assert (out, code) == ("It runs.\n", 0)
     assert err == 'Warning: still running in the background, ended with the session: "watch files"\n'
+
+
+def test_the_time_of_a_run_is_over_for_what_it_waits_for_too(server: ModelServer, start: Start) -> None:
+    token = server.play("t", background("sleep 307"), say("It runs."))
+    out, err, code = ended(start("-p", token, "--max-seconds", "3"))
+    assert (out, code, "sleep 307" in err) == ("It runs.\n", 0, True)
 
 
 def test_what_a_command_left_running_is_not_waited_for(server: ModelServer, start: Start) -> None:
@@ -191,6 +198,23 @@ async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
         await program.kill()
 
 
+async def test_what_still_runs_when_a_host_has_closed_its_end_is_ended_and_named(
+    server: ModelServer, work: Path, tmp_path: Path
+) -> None:
+    token = server.play("t", background("sleep 306", description="watch files"), say("It runs."))
+    flags = ("--allowedTools", "Bash", "--max-seconds", "3")
+    program = await Program.start(BOBSTAY, *flags, cwd=work, env=environment(server, tmp_path / "home"))
+    try:
+        program.send(initialize())
+        program.send(prompt(token))
+        await program.until("idle")
+        assert await program.end() == 0
+        assert (await program.until("task_notification"))["status"] == "stopped"
+        assert '"watch files"' in await program.errors()
+    finally:
+        await program.kill()
+
+
 async def test_a_prompt_while_a_command_runs_is_answered_at_once(
     server: ModelServer, work: Path, tmp_path: Path
 ) -> None:
@@ -232,3 +256,18 @@ def test_limits_hold_for_all_turns_of_a_prompt(
     out, _, code = ended(process)
     assert (out, code) == (f"{said}\n", 1)
     assert len(server.requests) == 3
+
+
+def test_limits_hold_for_a_command_that_ended_during_the_answer(server: ModelServer, start: Start, work: Path) -> None:
+    gate = Gate()
+    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("never"))
+    process = start("-p", token, "--max-turns", "2", "--output-format", "stream-json", "--verbose")
+    assert process.stdout is not None
+    gate.wait_reached()
+    (work / "go").touch()
+    for line in process.stdout:
+        if kind_of(json.loads(line)) == "task_notification":
+            break
+    gate.open()
+    out, _, code = ended(process)
+    assert (json.loads(out.splitlines()[-1])["subtype"], code, len(server.requests)) == ("error_max_turns", 1, 2)

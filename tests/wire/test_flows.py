@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.deadline import DEADLINE
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import FLOWS, allow, check, drive, say, wait_for
 from tests.wire.program import BOBSTAY, Program, environment, initialize, kind_of, prompt, request
@@ -86,7 +87,7 @@ async def test_sigterm_ends_an_idle_program_at_once(start: Start) -> None:
     program.send(initialize())
     await program.until("answer:success")
     program.process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         assert await program.process.wait() == 143
     assert await program.errors() == ""
 
@@ -98,7 +99,7 @@ async def test_sigterm_in_a_turn_still_tells_how_it_ended(server: ModelServer, s
     await gate.reached()
     program.process.send_signal(signal.SIGTERM)
     assert (await program.until("result"))["terminal_reason"] == "aborted_streaming"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         assert await program.process.wait() == 143
     gate.open()
 
@@ -110,7 +111,7 @@ async def test_a_bad_line_in_a_turn_ends_it_and_the_program(server: ModelServer,
     await gate.reached()
     program.write(b"nonsense\n")
     assert (await program.until("result"))["is_error"] is True
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         assert await program.process.wait() == 1
     gate.open()
 
@@ -125,7 +126,7 @@ async def test_a_host_that_stops_reading_in_a_turn_leaves_nothing_behind(
     await wait_for(tmp_path / "work" / "pid")
     program.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # no public way to stop reading
     program.send(request(2, "interrupt"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await program.process.wait()
     assert "Traceback" not in await program.errors()
     pid = int((tmp_path / "work" / "pid").read_text() or "0")

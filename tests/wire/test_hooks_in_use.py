@@ -46,7 +46,7 @@ class Here:
     def run(self, prompt: str, *flags: str) -> "subprocess.CompletedProcess[str]":
         command = [BOBSTAY, "-p", prompt, *flags]
         return subprocess.run(
-            command, cwd=self.work, env=self.variables, capture_output=True, text=True, timeout=50, check=False
+            command, cwd=self.work, env=self.variables, capture_output=True, text=True, timeout=200, check=False
         )
 
     def frames(self, prompt: str, *flags: str) -> list[Frame]:
@@ -223,7 +223,7 @@ def test_what_was_said_at_the_start_waits_for_a_prompt_that_passes(server: Model
         env=here.variables,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
     assert "SessionStart hook additional context: FROM-THE-START" in here.sent()

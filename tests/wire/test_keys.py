@@ -102,7 +102,8 @@ def test_a_stored_key_is_used_masked_and_kept_from_commands(standing: Standing) 
 
 
 def test_the_environment_wins_over_a_stored_key(standing: Standing) -> None:
-    standing.run("auth", "login", "--stdin", stdin="stored-key-123456")
+    ended = standing.run("auth", "login", "--stdin", stdin="stored-key-123456", **standing.anthropic())
+    assert "not used as long as ANTHROPIC_API_KEY is set" in ended.stdout
     assert standing.ask(**standing.anthropic()).stdout == "Hello.\n"
     assert standing.server.requests[-1].headers["x-api-key"] == "key-of-the-environment"
 
@@ -152,6 +153,14 @@ def test_what_is_not_understood_is_answered_with_the_usage(standing: Standing, w
     assert "Usage: bobstay auth" in ended.stderr
 
 
+def test_a_key_is_stored_for_no_provider_that_only_the_folder_knows(standing: Standing) -> None:
+    standing.project({"providers": {"corp": {"api": "chat", "base_url": f"{standing.server.url}/v1"}}})
+    ended = standing.run("auth", "login", "corp", "--stdin", stdin="stored-corp-key-1")
+    assert ended.returncode == 2
+    assert "There is no provider 'corp'" in ended.stderr
+    assert not (standing.home / ".bobstay" / "keys.json").exists()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_of_keys_of_another_user_is_not_used(standing: Standing) -> None:
     standing.run("auth", "login", "--stdin", "--file", stdin="stored-key-1")
@@ -185,22 +194,25 @@ async def test_a_key_can_be_tested_before_it_is_stored(standing: Standing) -> No
         refused = await login("wrong-key-123456")
         site.page("/v1/messages", b"event: message_start\ndata: " + message + b"\n\n", "text/event-stream")
         accepted = await login("right-key-123456")
-    assert (refused.returncode, accepted.returncode) == (1, 0)
-    assert "not stored: invalid x-api-key" in refused.stderr
-    assert [heard.headers["x-api-key"] for heard in site.heard] == ["wrong-key-123456", "right-key-123456"]
+        site.answers["/v1/messages"] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        without_model = await login("other-key-123456")  # it was let in, and only the model is not there
+    assert (refused.returncode, accepted.returncode, without_model.returncode) == (1, 0, 0)
+    assert "was not stored: The key was refused: invalid x-api-key" in refused.stderr
+    keys = [heard.headers["x-api-key"] for heard in site.heard]
+    assert keys == ["wrong-key-123456", "right-key-123456", "other-key-123456"]
 
 
 @pytest.mark.parametrize(
-    ("api", "path", "header"),
+    ("api", "path", "header", "asked"),
     [
-        ("anthropic", "", "x-api-key"),
-        ("responses", "/v1", "authorization"),
-        ("chat", "/v1", "authorization"),
-        ("gemini", "", "x-goog-api-key"),
+        ("anthropic", "", "x-api-key", "/v1/messages"),
+        ("responses", "/v1", "authorization", "/v1/responses"),
+        ("chat", "/v1", "authorization", "/v1/chat/completions"),
+        ("gemini", "", "x-goog-api-key", ":streamGenerateContent"),
     ],
 )
 def test_a_provider_with_a_name_of_ones_own_is_asked_in_its_format(
-    standing: Standing, api: str, path: str, header: str
+    standing: Standing, api: str, path: str, header: str, asked: str
 ) -> None:
     definition = {
         "api": api,
@@ -215,6 +227,7 @@ def test_a_provider_with_a_name_of_ones_own_is_asked_in_its_format(
     request = standing.server.requests[-1]
     assert "corp-secret-value-1" in request.headers[header]
     assert request.headers["x-team"] == "blue"
+    assert asked in request.path
     assert "big-model" in request.path + str(request.body.get("model"))
 
 

@@ -29,7 +29,7 @@ def run(server: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
         env.pop("CLAUDE_CODE_ENTRYPOINT")
         env = {name: value for name, value in env.items() if value}
         return subprocess.run(
-            [BOBSTAY, *arguments], capture_output=True, text=True, cwd=work, env=env, timeout=30, check=False
+            [BOBSTAY, *arguments], capture_output=True, text=True, cwd=work, env=env, timeout=200, check=False
         )
 
     return start
@@ -62,19 +62,26 @@ def test_an_unknown_host_is_told_at_once(run: Callable[..., Ended]) -> None:
     assert "nowhere.invalid was not found" in ended.stdout
 
 
-async def test_a_certificate_that_is_not_trusted_is_told_at_once(run: Callable[..., Ended], tmp_path: Path) -> None:
+async def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_helps(
+    run: Callable[..., Ended], tmp_path: Path
+) -> None:
     authority = Authority(tmp_path)
+    heard: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
+        heard.append(await reader.readline())
 
     async with listening(serve, tls=authority.server("127.0.0.1")) as address:
-        url = f"https://{address}"
-        ended = await asyncio.to_thread(
-            lambda: run("-p", "hello", ANTHROPIC_BASE_URL=url, CLAUDE_CODE_MAX_RETRIES="10")
-        )
-    assert ended.returncode == 1
-    assert "NODE_EXTRA_CA_CERTS" in ended.stdout
+
+        async def ask(**variables: str) -> Ended:
+            url = f"https://{address}"
+            return await asyncio.to_thread(lambda: run("-p", "hello", ANTHROPIC_BASE_URL=url, **variables))
+
+        ended = await ask(CLAUDE_CODE_MAX_RETRIES="10")
+        assert (ended.returncode, heard) == (1, [])
+        assert "NODE_EXTRA_CA_CERTS" in ended.stdout
+        await ask(CLAUDE_CODE_MAX_RETRIES="0", NODE_EXTRA_CA_CERTS=str(authority.file))
+        assert heard[-1].startswith(b"POST /v1/messages")
 
 
 def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
@@ -114,19 +121,19 @@ def test_a_fallback_of_the_default_model_tells_its_name(server: ModelServer, run
     assert server.requests[-1].body["model"] == asked
 
 
-async def test_web_fetch_goes_through_the_proxy_of_the_environment(
+async def test_models_and_web_pages_are_asked_through_the_proxy_of_the_environment(
     server: ModelServer, run: Callable[..., Ended]
 ) -> None:
     async with serving() as site:
         site.page("/", "<p>the page</p>")
-        async with proxying({"docs.example.com:80": f"127.0.0.1:{site.port}"}) as proxy:
+        hosts = {"docs.example.com:80": f"127.0.0.1:{site.port}", "models.test:80": server.url.removeprefix("http://")}
+        async with proxying(hosts, socks=True) as proxy:
             fetch = Step(blocks=[Call("WebFetch", {"url": "http://docs.example.com/"}, "t1")])
             token = server.play("t", fetch, say("Read."))
-            ended = await asyncio.to_thread(
-                lambda: run("-p", token, "--allowed-tools", "WebFetch", http_proxy=f"http://{proxy.address}")
-            )
+            variables = {"ALL_PROXY": f"socks5://{proxy.address}", "ANTHROPIC_BASE_URL": "http://models.test"}
+            ended = await asyncio.to_thread(lambda: run("-p", token, "--allowed-tools", "WebFetch", **variables))
             assert ended.stdout == "Read.\n"
-            assert proxy.asked == ["GET http://docs.example.com/ HTTP/1.1"]
+            assert set(proxy.asked) == {"models.test:80", "docs.example.com:80"}
     assert "the page" in server.requests[-1].raw.decode()
 
 

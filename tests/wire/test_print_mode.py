@@ -45,7 +45,7 @@ def started(server: ModelServer, tmp_path: Path) -> Callable[..., "subprocess.Po
 def run(started: Callable[..., "subprocess.Popen[str]"]) -> Run:
     def finish(*arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
         process = started(*arguments, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE)
-        out, err = process.communicate(stdin, timeout=30)
+        out, err = process.communicate(stdin, timeout=200)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     return finish
@@ -167,7 +167,7 @@ def test_a_signal_stops_the_run_in_good_order(
     process = started("-p", "--output-format", "json", "--session-id", chosen, token)
     gate.wait_reached()
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=200)
     gate.open()
     assert process.returncode == code
     assert "Traceback" not in err
@@ -185,7 +185,7 @@ def test_a_reader_that_goes_away_is_no_drama(server: ModelServer, started: Any) 
     gate.open()
     assert process.stderr.read() == ""
     process.stderr.close()
-    process.wait(timeout=30)
+    process.wait(timeout=200)
 
 
 def test_twenty_thousand_pieces_pass_quickly(server: ModelServer, run: Run) -> None:
@@ -210,7 +210,7 @@ def test_print_mode_imports_nothing_heavy(server: ModelServer, tmp_path: Path) -
         text=True,
         cwd=tmp_path,
         env=environment(server, tmp_path / "home"),
-        timeout=30,
+        timeout=200,
         check=False,
     )
     assert ended.stdout == "Hi.\n"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.assembly.start import Start
 from bobstay.config.keys import MISLEADING
+from bobstay.config.merge import hooks_disabled
 from bobstay.config.sources import Layer
 from bobstay.engine.surroundings import Surroundings
 from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, HookReport, Hooks, Ran
@@ -76,13 +77,10 @@ async def session_ended(commands: "CommandHooks", facts: Callable[[], dict[str, 
 
 
 def _enabled(start: Start) -> list[Layer]:
-    """The settings whose hooks count. Whoever turns hooks off turns off all but those an administrator manages."""
+    """The settings whose hooks count."""
     layers = start.loaded.layers
-    if any(layer.settings.disable_all_hooks for layer in layers if layer.source == "managed"):
-        return []
-    if start.loaded.settings.disable_all_hooks:
-        return [layer for layer in layers if layer.source == "managed"]
-    return list(layers)
+    disabling = {layer.source for layer in layers if layer.settings.disable_all_hooks}
+    return [layer for layer in layers if not hooks_disabled(layer.source, disabling)]
 
 
 def _read(layer: Layer, start: Start) -> "list[SettingsHook]":

@@ -38,8 +38,16 @@ async def why_refused(environment: Environment, loaded: Loaded, provider: str, k
         async with aclosing(cast("Any", route.provider.stream(request))) as chunks:
             await anext(aiter(chunks), None)
     except ProviderError as error:
-        return str(error) if error.kind in _REFUSALS else ""
+        return _words(error, provider) if error.kind in _REFUSALS else ""
     else:
         return ""
     finally:
         await routes.close()
+
+
+def _words(error: ProviderError, provider: str) -> str:
+    """What a vendor says of a bad key is often two words: with them goes what to do."""
+    if error.kind not in ("authentication", "permission"):
+        return str(error)
+    said = str(error).rstrip(".")
+    return f"The key was refused: {said}. Check that it was copied completely and is a key for {provider}."

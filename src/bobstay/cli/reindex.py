@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from bobstay.cli.database import database_url
 from bobstay.config.paths import Paths
 
 if TYPE_CHECKING:
@@ -13,21 +14,22 @@ if TYPE_CHECKING:
     from bobstay.server.index.salvage import SetAside
 
 USAGE = """\
-Usage: bobstay reindex [--db URL] [--set-aside] [--adopt]
+Usage: bobstay reindex [--db URL | --db-file FILE] [--set-aside] [--adopt]
 
 Drops what the console's tables hold of sessions and makes it anew from their logs. Tasks of people, tokens, settings
 and the audit trail are kept. The server must not run meanwhile.
 
-  --db URL      the database, as given to `bobstay serve`; SQLite in bobstay's folder if not named
-  --set-aside   move a damaged SQLite file aside first; what no log holds is saved from it as far as it can be read
-  --adopt       use a database that holds the sessions of another home: they are replaced by those of this one
+  --db URL        the database, as given to `bobstay serve`; SQLite in bobstay's folder if not named
+  --db-file FILE  a file that holds that URL; or the variable BOBSTAY_DB. For URLs with a password
+  --set-aside     move a damaged SQLite file aside first; what no log holds is saved from it as far as it can be read
+  --adopt         use a database that holds the sessions of another home: they are replaced by those of this one
 """
 
 
 def run(arguments: list[str]) -> int:
     """Return 0 if all is in the tables, 1 if something went wrong, 2 for a wrong command line."""
     words = list(arguments)
-    url, aside, adopt = "", False, False
+    url, file, aside, adopt = "", "", False, False
     while words:
         word = words.pop(0)
         if word in ("--help", "-h"):
@@ -41,9 +43,18 @@ def run(arguments: list[str]) -> int:
             url = words.pop(0)
         elif word.startswith("--db="):
             url = word.removeprefix("--db=")
+        elif word == "--db-file" and words:
+            file = words.pop(0)
+        elif word.startswith("--db-file="):
+            file = word.removeprefix("--db-file=")
         else:
             sys.stderr.write(USAGE)
             return 2
+    try:
+        url = database_url(url, file)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     from bobstay.server.errors import ApiError
 
     try:

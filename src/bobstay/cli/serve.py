@@ -60,6 +60,12 @@ def _parser() -> argparse.ArgumentParser:
         "--engine", action="append", default=[], type=_engine, metavar="NAME=COMMAND", help="an external agent"
     )
     parser.add_argument("--own-login", action="store_true", help="external agents get no keys: they log in themselves")
+    parser.add_argument(
+        "--questions",
+        choices=("permission", "hook"),
+        default="permission",
+        help="how questions of external agents reach people; default: permission",
+    )
     parser.add_argument("--public-url", action="append", default=[], metavar="URL", help="behind a reverse proxy")
     parser.add_argument("--user-header", default="", metavar="NAME", help="in which a trusted proxy names the user")
     parser.add_argument(
@@ -120,6 +126,7 @@ def _config(options: Any, home: str) -> Any:
         engines=engines,
         archive_after_days=options.archive_after,
         pass_keys=not options.own_login,
+        questions=options.questions,
         public_urls=tuple(options.public_url),
         user_header=options.user_header,
         proxies=tuple(options.trusted_proxy),
@@ -128,6 +135,7 @@ def _config(options: Any, home: str) -> Any:
 
 def _say(address: str) -> None:
     sys.stdout.write(f"bobstay console: {address}\n")
+    sys.stdout.write("Open it in a browser; the link works once. Ctrl+C stops the server.\n")
     sys.stdout.flush()
 
 
@@ -163,5 +171,5 @@ def _log(level: str, folder: str) -> None:
     file.setLevel(min(logging.INFO, terminal.level))
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=min(logging.INFO, terminal.level), handlers=[terminal, file], format=form)
-    for noisy in ("alembic", "watchfiles", "uvicorn"):
+    for noisy in ("aiosqlite", "alembic", "asyncio", "watchfiles", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

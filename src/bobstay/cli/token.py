@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from bobstay.cli.database import database_url
 from bobstay.config.paths import Paths
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ Usage: bobstay token create --scope SCOPE[,SCOPE…] [--expires 8h] [--name NAME
 A token lets a script into the console's server, as `Authorization: Bearer …`. It is shown once. A code lets one browser
 in, once: append #code=CODE to the address of the console. Scopes are read, operate, approve, terminal and admin, which
 is all of them. Times are a number and s, m, h or d, or `never`; a token lasts 30d unless you say otherwise. A running
-server closes what a revoked token has open within a second. With --db URL they are those of that database.
+server closes what a revoked token has open within a second. With --db URL they are those of that database; a URL with a
+password belongs into --db-file FILE or the variable BOBSTAY_DB, as for `bobstay serve`.
 """
 ACTIONS = ("create", "list", "revoke", "code")
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -44,6 +46,7 @@ class _Wish(Struct):
     expires: str = ""
     name: str = ""
     db: str = ""
+    db_file: str = ""
 
 
 def run(arguments: list[str]) -> int:
@@ -54,6 +57,7 @@ def run(arguments: list[str]) -> int:
     try:
         wish = _parse(arguments)
         action = _action(wish)
+        wish.db = _database(wish)
     except _WrongUseError as error:
         sys.stderr.write(f"{error}\n\n{USAGE}")
         return 2
@@ -68,10 +72,10 @@ def _parse(arguments: list[str]) -> _Wish:
     while words:
         word = words.pop(0)
         flag, equals, value = word.partition("=")
-        if flag in ("--scope", "--expires", "--name", "--db"):
+        if flag in ("--scope", "--expires", "--name", "--db", "--db-file"):
             if not equals and not words:
                 raise _WrongUseError(f"{flag} needs a value.")
-            setattr(wish, flag[2:], value if equals else words.pop(0))
+            setattr(wish, flag[2:].replace("-", "_"), value if equals else words.pop(0))
         elif word.startswith("-") or wish.action != "revoke" or wish.id:
             raise _WrongUseError(f"{_plain(word)} is not understood.")
         else:
@@ -104,6 +108,13 @@ def _action(wish: _Wish) -> Callable[["AsyncEngine"], Awaitable[int]]:
     if expires is None or expires > 86_400:
         raise _WrongUseError("A code is good for a day at most.")
     return lambda engine: _code(engine, wish.name, scopes, expires)
+
+
+def _database(wish: _Wish) -> str:
+    try:
+        return database_url(wish.db, wish.db_file)
+    except ValueError as error:
+        raise _WrongUseError(_plain(str(error))) from None
 
 
 def _seconds(text: str) -> float | None:

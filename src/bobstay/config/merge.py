@@ -1,6 +1,6 @@
 """One set of settings out of many: scalars by strength, lists and hooks added up, restrictions kept from all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bobstay.config.settings import AutoMode, Permissions, SandboxNetwork, SandboxSettings, Settings
@@ -41,6 +41,14 @@ def merge(layers: Sequence[Settings]) -> Settings:
         auto_mode=_merged_auto_mode([layer.auto_mode for layer in layers]),
         **values,
     )
+
+
+def hooks_disabled(source: str, by: Collection[str]) -> bool:
+    """Whether the hooks of a source are off where the sources `by` say `disableAllHooks`.
+
+    Those of the managed settings are turned off by the managed settings only.
+    """
+    return "managed" in by or (bool(by) and source != "managed")
 
 
 def merge_permissions(layers: Sequence[Permissions]) -> Permissions:

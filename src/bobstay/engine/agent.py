@@ -12,6 +12,7 @@ from bobstay.engine.state import State
 from bobstay.engine.toolbox import Toolbox
 from bobstay.model.message import Message
 from bobstay.providers.base import Request
+from bobstay.providers.encoding import EncodingCache
 from bobstay.providers.thinking import Effort, Wanted, fitted
 
 
@@ -59,7 +60,7 @@ class Sending:
         self.longer = False
         """An answer was cut off at the output limit: let the next ones be as long as the model can make them."""
         self._clean = 0
-        self._last: Message | None = None
+        self._cache = EncodingCache()
 
     def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
         thinking, effort = fitted(agent.thinking, agent.effort, route.thinks, route.efforts)
@@ -77,6 +78,7 @@ class Sending:
             session_id=agent.session_id,
             hosted_search=agent.hosted_search,
             forced_tool=forced_tool,
+            cache=self._cache,
         )
 
     def forget(self) -> None:

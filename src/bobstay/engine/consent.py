@@ -153,6 +153,7 @@ def _question(settlement: "Settlement", decision: Decision, accesses: tuple[Any,
         suggestions=judge.suggest(tool.name, accesses, prepared.input),
         blocked_path=decision.blocked_path,
         description=str(prepared.input.get("description", ""))[:500],
+        destructive=tool.destructive(prepared.args, prepared.context),
     )
 
 

@@ -34,7 +34,7 @@ class Step:
         """Some block besides thinking was complete, so that the answer, or what there is of it, stands."""
         self._agent = agent
         self._route = route
-        self._request = replace(request, on_activity=self._sign_of_life)
+        self._request = request
         self._control = control
         self._used = used
         """Ids of all calls of the session: a model that uses one twice gets another for it."""
@@ -50,7 +50,8 @@ class Step:
         self._started = time.monotonic()
         self._counted = False
         """The end of the answer was told, with what it cost."""
-        self._last = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
         """When the model's server gave its last sign of life."""
         self._stalled = False
         self._pumping: asyncio.Future[None] | None = None
@@ -103,8 +104,10 @@ class Step:
     # ------------------------------------------------------------ the model
 
     async def _pump(self) -> None:
+        # Made here and not kept: a step that refers to itself would hold the whole request until the next collection.
+        request = replace(self._request, on_activity=self._sign_of_life)
         try:
-            async for chunk in self._route.provider.stream(self._request):
+            async for chunk in self._route.provider.stream(request):
                 self._sign_of_life()
                 self._box.put(self._seen(chunk))
         except ProviderError as error:
@@ -193,7 +196,7 @@ class Step:
         return patience.first_local if self._route.local else patience.first
 
     def _sign_of_life(self) -> None:
-        self._last = asyncio.get_running_loop().time()
+        self._last = self._loop.time()
 
     def _watch(self) -> None:
         """End a stream without a sign of life. One timer that looks when the limit is due, not one for each byte."""
@@ -201,13 +204,12 @@ class Step:
             self._watchdog.cancel()
         if self._pumping is None or self._pumping.done():
             return
-        loop = asyncio.get_running_loop()
-        left = self._last + self._silence - loop.time()
+        left = self._last + self._silence - self._loop.time()
         if left <= 0:
             self._stalled = True
             self._pumping.cancel()
             return
-        self._watchdog = loop.call_later(left, self._watch)
+        self._watchdog = self._loop.call_later(left, self._watch)
 
     # ------------------------------------------------------------ the tools
 

@@ -18,7 +18,6 @@ _SCHEMES: dict[str, tuple[Scheme, int]] = {
     "socks5h": ("socks5", 1080),
 }
 """What the scheme of a proxy's URL means, and its usual port. Names are always resolved by a SOCKS proxy."""
-_PORTS = {"http": 80, "https": 443}
 
 
 class BadProxyError(ValueError):
@@ -77,10 +76,10 @@ class Proxies(Struct, frozen=True):
     """For a scheme that has none of its own."""
     no: str = ""
 
-    def choose(self, scheme: str, host: str, port: int = 0) -> str:
+    def choose(self, scheme: str, host: str, port: int) -> str:
         """The URL of the proxy that a request to `host` goes through; "" for a direct connection."""
         url = (self.https if scheme == "https" else self.http) or self.all
-        if not url.strip() or self.is_direct(host, port or _PORTS.get(scheme, 0)):
+        if not url.strip() or self.is_direct(host, port):
             return ""
         return url.strip()
 

@@ -25,6 +25,8 @@ COLOUR_BEGINS = "\x1b["
 COLOUR = r"\x1b\[[0-9;:]*m"
 _ENDS_IN_ESCAPE = r"(?:(?<!\\)(?:\\\\)*\\[nrtbf]|\x1b\[[0-9;:]*m)\Z"
 """An escape of JSON text or a colour ends in a letter that is no part of the word after it."""
+_BEARER = "[Bb]earer "
+_OPENED = "|".join(map(re.escape, OPENERS))
 ENCODED = frozenset({"base64", "data"})
 """Under these names stand pictures and documents as Base64, which would be spoilt by what only looks like a token."""
 
@@ -185,9 +187,12 @@ class Stream:
         self._last = ""
         """The letter before what is held: whether a word begins there depends on it."""
         self._values = tuple(value for value, _ in mask.values)
-        self._beginnings = (*self._values, *OPENERS)
-        self._longest = min(max(map(len, self._beginnings)), LONGEST_HELD)
-        self._firsts = frozenset(beginning[0] for beginning in self._beginnings)
+        beginnings = (*self._values, *OPENERS)
+        self._longest = min(max(map(len, beginnings)), LONGEST_HELD)
+        self._beginnings: dict[str, list[str]] = {}
+        """By their first letter."""
+        for beginning in beginnings:
+            self._beginnings.setdefault(beginning[0], []).append(beginning)
 
     def feed(self, piece: str) -> str:
         """What can be shown by now."""
@@ -213,16 +218,21 @@ class Stream:
     def _begun(self, text: str) -> int:
         """Where in `text` something begins that may become a secret; its length if nowhere."""
         run = max(map(text.rfind, BREAKS)) + 1
-        found = [text.find(opener, max(run - 7, 0) if opener.endswith("earer ") else run) for opener in OPENERS]
-        found.append(unended_key(text))
-        place = min((*(index for index in found if index >= 0), begun_escape(text)))
-        for index in range(max(0, len(text) - self._longest), place):
-            if text[index] in self._firsts:
-                tail = text[index:]
-                if any(beginning.startswith(tail) for beginning in self._beginnings):
-                    place = index
-                    break
+        opened = _compiled(_OPENED).search(text, run)
+        bearer = _compiled(_BEARER).search(text, max(run - 7, 0))
+        found = [begun_escape(text), *(match.start() for match in (opened, bearer) if match)]
+        key = unended_key(text)
+        place = self._end(text, min(found if key < 0 else (key, *found)))
         return not_within(self._values, text, place) if place < len(text) else place
+
+    def _end(self, text: str, place: int) -> int:
+        """Where before `place` the end of `text` may be how a secret begins, else `place`."""
+        near = max(0, len(text) - self._longest)
+        for index, letter in enumerate(text[near:place], near):
+            for beginning in self._beginnings.get(letter, ()):
+                if beginning.startswith(text[index:]):
+                    return index
+        return place
 
 
 def stands_alone(text: str, start: int, stop: int) -> bool:

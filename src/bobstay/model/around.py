@@ -26,6 +26,10 @@ class SessionConfig(Struct, frozen=True, omit_defaults=True):
     """Names of the MCP servers that were given to this session."""
     live: bool = True
     """Whether an external command stays and takes more prompts, or is started once for each."""
+    output_format: Literal["stream-json", "json", "text"] = "stream-json"
+    """What a command that is started once for each prompt writes; one that stays always streams."""
+    ephemeral: bool = False
+    """A throw-away session: an external command keeps nothing of it, and it is removed a day after its last entry."""
     inputs: Literal["interactive", "queue", "locked"] = "interactive"
     """Whether people may steer, may only queue, or may not write at all."""
     bypass_until: float = 0.0
@@ -71,6 +75,8 @@ class WorkerStarted(Struct, frozen=True, tag="worker_started", omit_defaults=Tru
     engine_session: str = ""
     """The id by which an external engine knows this talk."""
     command: tuple[str, ...] = ()
+    ready: bool = True
+    """Whether it has answered; a process that was started and has said nothing yet is told of again when it does."""
 
 
 class WorkerExited(Struct, frozen=True, tag="worker_exited", omit_defaults=True):

@@ -112,6 +112,8 @@ class InteractionOpened(Struct, frozen=True, tag="interaction_opened", omit_defa
     suggestions: tuple[dict[str, Any], ...] = ()
     blocked_path: str = ""
     description: str = ""
+    destructive: bool = False
+    """The call may destroy what cannot be brought back: front ends offer no lasting permission for it."""
 
 
 class InteractionClosed(Struct, frozen=True, tag="interaction_closed", omit_defaults=True):

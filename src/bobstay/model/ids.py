@@ -8,7 +8,12 @@ UUID_LENGTH = 36
 
 def new_id() -> str:
     """Return a random (version 4) UUID in its usual spelling."""
-    raw = bytearray(os.urandom(16))
+    return uuid_of(os.urandom(16))
+
+
+def uuid_of(given: bytes) -> str:
+    """Return 16 bytes in the spelling of a version 4 UUID."""
+    raw = bytearray(given)
     raw[6] = (raw[6] & 0x0F) | 0x40
     raw[8] = (raw[8] & 0x3F) | 0x80
     text = raw.hex()

@@ -91,7 +91,8 @@ class Anthropic:
         for name, value in settings_of(request, self._accepted).items():
             parts += (b',"', name.encode(), b'":', to_json(value))
         parts.append(b',"stream":true,"messages":[')
-        parts.append(b",".join(_with_breakpoints(request.messages, self._messages.all(request.messages))))
+        encoded = self._messages.all(request.messages, request.cache)
+        parts.append(b",".join(_with_breakpoints(request.messages, encoded)))
         parts.append(b"]}")
         return b"".join(parts)
 

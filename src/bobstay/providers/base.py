@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bobstay.model.event import BlockDone, MessageDone, Noted
 from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
+from bobstay.providers.encoding import EncodingCache
 from bobstay.providers.thinking import Effort, Thinks, Wanted
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted
@@ -47,6 +48,8 @@ class Request(Struct, frozen=True):
     """The tool the model must call, where its vendor lets one say so."""
     on_activity: Callable[[], None] | None = None
     """Called for every piece of the answer that arrives, pings and comments included: a watchdog wants to know."""
+    cache: EncodingCache = field(default_factory=EncodingCache)
+    """What was encoded for the requests before this one in its turn."""
 
 
 ErrorKind: TypeAlias = Literal[

@@ -129,7 +129,7 @@ class Chat:
         """The request as it is sent. What changes from step to step stands behind what does not."""
         known = self._model(request.model)
         settings = to_json(self._settings(request, known))
-        messages = [*map(to_json, system_of(request)), *known.messages.all(request.messages)]
+        messages = [*map(to_json, system_of(request)), *known.messages.all(request.messages, request.cache)]
         return b'%b,"messages":[%b]}' % (settings[:-1], b",".join(filter(None, messages)))
 
     def _model(self, model: str) -> "_Known":

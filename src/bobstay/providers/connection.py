@@ -93,6 +93,7 @@ class Reply:
         """Want no more of it, but let the server come to its end, which is near: the connection stays usable."""
         self._unwanted = True
         self._pieces.clear()
+        self.on_activity = None  # it leads to the whole request, which the timer below would keep
         if not self.complete:
             self._connection.ending = True
             asyncio.get_running_loop().call_later(_GRACE, self._connection.abandon, self)

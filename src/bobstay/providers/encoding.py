@@ -7,32 +7,36 @@ import msgspec
 
 from bobstay.model.message import Message
 
-KEPT = 32
-"""Requests after which what none of them held is forgotten; sub-agents share a provider and take turns at it."""
+
+class EncodingCache:
+    """The bytes of the messages of a turn's last request, by identity: messages are frozen, and a history keeps them.
+
+    It belongs to the turn: a session that waits for its next prompt keeps no second copy of its history.
+    """
+
+    __slots__ = ("__weakref__", "encoder", "known")
+
+    def __init__(self) -> None:
+        self.encoder: EncodedMessages | None = None
+        # The message is held too: its id could otherwise come to mean another one.
+        self.known: dict[int, tuple[Message, bytes]] = {}
 
 
 class EncodedMessages:
-    """Remembers the bytes of each message, by identity: messages are frozen, and a history keeps them."""
+    """One way to encode messages, which takes the bytes of those that the last request held from the turn's cache."""
 
     def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
-        self._requests = 0
-        # The message is held too: its id could otherwise come to mean another one.
-        self._known: dict[int, list[Any]] = {}
-        """By identity of the message: itself, its bytes, and the last request that held it."""
 
-    def all(self, messages: tuple[Message, ...]) -> list[bytes]:
-        self._requests += 1
-        known, now = self._known, self._requests
+    def all(self, messages: tuple[Message, ...], cache: EncodingCache) -> list[bytes]:
+        before = cache.known if cache.encoder is self else {}
+        now: dict[int, tuple[Message, bytes]] = {}
         encoded: list[bytes] = []
         for message in messages:
-            entry = known.get(id(message))
-            if entry is None:
-                entry = known[id(message)] = [message, self._encode(message), now]
-            entry[2] = now
+            entry = before.get(id(message)) or (message, self._encode(message))
+            now[id(message)] = entry
             encoded.append(entry[1])
-        if now % KEPT == 0:
-            self._known = {key: entry for key, entry in known.items() if entry[2] > now - KEPT}
+        cache.encoder, cache.known = self, now
         return encoded
 
 

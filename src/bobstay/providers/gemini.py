@@ -76,7 +76,7 @@ class Gemini:
         """The request as it is sent. What changes from step to step stands behind what does not."""
         settings = to_json(settings_of(request, json_schema=self._json_schema))
         signs = generation_of(request.model) >= (3, 0)
-        contents = (self._signed_contents if signs else self._contents).all(request.messages)
+        contents = (self._signed_contents if signs else self._contents).all(request.messages, request.cache)
         return b'%b,"contents":[%b]}' % (settings[:-1], b",".join(filter(None, contents)))
 
     def _content(self, message: Message, *, signs: bool) -> bytes:

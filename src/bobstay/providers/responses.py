@@ -78,7 +78,7 @@ class Responses:
         """The request as it is sent. What changes from step to step stands behind what does not."""
         model = request.model
         history = self._reasons(model) and model not in self._without_history
-        items = (self._items if history else self._plain_items).all(request.messages)
+        items = (self._items if history else self._plain_items).all(request.messages, request.cache)
         asked = replace(request, effort=self._efforts.allowed(model, request.effort))
         summary = model not in self._without_summary
         settings = to_json(settings_of(asked, reasons=self._reasons(model), summary=summary))

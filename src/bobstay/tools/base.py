@@ -122,7 +122,8 @@ class Tool(ABC, Generic[A]):
     def read_only(self, args: A, context: Context) -> bool:
         return False
 
-    def destructive(self, args: A) -> bool:
+    def destructive(self, args: A, context: Context) -> bool:
+        """Whether the call may destroy what cannot be brought back. People are then offered no lasting permission."""
         return False
 
     def polls(self, args: A) -> bool:

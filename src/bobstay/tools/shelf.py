@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Container
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -128,8 +129,9 @@ class Shelf:
         return lowered[close[0]] if close else None
 
 
+@cache
 def builtin_entries() -> tuple[Entry, ...]:
-    """All tools that come with bobstay, sorted by name."""
+    """All tools that come with bobstay, sorted by name. All sessions of a process share them."""
     with open(_LIST, "rb") as file:
         return msgspec.json.decode(file.read(), type=tuple[Entry, ...])
 

@@ -40,9 +40,9 @@ class Shells:
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
         self.mask = Mask()
+        """Knows what must not stand in output, nor in the files it is kept in."""
         self.withheld: frozenset[str] = frozenset()
         """Names of variables that commands are not given because they hold secrets."""
-        """Knows what must not stand in output, nor in the files it is kept in."""
         self.sandbox: Sandbox | None = None
         """Where commands run, unless a person let one out; None if they run as they are."""
         self.on_finished: Callable[[Job], None] | None = None

@@ -12,9 +12,12 @@ from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.agent import Patience
+from bobstay.engine.limits import Limits
 from bobstay.model.event import InputQueued
 from bobstay.model.message import Text
+from tests.proxyserver import proxying
 from tests.unit.engine.test_order import ready
+from tests.webserver import serving
 
 
 class Place:
@@ -60,14 +63,6 @@ async def test_the_mode_comes_from_the_settings_and_bypassing_needs_a_launch_fla
     await session.close()
 
 
-async def test_managed_settings_can_forbid_bypassing(place: Place) -> None:
-    forbid = {"permissions": {"disableBypassPermissionsMode": "disable"}}
-    place.write("~/.bobstay/settings.json", forbid)
-    session = await place.open(dangerously_skip_permissions=True, permission_mode="bypassPermissions")
-    assert session.mode == "default"
-    await session.close()
-
-
 async def test_an_untrusted_folder_contributes_only_restrictions(place: Place) -> None:
     settings = {"permissions": {"allow": ["Bash"], "deny": ["WebFetch"]}, "model": "gpt-9"}
     place.write(".bobstay/settings.json", settings)
@@ -78,6 +73,56 @@ async def test_an_untrusted_folder_contributes_only_restrictions(place: Place) -
     trusted = await place.open(trust=True)
     assert trusted.warnings == []
     await trusted.close()
+
+
+async def test_limits_are_those_of_the_command_line_and_then_of_the_settings(place: Place) -> None:
+    """H3-2"""
+    place.write("~/.bobstay/settings.json", {"maxTurns": 8, "maxBudgetUsd": 2.5})
+    session = await place.open()
+    assert session.driver.agent.limits == Limits(turns=8, cost=2.5)
+    await session.close()
+    session = await place.open(max_turns=3, max_budget_usd=0.5, max_tokens_total=7_000, max_seconds=9.5)
+    assert session.driver.agent.limits == Limits(turns=3, cost=0.5, tokens=7_000, seconds=9.5)
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "bash", "expected"),
+    [
+        ({}, {}, (120.0, 600.0, None, 30_000)),
+        (
+            {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
+            {},
+            (5.0, 9.0, None, 4_000),
+        ),
+        (
+            {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
+            {"timeout": 6, "longestTimeout": 7, "backgroundAfter": 8, "outputLength": 5_000},
+            (6.0, 7.0, 8.0, 5_000),
+        ),
+    ],
+)
+async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_environment(
+    place: Place, variables: dict[str, str], bash: dict[str, int], expected: tuple[float | None, ...]
+) -> None:
+    """H1-12"""
+    place.variables |= variables
+    place.write("~/.bobstay/settings.json", {"bash": bash} if bash else {})
+    session = await place.open()
+    shells = session.driver.agent.toolbox.surroundings.parts["shells"]
+    assert (shells.default_timeout, shells.longest_timeout, shells.background_after, shells.shown) == expected
+    await session.close()
+
+
+async def test_a_hook_by_http_is_sent_through_the_proxy_of_the_environment(place: Place) -> None:
+    hook = {"type": "http", "url": "http://hooks.example.com/began"}
+    place.write("~/.bobstay/settings.json", {"hooks": {"SessionStart": [{"hooks": [hook]}]}})
+    async with serving() as site:
+        site.page("/began", "{}", "application/json")
+        async with proxying({"hooks.example.com:80": f"127.0.0.1:{site.port}"}) as proxy:
+            place.variables["HTTP_PROXY"] = f"http://{proxy.address}"
+            await (await place.open()).close()
+            assert proxy.asked == ["POST http://hooks.example.com/began HTTP/1.1"]
 
 
 async def test_hooks_in_settings_that_are_not_run_are_told(place: Place) -> None:

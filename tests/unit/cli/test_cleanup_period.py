@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     variables = {"HOME": str(home), "BOBSTAY_HOME": str(home / "bobstay"), "PATH": "/usr/bin:/bin"}
     command = [sys.executable, "-m", "bobstay", "-p", "hello", "--model", "demo", *arguments]
-    return subprocess.run(command, cwd=home, env=variables, capture_output=True, text=True, timeout=50, check=False)
+    return subprocess.run(command, cwd=home, env=variables, capture_output=True, text=True, timeout=200, check=False)
 
 
 def left(home: Path) -> list[str]:

@@ -9,6 +9,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.keys import is_secret, secret_values, unredacted_names
 from bobstay.config.paths import MANAGED, Paths, project_name
 from bobstay.kit.proxies import Proxies
+from bobstay.kit.tls import Authorities
 
 
 def names(text: str) -> list[str]:
@@ -75,6 +76,27 @@ def test_switches_and_numbers_are_read_by_their_meaning() -> None:
     assert (found.in_sandbox, found.task_tools) == (True, False)
     assert found.network.proxies == Proxies(https="low", no="x")
     assert found.headers == {"X-A": "1", "X-B": "2:3"}
+
+
+@pytest.mark.parametrize("kind", ["http", "https", "all", "no"])
+def test_proxies_are_named_in_either_case_and_lower_case_wins(kind: str) -> None:
+    upper, lower = {f"{kind.upper()}_PROXY": "up"}, {f"{kind}_proxy": "low"}
+    for given, wins in ((upper, "up"), (lower, "low"), ({**upper, **lower}, "low")):
+        assert Environment.read(given).network.proxies == Proxies(**{kind: wins})
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"NODE_EXTRA_CA_CERTS": "/n"}, Authorities(extra="/n")),
+        ({"SSL_CERT_FILE": "/f", "SSL_CERT_DIR": "/d"}, Authorities("/f", "/d")),
+        ({"CURL_CA_BUNDLE": "/c"}, Authorities("/c")),
+        ({"REQUESTS_CA_BUNDLE": "/r", "CURL_CA_BUNDLE": "/c"}, Authorities("/r")),
+        ({"SSL_CERT_FILE": "/f", "REQUESTS_CA_BUNDLE": "/r"}, Authorities("/f")),
+    ],
+)
+def test_authorities_are_where_the_usual_variables_say(given: dict[str, str], found: Authorities) -> None:
+    assert Environment.read(given).network.authorities == found
 
 
 def test_a_proxy_that_may_be_a_request_header_is_not_believed() -> None:

@@ -81,17 +81,23 @@ def test_rules_of_all_sources_are_kept_with_where_they_stand(place: Place) -> No
 
 
 def test_maps_are_merged_and_hooks_added_up(place: Place) -> None:
-    place.put(
-        FILES[3], {"env": {"A": "1"}, "hooks": {"Stop": [1]}, "sandbox": {"network": {"allowedDomains": ["a.org"]}}}
-    )
+    project = {
+        "env": {"A": "1"},
+        "passVariables": ["GH_TOKEN"],
+        "hooks": {"Stop": [1]},
+        "sandbox": {"network": {"allowedDomains": ["a.org"]}},
+    }
+    place.put(FILES[3], project)
     user = {
         "env": {"A": "2", "B": 3, "C": True},
+        "passVariables": ["NPM_TOKEN", "GH_TOKEN"],
         "hooks": {"Stop": [2], "Start": [3]},
         "sandbox": {"network": {"allowedDomains": ["b.org"]}, "enabled": True},
     }
     place.put(FILES[5], user)
     settings = place.load().settings
     assert settings.variables == {"A": "1", "B": "3", "C": "true"}
+    assert settings.pass_variables == ("GH_TOKEN", "NPM_TOKEN")
     assert settings.hooks == {"Stop": [1, 2], "Start": [3]}
     assert settings.sandbox.network.allowed_domains == ("a.org", "b.org")
     assert settings.sandbox.enabled
@@ -163,6 +169,15 @@ def test_a_broken_file_is_named_with_line_column_and_what_was_expected(
     with pytest.raises(BrokenSettings, match=what) as caught:
         place.load()
     assert str(caught.value).startswith(f"{path}:{place_of_it}")
+
+
+@pytest.mark.parametrize(
+    "headers", [{"X-Name": "caf\u00e9"}, {"X-Name": "a\r\nX-Other: b"}, {"X Name": "a"}, {"": "a"}]
+)
+def test_a_header_that_cannot_be_sent_is_refused(headers: dict[str, str]) -> None:
+    provider = {"api": "chat", "base_url": "http://x", "headers": headers}
+    with pytest.raises(BrokenSettings, match="cannot be sent"):
+        decode(json.dumps({"providers": {"corp": provider}}).encode(), "file")
 
 
 def test_a_file_nested_beyond_reason_is_refused(place: Place) -> None:

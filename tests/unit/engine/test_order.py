@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bobstay.engine.order import Order
 from bobstay.kit.mailbox import Mailbox
 from bobstay.tools.base import EVERYTHING, Claim
+from tests.deadline import DEADLINE
 
 
 async def ready(order: Order, *claims: tuple[Claim, ...]) -> list[bool]:
@@ -56,7 +57,7 @@ def test_every_call_gets_its_turn_in_the_end(claims: list[list[Claim]]) -> None:
             await asyncio.sleep(0)
             tickets[number].leave()
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*(work(number) for number in range(len(tickets))))
 
     asyncio.run(scenario())
@@ -123,7 +124,7 @@ def test_rewritten_calls_never_conflict_and_all_get_their_turn(
             running.remove(ticket.claims)
             ticket.leave()
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*(work(number) for number in range(len(tickets))))
 
     asyncio.run(scenario())

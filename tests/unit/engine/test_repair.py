@@ -87,6 +87,14 @@ def test_skipping_the_clean_prefix_gives_the_same_history(history: list[Message]
     assert repair(once, clean=clean) == once
 
 
+def test_messages_are_clean_up_to_the_last_answer_before_one_that_was_touched() -> None:
+    first, answer, more, last = (Message(role, (Text(role),)) for role in ("user", "assistant") * 2)
+    touched = Message("assistant", (Text("other"),))
+    assert clean_prefix([first, answer, more, last], [first, answer, more, last]) == 3
+    assert clean_prefix([first, answer, more, last], [first, answer, more, touched]) == 1
+    assert clean_prefix([first, answer], [first, touched]) == 0
+
+
 def test_an_unanswered_call_is_answered_with_a_warning_to_check_first() -> None:
     history = [Message("user", (Text("go"),)), Message("assistant", (ToolCall("a", "Bash", {}),))]
     assert repair(history)[-1].blocks == (ToolReply("a", (Text(INTERRUPTED),), is_error=True),)

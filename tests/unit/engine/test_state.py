@@ -5,7 +5,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.engine.state import PRUNED, State
+from bobstay.engine.state import PRUNED, ModelTotals, State
 from bobstay.kit.chain import Chain
 from bobstay.model.background import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
@@ -76,10 +76,12 @@ def test_usage_and_cost_add_up_by_model_and_steps_start_anew_each_turn() -> None
     state = fold(
         TurnStarted(1, "demo", "default"),
         MessageDone("m", "one", "end_turn", Usage(10, 5), cost=0.5, api_ms=7),
-        MessageDone("n", "two", "end_turn", Usage(1, 2, 3, 4), cost=0.25, api_ms=3),
+        MessageDone("n", "two", "end_turn", Usage(1, 2, 3, 4), cost=0.125, api_ms=2),
+        MessageDone("o", "two", "end_turn", Usage(0, 1), cost=0.125, api_ms=1),
     )
-    assert (state.steps, state.cost, state.api_ms, state.usage) == (2, 0.75, 10, Usage(11, 7, 3, 4))
-    assert state.by_model["two"].usage == Usage(1, 2, 3, 4)
+    assert (state.steps, state.cost, state.api_ms, state.usage) == (3, 0.75, 10, Usage(11, 8, 3, 4))
+    assert state.by_model["one"] == ModelTotals(Usage(10, 5), 0.5, 1)
+    assert state.by_model["two"] == ModelTotals(Usage(1, 3, 3, 4), 0.25, 2)
     again = state.apply(RunDone("completed")).apply(TurnStarted(2, "demo", "plan"))
     assert (again.steps, again.usage, again.cost, again.mode) == (0, Usage(), 0.75, "plan")
 

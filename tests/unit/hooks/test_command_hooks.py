@@ -86,7 +86,7 @@ async def test_all_hooks_of_a_moment_run_at_once_and_the_strictest_counts(tmp_pa
     """Each waits for the other: one after the other would time out."""
     os.mkfifo(tmp_path / "pipe")
     allow = json.dumps({"hookSpecificOutput": {"permissionDecision": "allow"}})
-    hooks = hooks_of(tmp_path, f"echo x > pipe; echo '{allow}'", "read x < pipe; echo no >&2; exit 2", timeout=20.0)
+    hooks = hooks_of(tmp_path, f"echo x > pipe; echo '{allow}'", "read x < pipe; echo no >&2; exit 2", timeout=200)
     outcome = await hooks.run(call())
     assert (outcome.decision, outcome.reason) == ("deny", "no")
 
@@ -106,7 +106,7 @@ async def test_a_hook_that_leaves_something_running_does_not_keep_it(tmp_path: P
     command = (
         "(setsid sh -c 'echo $$ > runaway; exec sleep 1000' >/dev/null 2>&1 &); while [ ! -s runaway ]; do :; done"
     )
-    outcome = await hooks_of(tmp_path, command, timeout=20.0).run(call())
+    outcome = await hooks_of(tmp_path, command, timeout=200).run(call())
     assert outcome == HookOutcome()
     assert gone(int((tmp_path / "runaway").read_text()))
 

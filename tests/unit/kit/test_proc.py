@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.kit.proc import Child, find_program
+from tests.deadline import DEADLINE
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
@@ -82,7 +83,7 @@ async def test_it_has_a_session_of_its_own(tmp_path: Path) -> None:
 async def test_one_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
     received = Received()
     child = start("trap '' TERM; echo ready; while :; do sleep 0.05; done", tmp_path, received)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE):
         while not received.streams[1]:
             await asyncio.sleep(0.005)
     await child.end(grace=0.1)

@@ -13,6 +13,7 @@ import pytest
 
 from bobstay.kit.family import MARK, Family, carries, marks_of, sweep
 from bobstay.kit.proc import Child
+from tests.deadline import DEADLINE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="families are known through /proc")
 
@@ -47,7 +48,7 @@ async def test_nobody_escapes(escape: str, leader: str, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     rest = "wait; sleep 300" if leader == "stays" else "exit 0"
     child, mark = start(f"{ESCAPES[escape]} touch {ready}; {rest}", tmp_path)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while not ready.exists():
             await asyncio.sleep(0.002)
         if leader == "goes":
@@ -119,7 +120,7 @@ async def test_a_family_without_a_mark_owns_no_stranger() -> None:
 
 async def test_the_dead_are_reaped(tmp_path: Path) -> None:
     child, _ = start("(sleep 0.01 &) ; sleep 300", tmp_path)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE):
         while len(child.family.members()) != 2:
             await asyncio.sleep(0.005)
     await child.end()

@@ -15,7 +15,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.encoding import KEPT, EncodedMessages
+from bobstay.providers.encoding import EncodedMessages, EncodingCache
 from bobstay.providers.http import HttpClient
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
@@ -241,17 +241,21 @@ def test_a_message_is_encoded_once() -> None:
         encoded.append(message.id)
         return message.id.encode()
 
-    cache = EncodedMessages(encode)
+    messages, cache = EncodedMessages(encode), EncodingCache()
     one, two, three = (Message("user", (), id=name) for name in ("1", "2", "3"))
-    assert cache.all((one,)) == [b"1"]
-    assert cache.all((one, two)) == [b"1", b"2"]
-    assert cache.all((three, two, one)) == [b"3", b"2", b"1"]
+    assert messages.all((one,), cache) == [b"1"]
+    assert messages.all((one, two), cache) == [b"1", b"2"]
+    assert messages.all((three, two, one), cache) == [b"3", b"2", b"1"]
     assert encoded == ["1", "2", "3"]
-    four = Message("user", (), id="4")
-    for _ in range(2 * KEPT):  # what no request has held for long is forgotten
-        cache.all((four,))
-    assert cache.all((four, one)) == [b"4", b"1"]
-    assert encoded == ["1", "2", "3", "4", "1"]
+    assert messages.all((three,), cache) == [b"3"]
+    assert messages.all((three, one), cache) == [b"3", b"1"]  # what the last request did not hold was forgotten
+    assert encoded == ["1", "2", "3", "1"]
+
+
+def test_what_was_encoded_in_another_way_is_not_used() -> None:
+    said, cache = (Message("user", (), id="1"),), EncodingCache()
+    assert EncodedMessages(lambda _: b"one way").all(said, cache) == [b"one way"]
+    assert EncodedMessages(lambda _: b"another").all(said, cache) == [b"another"]
 
 
 def test_changed_tools_and_system_are_encoded_anew() -> None:

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+from bobstay.config.provider_variables import ADDRESSES, KEYS
+from bobstay.model.message import Message, Text
 from bobstay.providers.addresses import local_url
+from bobstay.providers.base import Request
 from bobstay.providers.choose import (
     LOCAL,
     PROVIDERS,
@@ -16,6 +19,7 @@ from bobstay.providers.choose import (
     parse_model,
 )
 from bobstay.providers.http import HttpClient
+from tests.modelserver import ModelServer, Say, Step
 
 
 @pytest.mark.parametrize(
@@ -121,3 +125,20 @@ def test_only_the_adapter_that_is_used_is_imported(provider: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [own]
+
+
+@pytest.mark.parametrize("provider", [name for name in PROVIDERS if name != "demo"])
+async def test_headers_for_anthropic_go_to_nobody_else_and_those_of_the_settings_to_their_provider(
+    server: ModelServer, http: HttpClient, provider: str
+) -> None:
+    """`ANTHROPIC_CUSTOM_HEADERS` often holds the key of a gateway."""
+    path = "" if provider in ("anthropic", "gemini") else "/v1"
+    values = {KEYS[provider][0]: "own-key", ADDRESSES[provider]: server.url + path}
+    added = {name: {"X-For": name} for name in PROVIDERS}
+    adapter = build(provider, http, Keys(values, {"X-Gateway-Key": "secret"}, added))
+    words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
+    async for _ in adapter.stream(Request("m", (), (words,))):
+        pass
+    headers = server.requests[0].headers
+    assert ("x-gateway-key" in headers) is (provider == "anthropic")
+    assert headers["x-for"] == provider

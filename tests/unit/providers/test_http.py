@@ -1,6 +1,8 @@
 """The HTTP client, against real sockets."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
@@ -98,6 +100,28 @@ async def test_a_connection_whose_answer_is_about_to_end_is_waited_for(http: Htt
         await asyncio.sleep(0)
         end.set()
         assert (await (await second).read(), connections) == (b"again", 1)
+
+
+async def test_a_released_answer_that_does_not_end_holds_nobody(http: HttpClient) -> None:
+    """Whoever watched it for signs of life has the whole request, with all that was said."""
+
+    class Watching:
+        def heard(self) -> None: ...
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n")
+        await asyncio.Event().wait()
+
+    async with listening(serve) as address:
+        watching = Watching()
+        reply = await http.post(f"http://{address}/", {}, b"", watching.heard)
+        assert await reply.some() == b"he"
+        reply.release()
+        known = weakref.ref(watching)
+        del watching
+        gc.collect()
+        assert known() is None
 
 
 async def test_requests_at_the_same_time_have_connections_of_their_own(server: ModelServer, http: HttpClient) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import ssl
+import subprocess
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -69,6 +71,34 @@ async def test_plain_http_is_asked_of_the_proxy_in_absolute_form() -> None:
         assert proxy.asked == ["GET http://models.test:8080/v1/models?x=y HTTP/1.1"]
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_the_password_of_a_proxy_is_for_the_proxy_alone(authority: Authority, scheme: str) -> None:
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(ANSWER)
+
+    tls = authority.server("models.test") if scheme == "https" else None
+    async with listening(serve, tls=tls) as address:
+        hosts = {"models.test:443": address, "models.test:80": address}
+        async with proxying(hosts, user="me", password="right") as proxy:
+            network = Network(Proxies(all=f"http://me:right@{proxy.address}"), Authorities(extra=str(authority.file)))
+            assert await body_from(f"{scheme}://models.test/", network) == b"secret"
+    assert b"proxy-authorization" not in heads[0].lower()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_can_be_spoken_to_over_tls(authority: Authority, secure: str, scheme: str) -> None:
+    trusted = Authorities(extra=str(authority.file))
+    async with listening(always(ANSWER)) as plain:
+        hosts = {"models.test:443": secure, "models.test:80": plain}
+        async with proxying(hosts, tls=authority.server("127.0.0.1")) as proxy:
+            network = Network(Proxies(all=f"https://{proxy.address}"), trusted)
+            assert await body_from(f"{scheme}://models.test/", network) == b"secret"
+            assert len(proxy.asked) == 1
+
+
 async def test_a_proxy_for_https_is_not_used_for_http(server: ModelServer) -> None:
     async with proxying({}) as proxy:
         client = HttpClient(Network(Proxies(https=f"http://{proxy.address}")))
@@ -125,18 +155,65 @@ async def test_a_kind_of_proxy_that_is_not_supported_is_refused_with_words() -> 
     assert not caught.value.retryable
 
 
-@pytest.mark.parametrize("field", ["file", "extra", "directory"])
-async def test_authorities_named_in_the_environment_are_trusted(
-    secure: str, authority: Authority, field: str, tmp_path: Path
-) -> None:
-    named = str(authority.file)
-    if field == "directory":
-        import subprocess
+def hashed(folder: Path, authority: Authority) -> str:
+    """A directory of authorities, as OpenSSL wants it."""
+    (folder / "hashed").mkdir()
+    (folder / "hashed" / "authority.pem").write_bytes(authority.file.read_bytes())
+    subprocess.run(["openssl", "rehash", str(folder / "hashed")], check=True)
+    return str(folder / "hashed")
 
-        (tmp_path / "authority.pem").write_bytes(authority.file.read_bytes())
-        subprocess.run(["openssl", "rehash", str(tmp_path)], check=True)
-        named = str(tmp_path)
+
+@pytest.mark.parametrize(
+    ("field", "is_directory"), [("file", False), ("extra", False), ("directory", True), ("file", True)]
+)
+async def test_authorities_named_in_the_environment_are_trusted(
+    secure: str, authority: Authority, field: str, is_directory: bool, tmp_path: Path
+) -> None:
+    named = hashed(tmp_path, authority) if is_directory else str(authority.file)
     assert await body_from(f"https://{secure}/", Network(authorities=Authorities(**{field: named}))) == b"secret"
+
+
+async def test_extra_authorities_stand_beside_those_of_the_system(
+    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    company = Authority(tmp_path, "a company")
+    beside = Network(authorities=Authorities(extra=str(company.file)))
+    async with listening(always(ANSWER), tls=company.server("127.0.0.1")) as inside:
+        for address in (secure, inside):
+            assert await body_from(f"https://{address}/", beside) == b"secret"
+
+
+@pytest.mark.parametrize("named", ["directory", "file"])
+async def test_a_directory_of_authorities_leaves_the_systems_file_in_force_and_a_file_its_directory(
+    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    company = Authority(tmp_path, "a company")
+    if named == "directory":
+        usual = ssl.get_default_verify_paths()._replace(openssl_cafile=str(authority.file))
+        given = Authorities(directory=hashed(tmp_path, company))
+    else:
+        usual = ssl.get_default_verify_paths()._replace(openssl_capath=hashed(tmp_path, authority))
+        given = Authorities(file=str(company.file))
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: usual)
+    assert await body_from(f"https://{secure}/", Network(authorities=given)) == b"secret"
+
+
+async def test_certificates_that_only_python_3_13_refuses_are_accepted(
+    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As curl, Go and Node do: an authority need not name key identifiers."""
+    usual = ssl.create_default_context
+
+    def strict() -> ssl.SSLContext:
+        context = usual()
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", strict)
+    copy = tmp_path / "copy.pem"  # contexts are kept by the names of their files
+    copy.write_bytes(authority.file.read_bytes())
+    assert await body_from(f"https://{secure}/", Network(authorities=Authorities(extra=str(copy)))) == b"secret"
 
 
 async def test_a_file_of_authorities_that_is_not_there_is_named_when_trust_fails(secure: str) -> None:

@@ -270,6 +270,7 @@ async def test_a_person_sends_a_command_to_the_background(context: Context, shel
     (job_id,) = shells.detach(context.call_id)
     outcome = await running
     assert "The user moved the command to the background" in text(outcome)
+    assert "timedOutAfterMs" not in outcome.display
     assert text(outcome).startswith("early\n")
     (started,) = outcome.events
     assert isinstance(started, BackgroundStarted)
@@ -322,7 +323,7 @@ async def test_a_long_command_moves_to_the_background(context: Context, shells: 
     ((job_id, job),) = shells.jobs.items()
     assert text(outcome).startswith("first\n")
     assert "Not done after 0.1s: moved to the background" in text(outcome)
-    assert outcome.display["backgroundTaskId"] == job_id
+    assert (outcome.display["backgroundTaskId"], outcome.display["timedOutAfterMs"]) == (job_id, 100)
     assert (shells.in_background, told) == ([job], [])
     (root / "stop").touch()
     await job.finished
@@ -368,8 +369,8 @@ def test_what_a_call_states(context: Context) -> None:
     assert tool.read_only(BashArgs("pwd"), context)
     assert tool.read_only(BashArgs("ls ."), context)
     assert not tool.read_only(BashArgs("pwd; rm x"), context)
-    assert tool.destructive(BashArgs("sudo rm x"))
-    assert not tool.destructive(BashArgs("ls"))
+    assert tool.destructive(BashArgs("sudo rm x"), context)
+    assert not tool.destructive(BashArgs("ls"), context)
 
 
 def test_the_description_names_the_shell() -> None:

@@ -14,6 +14,7 @@ from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.job import Job
 from bobstay.tools.shells import Shells
+from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
 
@@ -43,7 +44,7 @@ async def look(context: Context, job: Job, pattern: str = "", wait: float = 0) -
 
 
 async def printed(job: Job, text: bytes) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while text not in job.output.path.read_bytes():
             await asyncio.sleep(0.005)
 
@@ -67,7 +68,7 @@ async def test_one_that_puts_itself_in_the_background_is_not_called_completed(co
     context.parts["shells"].on_finished = told.append
     job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
     await printed(job, b"started\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while job.code is None:
             await asyncio.sleep(0.005)
     shown = await look(context, job)
@@ -88,7 +89,7 @@ async def test_waiting_ends_with_the_command(context: Context) -> None:
         await asyncio.sleep(0)
     assert not waiting.done()
     (context.root / "stop").touch()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert await waiting == "<status>completed</status>\n<exit_code>0</exit_code>\n<output>\nlate\n</output>"
 
 
@@ -97,7 +98,7 @@ async def test_waiting_is_bounded(context: Context) -> None:
     job = await start(context, "sleep 300")
     assert await look(context, job, wait=0.01) == "<status>running</status>\n(No new output)"
     context.parts["shells"].longest_timeout = 0.01
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         assert "<status>running</status>" in await look(context, job, wait=600)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"bash_id": job.id, "wait": 601}, BashOutputArgs)
@@ -125,7 +126,7 @@ async def test_no_filter_makes_it_slow(context: Context) -> None:
     """A pattern that would take a backtracking engine for ever."""
     job = await start(context, "head -c 50000 /dev/zero | tr '\\0' a")
     await job.finished
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         assert "(No new output)" in await look(context, job, "(a+)+$b")
 
 

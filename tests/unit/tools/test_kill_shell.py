@@ -14,6 +14,7 @@ from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
 from bobstay.tools.job import Job
 from bobstay.tools.shells import Shells
+from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
 
@@ -38,7 +39,7 @@ async def test_it_ends_everything_and_the_model_is_not_told_again(context: Conte
     context.parts["shells"].on_finished = told.append
     outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while living(context) < 3:
             await asyncio.sleep(0.005)
 

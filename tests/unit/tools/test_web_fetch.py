@@ -16,6 +16,7 @@ from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.page import Page, get
 from bobstay.tools.route import FetchError
+from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 from tests.webserver import Site, serving
 
@@ -195,7 +196,7 @@ async def test_a_silent_server_is_given_up_on(site: Site) -> None:
 async def test_cancelling_lets_go_of_the_connection(site: Site, context: Context) -> None:
     site.answers["/"] = None
     running = asyncio.create_task(fetch(site.url, context))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE):
         while not site.heard:
             await asyncio.sleep(0.005)
         running.cancel()

@@ -65,6 +65,7 @@ async def test_a_page_by_https_is_fetched_through_a_tunnel(tmp_path: Path) -> No
             page = await get("https://docs.example.com/", network=network)
             assert b"in secret" in page.body
             assert proxy.asked == ["CONNECT docs.example.com:443 HTTP/1.1"]
+            assert "proxy-authorization" not in site.heard[0].headers, "the password is for the proxy alone"
 
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "wiki.corp"])
@@ -82,6 +83,30 @@ async def test_the_metadata_service_of_a_cloud_is_not_asked_through_a_proxy(prox
         with pytest.raises(FetchError):
             await get(url, network=by(proxy))
     assert proxy.asked == []
+
+
+async def test_a_public_address_dressed_up_as_a_name_is_not_fetched(proxy: Proxy) -> None:
+    """It is 8.8.8.8: whoever judges it by its name and whoever dials it would not mean the same."""
+    for network in (Network(), by(proxy)):
+        with pytest.raises(FetchError, match="dressed up"):
+            await get("http://0x08080808/", network=network)
+    assert proxy.asked == []
+
+
+async def test_a_proxy_that_wants_a_password_for_plain_http_is_given_it(site: Site) -> None:
+    site.page("/", "in the open")
+    async with proxying({"docs.example.com:80": f"127.0.0.1:{site.port}"}, user="me", password="x") as proxy:
+        network = Network(Proxies(http=f"http://me:x@{proxy.address}"))
+        assert (await get("http://docs.example.com/", network=network)).body == b"in the open"
+
+
+async def test_a_proxy_can_be_spoken_to_over_tls(site: Site, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    site.page("/", "in the open")
+    hosts = {"docs.example.com:80": f"127.0.0.1:{site.port}"}
+    async with proxying(hosts, tls=authority.server("127.0.0.1")) as proxy:
+        network = Network(Proxies(http=f"https://{proxy.address}"), Authorities(extra=str(authority.file)))
+        assert (await get("http://docs.example.com/", network=network)).body == b"in the open"
 
 
 async def test_a_redirect_through_the_proxy_is_judged_again(site: Site, proxy: Proxy) -> None:

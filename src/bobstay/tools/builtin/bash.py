@@ -14,10 +14,6 @@ from bobstay.tools.shell_line import exit_words, withheld_note
 from bobstay.tools.shells import Shells
 
 _SHOWN = 30_000
-_DESTRUCTIVE = frozenset(
-    ("rm", "rmdir", "mv", "dd", "shred", "truncate", "unlink", "mkfs", "fdisk", "wipefs", "kill", "pkill", "killall")
-)
-
 _HARMLESS = frozenset(("pwd", "ls", "ls -a", "ls -l", "ls -la", "date", "whoami", "id", "uname", "uname -a", "true"))
 """Commands known to touch nothing wherever they run. Of the others the permission policy thinks for itself."""
 
@@ -69,10 +65,10 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         """Whether it only looks, as the permission check sees it: such a command may have run twice unnoticed."""
         return not args.run_in_background and _only_looks(args.command, context)
 
-    def destructive(self, args: BashArgs) -> bool:
-        words = args.command.split(None, 2)
-        first = words[1] if words[:1] == ["sudo"] and len(words) > 1 else "".join(words[:1])
-        return os.path.basename(first) in _DESTRUCTIVE
+    def destructive(self, args: BashArgs, context: Context) -> bool:
+        from bobstay.permissions.shell.destructive import is_destructive
+
+        return is_destructive(args.command, str(context.cwd), str(context.root))
 
     def polls(self, args: BashArgs) -> bool:
         return args.command.split(None, 1)[:1] == ["sleep"]
@@ -178,6 +174,7 @@ def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
 
 def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) -> Outcome:
     moved = not job.shell_ended.done()
+    timed_out = moved and not job.detached.done()
     left = not moved and not job.finished.done()
     if moved or left:
         shells.to_background(job)
@@ -188,7 +185,7 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) ->
     error = job.status == "killed" or bool(job.code)
     parts = [note.rstrip("\n"), *_verdict(job), text]
     if moved:
-        why = "The user moved the command" if job.detached.done() else f"Not done after {_spell(waited)}: moved"
+        why = f"Not done after {_spell(waited)}: moved" if timed_out else "The user moved the command"
         parts += [f"{why} to the background, where it goes on. {_in_background(job)}"]
         job.read = job.output.total
     elif left:
@@ -201,7 +198,8 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) ->
     parts += [withheld_note(job.command, shells.withheld)]
     content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
     events = (job.started_event(),) if job.background else ()
-    return Outcome(content, display=_display(job), is_error=error, cwd=cwd, events=events)
+    display = _display(job, timed_out_after=waited if timed_out else None)
+    return Outcome(content, display=display, is_error=error, cwd=cwd, events=events)
 
 
 def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
@@ -246,7 +244,7 @@ def _spell(seconds: float) -> str:
     return f"{int(minutes)}m {rest:.0f}s" if minutes else f"{rest:.3g}s"
 
 
-def _display(job: Job) -> dict[str, Any]:
+def _display(job: Job, *, timed_out_after: float | None = None) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "stdout": job.streams[1].text(_SHOWN, colours=True),
         "stderr": job.streams[2].text(_SHOWN, colours=True),
@@ -258,4 +256,6 @@ def _display(job: Job) -> dict[str, Any]:
         shown["outputLines"] = job.output.lines  # of a text that is cut, they cannot be counted later
     if job.background:
         shown["backgroundTaskId"] = job.id
+    if timed_out_after is not None:
+        shown["timedOutAfterMs"] = round(timed_out_after * 1000)  # the name that hosts of the wire know
     return shown

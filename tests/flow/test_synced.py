@@ -1,0 +1,43 @@
+"""What must survive a power cut is on the disk before anything follows from it; the rest need not wait."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from bobstay.model.background import BackgroundEnded
+from bobstay.model.event import BlockDone, Durable, InputQueued, Prompted, RunDone, ToolStarted
+from bobstay.model.message import Text
+from bobstay.sessions import jsonl_log
+from tests.flow.world import World
+
+WORDS = (Text("words"),)
+
+
+@pytest.mark.parametrize(
+    ("event", "synced"),
+    [
+        (Prompted("p", WORDS), True),
+        (Prompted("p", WORDS, "harness"), False),
+        (InputQueued("q", WORDS, "queue"), True),
+        (ToolStarted("c", "Bash", {}, read_only=False), True),
+        (ToolStarted("c", "Read", {}, read_only=True), False),
+        (BackgroundEnded("b", "c", "run the tests", "completed", 0), True),
+        (BlockDone("m", 0, Text("an answer")), False),
+        (RunDone("completed"), True),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, bool) else None,
+)
+async def test_what_a_person_said_and_what_has_effects_is_on_the_disk_at_once(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, event: Durable, synced: bool
+) -> None:
+    here = world()
+    written: list[int] = []
+
+    def flush(fd: int) -> None:
+        os.fsync(fd)
+        written.append(fd)
+
+    monkeypatch.setattr(jsonl_log, "_flush", flush)
+    here.driver.record(event)
+    assert bool(written) is synced

@@ -1,0 +1,29 @@
+"""What the system prompt says of git's status, and that start-up does not wait for it (H4-2)."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from bobstay.context.git import Status
+
+
+def test_other_start_up_work_goes_on_while_git_runs(tmp_path: Path) -> None:
+    """The stand-in answers only after something was done behind the call that started it."""
+    work, programs, gate = tmp_path / "work", tmp_path / "bin", tmp_path / "gate"
+    programs.mkdir()
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    os.mkfifo(gate)
+    git = programs / "git"
+    git.write_text(f'#!/bin/sh\nread -r line <"{gate}"\necho "$line"\n')
+    git.chmod(0o755)
+    status = Status(str(work), {"PATH": f"{programs}:/usr/bin:/bin"})
+    gate.write_text("?? written while git ran\n")
+    assert status.read() == "?? written while git ran"
+
+
+def test_a_clean_work_tree_and_a_changed_one_are_told_apart(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    assert Status(str(tmp_path), environment).read() == "(clean)"
+    (tmp_path / "new.txt").write_text("new")
+    assert Status(str(tmp_path), environment).read() == "?? new.txt"
