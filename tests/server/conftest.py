@@ -1,4 +1,4 @@
-"""The scripted model, and stages that end with their test."""
+"""The scripted model, stages that end with their test, and real PostgreSQL servers."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.modelserver.server import ModelServer
+from tests.server.index.postgres import Cluster, running_cluster
 from tests.server.stage import Stage
 
 
@@ -27,3 +28,15 @@ async def stage(model: ModelServer, tmp_path: Path) -> AsyncIterator[Callable[..
     yield make
     for each in made:
         await each.close()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """One that many tests share."""
+    yield from running_cluster()
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[Cluster]:
+    """One that a test may stop."""
+    yield from running_cluster()

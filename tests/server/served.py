@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-DEADLINE = 30.0
+from tests.deadline import DEADLINE
 
 
 class Served:
@@ -33,9 +33,10 @@ class Served:
         self.cookie = ""
 
     def start(self) -> Self:
+        port = () if "PORT" in self.variables else ("--port", "0")
         with (self.folder / "server.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "bobstay", "serve", "--port", "0", "--no-browser", *self.arguments],
+                [sys.executable, "-m", "bobstay", "serve", *port, "--no-browser", *self.arguments],
                 cwd=self.folder,
                 env=self.variables,
                 stdout=subprocess.PIPE,

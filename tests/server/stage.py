@@ -26,15 +26,17 @@ from bobstay.server.slots import Slots
 from bobstay.server.stream.hub import Hub
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-
-DEADLINE = 20.0
 
 
 class Stage:
     """Made again on the same folder it is the next life of the same server."""
 
-    def __init__(self, model: ModelServer, folder: Path, most_running: int = 8, key: str = "dummy") -> None:
+    def __init__(
+        self, model: ModelServer, folder: Path, most_running: int = 8, key: str = "dummy", **watch: float
+    ) -> None:
+        """`watch` are times of the runner that looks after the agents, in seconds."""
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
         variables = {
@@ -57,7 +59,7 @@ class Stage:
         def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
             return NativeWorker(id, epoch, session, parts)
 
-        self.runner = Runner(self.registry, make)
+        self.runner = Runner(self.registry, make, **watch)
         config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
         nothing: Any = None
         self.outside = Outside(self.registry, self.inbox, environment.paths.contacts)

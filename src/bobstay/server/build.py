@@ -14,10 +14,11 @@ from bobstay.config.keys import secret_values
 from bobstay.kit.secrets import Mask
 from bobstay.model.event import Envelope
 from bobstay.server.added_roots import read_roots
+from bobstay.server.admission import admit_to_socket
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.app import make_app
-from bobstay.server.cleanup import clean_up
+from bobstay.server.cleanup import clean_up, remove_ephemeral
 from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
@@ -49,9 +50,11 @@ from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.terminal_socket import terminal_route
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import websocket_route
+from bobstay.server.trimming import Trimming
 from bobstay.server.variables import Variables
 from bobstay.server.workers.base import AgentWorker, WorkerError
 from bobstay.server.workers.command_line import clear_mcp_configs
+from bobstay.server.workers.engine_version import EngineVersions
 from bobstay.server.workers.native import NativeParts, NativeWorker
 from bobstay.server.workers.process import ProcessWorker
 from bobstay.server.workers.process_spawn import Own, ProcessParts
@@ -94,6 +97,7 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
     console.audit = database.audit
     console.added_roots = read_roots(config.state)
     console.variables = variables
+    console.versions = EngineVersions(environment, config.state)
     console.meter = Meter(registry)
     console.bell = _bell(console)
     crew.console = console
@@ -102,6 +106,7 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
         inbox.heard(after.id, envelope.event)
 
     registry.listeners.append(heard)
+    Trimming(registry)
     streams = Streams(registry, timing=Timing.of(config.heartbeat))
     life = _Life(console)
     inner = make_app(console, _sockets(console, streams), life.begin, life.end)
@@ -143,6 +148,8 @@ class _Life:
         await console.outside.close()
         await console.crew.close()
         await console.runner.close()
+        if console.versions is not None:
+            await console.versions.close()
         if console.bell is not None:
             await console.bell.close()
         await console.doors.close()
@@ -171,6 +178,7 @@ class _Life:
             if self._console.config.archive_after_days > 0:
                 await self._put_away()
             await clean_up(self._console)
+            await remove_ephemeral(self._console)
             await asyncio.sleep(DAY)
 
     async def _put_away(self) -> None:
@@ -250,15 +258,15 @@ def _with_own(parts: NativeParts, own: dict[str, str]) -> NativeParts:
 
 
 def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
-    from starlette.websockets import WebSocket
+    from starlette.requests import HTTPConnection
 
-    from bobstay.server.doors.principal import Principal
+    from bobstay.server.doors.principal import Principal, Scope
 
-    async def admit(websocket: WebSocket) -> Principal:
-        return await console.doors.admit(websocket, "read")
+    async def admit(socket: HTTPConnection, scope: Scope | None = "read") -> Principal:
+        return await admit_to_socket(console, socket, scope)
 
     return (
         websocket_route(streams, admit, version=__version__),
-        terminal_route(console.hub, console.crew.terminal, console.doors.admit),
+        terminal_route(console.hub, console.crew.terminal, admit),
         *compat_routes(console, streams),
     )

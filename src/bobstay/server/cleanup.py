@@ -3,13 +3,16 @@
 import asyncio
 import logging
 import threading
+import time
 
 from bobstay.config.sources import BrokenSettings, load
 from bobstay.server.console import Console
-from bobstay.server.deletion import forget
+from bobstay.server.deletion import discard, forget, remove_for_good
+from bobstay.server.index.retention import DAY
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.cleanup import remove_older_than
+from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,27 @@ async def clean_up(console: Console) -> list[str]:
         console.database.audit.record("retention", "session.removed", {"days": days}, session_id)
     if removed:
         log.warning("%d sessions were removed: not used for %d days (cleanupPeriodDays)", len(removed), days)
+    return removed
+
+
+async def remove_ephemeral(console: Console, before: float | None = None) -> list[str]:
+    """Remove throw-away sessions that did not change since `before`, a day ago if not given. Returns their ids."""
+    limit = time.time() - DAY if before is None else before
+    views = [view for view in console.registry.views.values() if view.config.ephemeral and view.updated_at < limit]
+    removed: list[str] = []
+    for view in views:
+        if view.pinned or view.elsewhere or _is_live(console, view):
+            continue
+        try:
+            await discard(console, view.id)
+            await remove_for_good(console, view.id)
+        except LogError as error:
+            log.warning("the ephemeral session %s cannot be removed: %s", view.id, error)
+            continue
+        console.database.audit.record("retention", "session.removed", {"ephemeral": True}, view.id)
+        removed.append(view.id)
+    if removed:
+        log.info("%d ephemeral sessions were removed", len(removed))
     return removed
 
 

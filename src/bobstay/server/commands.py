@@ -61,15 +61,16 @@ async def launch(
     *,
     title: str = "",
     tree: Tree | None = None,
+    id: str = "",
 ) -> SessionView:
-    """Begin a session; with words, its agent sets to work on them.
+    """Begin a session, under this id if one is given; with words, its agent sets to work on them.
 
     Raises:
         ApiError, LogError
     """
     where = working_directory(console, cwd)
     await check_startable(console, where, config, runs=bool(words.blocks))
-    session_id = new_id()
+    session_id = id or new_id()
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path
@@ -177,15 +178,19 @@ async def follow_on(
     *,
     at: str = "",
     state_checked: bool = True,
+    id: str = "",
 ) -> SessionView:
-    """Go on from a session in a child of it (S000-27..29); `at` names the entry after which it goes another way."""
+    """Go on from a session in a child of it; `at` names the entry after which it goes another way.
+
+    The child gets this `id`, if one is given.
+    """
     view = console.registry.view(session_id)
     if state_checked and view.status not in ENDED:
         raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
     check_bounds(console, view)
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
     await check_startable(console, view.cwd, settings, runs=bool(words.blocks))
-    child = await console.registry.branch_off(session_id, at, settings, by=words.by)
+    child = await console.registry.branch_off(session_id, at, settings, by=words.by, id=id)
     if console.variables is not None:
         await console.variables.hand_on(console.database, session_id, child.id)
     if words.blocks:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from bobstay.kit.locks import Locks
 from bobstay.server.doors.audit import Audit, NoAudit, Refusals
 from bobstay.server.hunks.undo import Undos
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bobstay.server.slots import Slots
     from bobstay.server.stream.hub import Hub
     from bobstay.server.variables import Variables
+    from bobstay.server.workers.engine_version import EngineVersions
 
 
 class Config(Struct, frozen=True):
@@ -77,11 +79,15 @@ class Console(Struct):
     """The part of it that is about those who might not."""
     variables: Variables | None = None
     """What single sessions are run with beside the common environment."""
+    versions: EngineVersions | None = None
+    """Which versions the programs of external engines are."""
     meter: Meter | None = None
     """Counts what happens, for the metrics."""
     added_roots: tuple[str, ...] = ()
     """Directories that people added in the page to those of the configuration."""
     undos: Undos = field(default_factory=Undos)
     """Rejected changes that can be put back."""
+    making: Locks = field(default_factory=Locks)
+    """By the id of a session that is being made: nobody else makes it meanwhile."""
     bell: Bell | None = None
     """Tells devices of people who do not look."""

@@ -3,8 +3,11 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any
 
+from bobstay.kit.secrets import Mask
 from bobstay.model.around import WorkerExited
 from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
@@ -16,6 +19,7 @@ from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.git_diff import GitDiffWorker
 from bobstay.server.workers.terminal import TerminalWorker
 from bobstay.server.workers.terminal_command import resume_command
+from bobstay.server.workers.terminal_past import bring_back
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -46,7 +50,10 @@ class Crew:
         count = alive + self._opening[session_id]
         if count >= MOST_TERMINALS:
             raise ApiError("too_many", f"The session has {count} terminals already. Close one.")
-        command = self._resume(view) if resume else ()
+        talk = self._talk(view) if resume else ""
+        command = resume_command(self.console.config.engines, view.config.engine, talk) if talk else ()
+        if talk:
+            await self.console.runner.rest(session_id)  # two processes in one talk would not know of each other
         worker = TerminalWorker(
             f"terminal-{new_id()[:8]}",
             1,
@@ -55,6 +62,7 @@ class Crew:
             cwd=view.cwd,
             environment=self.console.environment.children,
             command=command,
+            engine_session=talk,
         )
         self._opening[session_id] += 1
         try:
@@ -100,6 +108,11 @@ class Crew:
             raise ApiError("not_found", "There is no such terminal: it was closed, or the server was started anew.")
         return found
 
+    def session_of(self, worker_id: str) -> str:
+        """The session a terminal is in; empty if there is no such terminal."""
+        found = self._terminals.get(worker_id)
+        return found.session_id if found is not None else ""
+
     async def stop(self, worker_id: str) -> None:
         watcher = next((one for one in self._watchers.values() if one.id == worker_id), None)
         if watcher is not None:
@@ -131,13 +144,18 @@ class Crew:
         if self._recording:
             await asyncio.wait(tuple(self._recording))
 
-    def _resume(self, view: SessionView) -> tuple[str, ...]:
+    def _talk(self, view: SessionView) -> str:
+        """The engine's id of the talk that a terminal can go on with."""
         engine = next((worker.engine_session for worker in reversed(view.workers) if worker.engine_session), "")
         if not engine:
             raise ApiError("wrong_state", "This session has no external engine whose talk a terminal could go on with.")
+        if view.config.ephemeral:
+            raise ApiError(
+                "wrong_state", "This session is ephemeral: its engine kept nothing a terminal could go on with."
+            )
         if self.console.runner.worker(view.id) is not None and view.activity != "idle":
             raise ApiError("wrong_state", "The session's agent is at work. Stop it first.", status=view.status)
-        return resume_command(self.console.config.engines, view.config.engine, engine)
+        return engine
 
     async def _started(self, worker: TerminalWorker) -> None:
         with suppress(LogError):  # of one that another process writes nothing is noted, but it can have a terminal
@@ -155,6 +173,9 @@ class Crew:
     def _terminal_told(self, session_id: str, event: Durable) -> None:
         self._record(session_id, event)
         if isinstance(event, WorkerExited):
+            terminal = self._terminals.get(event.worker)
+            if terminal is not None and terminal.engine_session:
+                self._later(self._bring_back(session_id))
             ended = [id for id, one in self._terminals.items() if not one.alive()]
             for id in ended[: max(len(ended) - MOST_ENDED, 0)]:  # those opened first
                 del self._terminals[id]
@@ -163,11 +184,25 @@ class Crew:
         """Write to the session's log, which may have to be opened first."""
         session = self.console.registry.opened(session_id)
         if session is None:
-            task = asyncio.create_task(self._record_later(session_id, event))
-            self._recording.add(task)
-            task.add_done_callback(self._recording.discard)
+            self._later(self._record_later(session_id, event))
             return
         session.record(event)
+        self.console.runner.let_go(session_id)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+
+    async def _bring_back(self, session_id: str) -> None:
+        """What was said in a terminal follows in the session."""
+        environment = self.console.environment
+        try:
+            session = await self.console.registry.take(session_id)
+            await bring_back(session, environment.paths, Mask(environment.secrets))
+        except LogError as error:  # the next process of the engine tries again
+            log.warning("session %s: %s", session_id, error)
+            return
         self.console.runner.let_go(session_id)
 
     async def _record_later(self, session_id: str, event: Durable) -> None:

@@ -10,6 +10,7 @@ from bobstay.server.runner import SERVER_ENDED, settle, waits_for_a_person
 from bobstay.server.sessions.reader import LogReader, questions
 from bobstay.server.sessions.status import AGENTS, BUSY
 from bobstay.server.sessions.sweep import Left, Swept, left_running, sweep
+from bobstay.server.sessions.view import UP
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ async def sweep_up(console: Console) -> None:
     """
     left: list[Left] = []
     for view in tuple(console.registry.views.values()):
-        if any(worker.state == "running" and worker.kind in LEFT_BEHIND for worker in view.workers):
+        if any(worker.state in UP and worker.kind in LEFT_BEHIND for worker in view.workers):
             left += await asyncio.to_thread(_left, console.registry.reader(view.id), view.id)
     for swept in await sweep(left):
         if swept.outcome in ("killed", "unknown"):
@@ -72,7 +73,7 @@ async def recover(console: Console) -> list[str]:
 async def _settle_finished(console: Console) -> None:
     """Note the end of workers without a process of their own that the log of a finished session has as running."""
     for view in tuple(console.registry.views.values()):
-        left = [worker for worker in view.workers if worker.state == "running" and worker.kind in WITHIN_SERVER]
+        left = [worker for worker in view.workers if worker.state in UP and worker.kind in WITHIN_SERVER]
         if not left or view.status in BUSY or view.elsewhere or view.stored:
             continue
         if console.runner.worker(view.id) is not None or console.runner.is_moving(view.id):

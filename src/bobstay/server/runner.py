@@ -19,6 +19,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.status import AGENTS, BUSY
+from bobstay.server.sessions.view import UP
 from bobstay.server.workers.base import AgentWorker, Expecting, Patient, Renewable, WorkerError
 from bobstay.sessions.log import LogError
 
@@ -255,7 +256,7 @@ def settle(session: OpenSession, error: str, by: str = "server_restart", *, gone
     if session.view.standing.in_turn:
         session.record(RunDone("interrupted_tools", text=error))
     for worker in view.workers:
-        if worker.state == "running" and worker.kind in gone:
+        if worker.state in UP and worker.kind in gone:
             session.record(WorkerExited(worker.id, worker.kind, worker.epoch, why="lost", error=error))
     if session.view.status in BUSY:
         session.record(RunDone("interrupted_streaming", text=error))

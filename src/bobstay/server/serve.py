@@ -1,6 +1,7 @@
 """Starts the server and says where it is; stops it in good order when asked to."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -21,6 +22,7 @@ from bobstay.server.index.problems import DatabaseProblem
 from bobstay.server.lock import StateLock, TakenError
 from bobstay.server.stream.serving import StreamServer, server_options
 from bobstay.server.stream.socket_protocol import listening_socket
+from bobstay.version import __version__
 
 log = logging.getLogger(__name__)
 CUT_OFF = (OSError, TakenError, OpenBind, BadAddress, NotPrivate, DatabaseProblem)
@@ -116,6 +118,8 @@ class _Server(StreamServer):
         await super().startup(sockets)
         if not self.started:
             return
+        gc.freeze()  # what is there by now stays: looking through it each time would hold everybody up for 50 ms
+        log.info("bobstay %s serves port %d", __version__, self._console.config.port)
         doors = self._console.doors
         address = doors.address(await doors.start_code())
         self._say(address)

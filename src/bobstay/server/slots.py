@@ -55,3 +55,29 @@ class Slots:
             if not place.done():
                 self.running += 1
                 place.set_result(None)
+
+
+class Seat:
+    """The place of one worker, which others have while it waits for a person."""
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._held = self._lent = False
+
+    @asynccontextmanager
+    async def held(self) -> AsyncGenerator[None, None]:
+        async with self._slots.held():
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+
+    def waits(self, waiting: bool) -> None:
+        """The worker begins to wait for a person, or no longer does."""
+        if waiting and self._held:
+            self._lent = True
+            self._slots.lend()
+        elif not waiting and self._lent:
+            self._lent = False
+            self._slots.take_back()

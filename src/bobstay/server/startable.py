@@ -22,6 +22,7 @@ async def check_startable(console: Console, cwd: str, config: SessionConfig, *, 
     """
     check_mode(config.permission_mode)
     check_engine(console, config.engine)
+    check_output(config)
     if config.engine != "native":
         if runs:
             await asyncio.to_thread(_check_command, console, cwd, config.engine)
@@ -39,6 +40,17 @@ def check_engine(console: Console, engine: str) -> None:
     if engine != "native" and engine not in console.config.engines:
         known = ", ".join(("native", *console.config.engines))
         raise ApiError("invalid", f"There is no engine {engine!r}. This server has: {known}.", field="engine")
+
+
+def check_output(config: SessionConfig) -> None:
+    if config.engine == "native" and not config.live:
+        text = (
+            "Only an external engine can be started once for each prompt: the engine `native` is part of this server."
+        )
+        raise ApiError("invalid", text, field="live")
+    if config.live and config.output_format != "stream-json":
+        text = f"An engine that stays writes stream-json. For {config.output_format}, set `live` to false."
+        raise ApiError("invalid", text, field="output_format")
 
 
 def _check_command(console: Console, cwd: str, engine: str) -> None:

@@ -28,6 +28,8 @@ class Mode(Struct, frozen=True):
     name: Workflow
     label: str
     description: str
+    details: str
+    """What it does and does not do, in a sentence for a person who chooses."""
     prompt: str = ""
     denied: tuple[str, ...] = ()
     permission_modes: tuple[str, ...] = ()
@@ -37,11 +39,12 @@ class Mode(Struct, frozen=True):
     leaves: Literal["", "research", "plan", "review"] = ""
 
 
-CHAT = Mode("chat", "Chat", "Talk and work without a fixed procedure.")
+CHAT = Mode("chat", "Chat", "General conversation", "Talk and work without a fixed procedure.")
 RESEARCH = Mode(
     "research",
     "Research",
-    "Find out how things are. Nothing is changed and nothing is judged.",
+    "Investigate codebase",
+    "Nothing is changed and nothing is judged.",
     """\
 You are in research mode. Describe what exists and how it works, as it is today. Do not propose changes, do not judge
 quality, do not look for what could be better: a later step does that, and relies on plain facts from this one.
@@ -57,7 +60,8 @@ what was found, how the parts work together, and what could not be found out."""
 PLAN = Mode(
     "plan",
     "Plan",
-    "Work out what to change, phase by phase. Only the plan is written.",
+    "Create implementation plan",
+    "Works out what to change, phase by phase. Only the plan is written.",
     """\
 You are in planning mode. Read the code before you plan, and ask what you cannot know: clear up open questions with the
 user first, and do not leave any in the plan. Then write the plan with these parts, in this order:
@@ -79,7 +83,8 @@ plan for approval when it is complete.""",
 REVIEW_PLAN = Mode(
     "review_plan",
     "Review Plan",
-    "Check a plan against the code before anybody follows it.",
+    "Validate existing plan",
+    "Holds it against the code before anybody follows it. Nothing is changed.",
     """\
 You are reviewing a plan. Go through it phase by phase and hold each statement against the code: do the files exist, do
 the functions look as the plan says, would the change work, is something missing, does the verification prove it?
@@ -94,7 +99,8 @@ the place in the code as `path:line`, and what is wrong; then improvements worth
 IMPLEMENT = Mode(
     "implement",
     "Implement",
-    "Carry out a plan, one phase at a time, with its verification.",
+    "Execute plan step by step",
+    "One phase at a time, each with its verification.",
     """\
 You are carrying out a plan. Take one phase at a time, in order. After each phase run its automated verification and
 tick in the plan what holds. Stop and report when a test fails that you cannot explain, when the code is not as the plan

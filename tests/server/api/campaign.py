@@ -73,7 +73,7 @@ class _Visitor:
         while len(self._place.console.registry.views) < ENOUGH:
             self._launch()
         self._make_real(case)
-        response = case.call(base_url=f"{self._place.url}/api/v1", headers=self._place.headers, timeout=30)
+        response = case.call(base_url=f"{self._place.url}/api/v1", headers=self._place.headers, timeout=200)
         self.tally.calls += 1
         self.tally.statuses[response.status_code] += 1
         try:
@@ -86,7 +86,7 @@ class _Visitor:
         prompt = self._random.choice(["", "SCN:hello", "SCN:ask", "SCN:todo"])
         body = {"cwd": str(self._place.work), "prompt": prompt}
         url = f"{self._place.url}/api/v1/sessions"
-        requests.post(url, json=body, headers=self._place.headers, timeout=30).raise_for_status()
+        requests.post(url, json=body, headers=self._place.headers, timeout=200).raise_for_status()
 
     def _note(self, case: AnyCase, status: int, error: BaseException) -> None:
         key = f"{case.operation.label} {type(error).__name__} {status}"
@@ -125,7 +125,7 @@ class _Visitor:
 
 
 def _operations(place: Place) -> Iterator[Any]:
-    document = requests.get(f"{place.url}/openapi.json", headers=place.headers, timeout=30).json()
+    document = requests.get(f"{place.url}/openapi.json", headers=place.headers, timeout=200).json()
     schema = schemathesis.openapi.from_dict(document)
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found

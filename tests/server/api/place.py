@@ -20,10 +20,10 @@ from bobstay.server.doors.principal import SCOPES, Scope
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.serving import StreamServer, server_options
 from bobstay.server.stream.timing import Timing
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 
 SECRET = "sk-ant-this-is-a-dummy-key-for-tests"
-DEADLINE = 20.0
 
 
 class Reply(Struct):

@@ -14,8 +14,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec import Struct
 
 from bobstay.server.push.vapid import b64url
-
-DEADLINE = 20.0
+from tests.deadline import DEADLINE
 
 
 class Received(Struct):

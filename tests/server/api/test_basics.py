@@ -1,6 +1,7 @@
 """Health, metrics, settings, projects and workers over HTTP."""
 
 import re
+import time
 from pathlib import Path
 
 from bobstay.config.environment import Environment
@@ -66,7 +67,7 @@ async def test_a_page_is_told_all_it_must_keep_to(place: Place) -> None:
         "critical": {"at": 0.9, "text": "Context nearly full (90%). Consider starting a new session."},
     }
     assert [mode["label"] for mode in said["workflows"]] == ["Chat", "Research", "Plan", "Review Plan", "Implement"]
-    assert all(mode["description"] for mode in said["workflows"])
+    assert all(mode["description"] and mode["details"] for mode in said["workflows"])
     assert "bypassPermissions" in [mode["name"] for mode in said["permission_modes"]]
     assert {"opus", "sonnet", "haiku"} <= {model["alias"] for model in said["models"]}
     assert said["engines"] == ["native", "claude"]
@@ -137,6 +138,32 @@ async def test_a_worker_is_seen_stopped_and_started_anew(place: Place, model: Mo
     assert (await place.post(f"/api/v1/sessions/{id}/messages", body)).status == 202
     await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
     assert "First." in str(model.requests[-1].body["messages"])
+
+
+async def test_the_record_of_an_agent_tells_what_it_does_and_what_it_should_do(
+    place: Place, model: ModelServer
+) -> None:
+    """S003-25"""
+    gate = Gate()
+    todos = [
+        {"content": "Look", "status": "completed", "activeForm": "Looking"},
+        {"content": "Mend it", "status": "in_progress", "activeForm": "Mending it"},
+    ]
+    steps = Step(blocks=[Call("TodoWrite", {"todos": todos}, "t")]), Step(blocks=[Say("Mended.")], gate=gate)
+    id = await place.launch(model.play("tasks", *steps))
+    await gate.reached()
+    began = time.time()
+    await place.console.runner.reconcile(id)
+    (state,) = (await place.get(f"/api/v1/sessions/{id}/workers")).json["workers"]
+    assert (state["activity"], state["desired"], state["failures"]) == ("active", "running", 0)
+    assert state["current_task"] == {"id": f"sdk-{id}-1", "title": "Mend it"}
+    assert state["current_task"]["id"] in str((await place.get(f"/api/v1/sessions/{id}/tasks")).json)
+    assert state["heartbeat"] >= began
+    assert state["reconciled_at"] >= began
+    gate.open()
+    await place.until_status(id, "completed")
+    (state,) = (await place.get(f"/api/v1/sessions/{id}/workers")).json["workers"]
+    assert state["activity"] == "idle"
 
 
 async def test_stopping_a_worker_interrupts_its_turn(place: Place, model: ModelServer) -> None:

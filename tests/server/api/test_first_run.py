@@ -36,6 +36,15 @@ async def test_a_second_demo_has_a_directory_of_its_own(place: Place) -> None:
     assert (os.path.basename(first), os.path.basename(second)) == ("bobstay-demo", "bobstay-demo-2")
 
 
+async def test_a_demo_project_is_not_proposed_for_the_next_session(place: Place) -> None:
+    demo = (await place.post("/api/v1/demo")).json
+    await place.until_status(demo["id"], "waiting_input")
+    assert (await place.get("/api/v1/recent-dirs")).json["directories"] == []
+    await place.post("/api/v1/sessions", {"cwd": demo["cwd"], "model": "sonnet"})
+    found = (await place.get("/api/v1/recent-dirs")).json["directories"]
+    assert [each["path"] for each in found] == [demo["cwd"]]
+
+
 async def test_sessions_begin_where_the_server_was_started(place: Place) -> None:
     config = (await place.get("/api/v1/config")).json
     assert config["start_directory"] == config["roots"][0]  # this very process was started elsewhere

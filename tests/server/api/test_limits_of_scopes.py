@@ -10,6 +10,7 @@ from bobstay.model.around import Configured, SessionConfig
 from bobstay.model.event import InputQueued, SessionStarted
 from bobstay.model.message import Text
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -71,7 +72,7 @@ async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: M
         log.append(InputQueued("i", (Text("hello"),), "queue"))
         log.close()
     async with Place(model, tmp_path) as place:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(DEADLINE):
             while {place.view(id).status for id in ids} != {"failed"}:
                 await asyncio.sleep(0.01)
         assert "gone" in place.view(ids[0]).error

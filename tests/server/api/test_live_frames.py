@@ -17,6 +17,7 @@ from bobstay.server.stream.heartbeat import Beating
 from bobstay.server.stream.hub import Client
 from bobstay.server.stream.live_frames import AnyLive
 from bobstay.server.stream.parts import Parts
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -49,7 +50,7 @@ class Tab:
         await self._socket.send(msgspec.json.encode(frame).decode())
 
     async def until(self, condition: Callable[[dict[str, dict[str, Any]]], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(DEADLINE):
             while not condition(self.types):
                 for frame in msgspec.json.decode(await self._socket.recv()):
                     if "seq" not in frame:
@@ -133,7 +134,7 @@ async def test_news_of_a_work_tree_are_described(place: Place) -> None:
 async def test_heartbeats_are_described() -> None:
     client = Client("ada")
     beating = Beating(client, 0.01)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         frames = await client.take()
     beating.cancel()
     assert msgspec.json.decode(frames[0])["type"] == "server.heartbeat"

@@ -1,6 +1,7 @@
 """What is packed away, deleted or typed is where people expect it, and nowhere else."""
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -11,12 +12,15 @@ import pytest
 from bobstay.model.around import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
+from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.cleanup import clean_up
 from bobstay.server.index import notebook
 from bobstay.server.index.retention import archive_older_than
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
+from tests.server.files.shelf import git, repository
 from tests.server.served import Served
 
 
@@ -74,7 +78,7 @@ def test_a_server_that_starts_again_still_lists_what_is_packed(tmp_path: Path) -
         served.ask("PATCH", f"/sessions/{id}", {"archived": True})
         served.stop()
         served.start()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + DEADLINE
         while not served.get(f"/sessions/{id}")["stored"]:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -148,7 +152,7 @@ async def test_pages_of_a_list_that_moves_show_no_session_twice(place: Place) ->
     assert [each["id"] for each in first["sessions"]] == [ids[4], ids[3], ids[2]]
     await place.ask("PATCH", f"/api/v1/sessions/{ids[2]}", {"title": "moved to the top"})
     second = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
-    assert ([each["id"] for each in second["sessions"]], second["cursor"]) == ([ids[1], ids[0]], "")
+    assert ([each["id"] for each in second["sessions"]], second["cursor"]) == ([ids[1], ids[0]], None)
     await place.ask("DELETE", f"/api/v1/sessions/{ids[2]}")
     again = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
     assert [each["id"] for each in again["sessions"]] == [ids[1], ids[0]]
@@ -171,6 +175,20 @@ async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServ
         assert (first.status, again.status, again.json["id"]) == (201, 201, first.json["id"])
         other = await place.ask("POST", "/api/v1/sessions?x=1", body, {**place.headers, **key})
         assert other.status in (409, 422)
+    async with Place(model, tmp_path) as place:
+        later = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
+        assert later.json["id"] == first.json["id"], "what was answered stays known"
+
+
+async def test_a_launch_that_a_crash_cut_off_leaves_neither_a_work_tree_nor_a_branch(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    async with Place(model, tmp_path) as place:
+        repository(place.work, file="one\n")
+        made = await worktrees_of(place.console).add(str(place.work), "abcdefgh-of-no-session")
+    async with Place(model, tmp_path), asyncio.timeout(20):
+        while os.path.exists(made.path) or made.branch in await asyncio.to_thread(git, place.work, "branch"):
+            await asyncio.sleep(0.02)
 
 
 async def test_what_is_removed_from_the_trash_takes_its_output_along(place: Place) -> None:
@@ -201,9 +219,28 @@ async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(mode
         assert set(place.console.registry.views) == {old, pinned, young}
     (tmp_path / "bobstay" / "settings.json").write_text('{"cleanupPeriodDays": 30}')
     async with Place(model, tmp_path) as place:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(DEADLINE):
             while (await place.get(f"/api/v1/sessions/{old}")).status != 404:
                 await asyncio.sleep(0.02)
         listed = (await place.get("/api/v1/sessions")).json["sessions"]
         assert {each["id"] for each in listed} == {pinned, young}
         assert not os.path.exists(store.path(old))
+
+
+async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model: ModelServer, tmp_path: Path) -> None:
+    """S003-40: by the server itself, and nothing else is."""
+    async with Place(model, tmp_path) as place:
+        old, pinned, young = [await place.launch(ephemeral=True) for _ in range(3)]
+        other = await place.launch()
+        await place.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
+        store = place.console.registry.store
+    for id in (old, pinned, other):
+        entries = [json.loads(line) for line in Path(store.path(id)).read_text().splitlines()]
+        dated = [{**entry, "at": time.time() - 25 * 3600} for entry in entries]
+        Path(store.path(id)).write_text("".join(json.dumps(entry) + "\n" for entry in dated))
+    (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
+    async with Place(model, tmp_path) as place:
+        async with asyncio.timeout(DEADLINE):
+            while old in place.console.registry.views or (await place.get("/api/v1/trash")).json["sessions"]:
+                await asyncio.sleep(0.02)
+        assert set(place.console.registry.views) == {pinned, young, other}

@@ -43,9 +43,21 @@ def test_every_endpoint_is_described() -> None:
     assert all(operation["summary"].endswith(".") for *_, operation in operations())
 
 
-def test_names_of_operations_are_unique() -> None:
+def test_names_of_operations_are_unique_and_say_no_word_twice() -> None:
     names = [operation["operationId"] for *_, operation in operations()]
     assert len(names) == len(set(names))
+    for name in names:
+        words = [word.removesuffix("s") for word in name.split("_")]
+        assert len(words) == len(set(words)), name
+
+
+def test_every_operation_and_every_parameter_is_described() -> None:
+    missing: list[str] = []
+    for method, path, operation in operations():
+        described = {"": operation.get("description", "")}
+        described |= {one["name"]: one.get("description", "") for one in operation.get("parameters", ())}
+        missing += [f"{method} {path} {name}" for name, words in described.items() if not words.endswith(".")]
+    assert missing == []
 
 
 def test_all_pointers_lead_somewhere() -> None:
@@ -103,8 +115,10 @@ def test_queries_bodies_and_answers_become_schemas() -> None:
         ("id", "path", True),
         ("needed", "query", True),
         ("limit", "query", False),
+        ("Idempotency-Key", "header", False),
     ]
     assert operation["parameters"][2]["description"] == "How many."
+    assert operation["description"] == "Do something. Needs the scope `operate`."
     assert operation["responses"]["201"]["content"]["application/json"]["schema"]["$ref"].endswith("/Said")
     assert {"409", "404", "413", "415", "422", "401", "403"} <= set(operation["responses"])
     assert made["components"]["schemas"]["Said"]["required"] == ["text"], "it is read too: a default may be left out"

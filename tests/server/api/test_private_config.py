@@ -122,6 +122,13 @@ async def test_of_a_session_that_could_not_be_made_nothing_secret_is_kept(
     assert not any(value.encode() in path.read_bytes() for path in files)
 
 
+async def test_a_session_is_not_begun_with_a_variable_that_is_refused(both: Place) -> None:
+    for env in ({"LD_PRELOAD": "/tmp/x.so"}, {"FINE": "1", "GIT_SSH_COMMAND": "sh"}):
+        refused = await both.post("/api/v1/sessions", {"cwd": str(both.work), "env": env})
+        assert (refused.status, refused.json["error"]["code"]) == (403, "forbidden")
+    assert (await both.get("/api/v1/sessions")).json["sessions"] == []
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -3,21 +3,29 @@
 import asyncio
 import json
 import os
+import socket
 import stat
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from bobstay.kit.dial import Network
+from bobstay.kit.proxies import Proxies
+from bobstay.server.console import Config
 from bobstay.server.push.encrypt import MOST, BadKeys, Keys, encrypted
-from bobstay.server.push.post import BadEndpoint, check_endpoint, reachable
+from bobstay.server.push.news import News
+from bobstay.server.push.post import BadEndpoint, check_endpoint, post, reachable
 from bobstay.server.push.vapid import NAME, PushUnusable, Vapid, b64url
 from bobstay.tools.address import parse_url
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
+from tests.proxyserver import proxying
 from tests.server.api.place import SECRET, Place
 from tests.server.api.push_service import Browser, PushService, claims_of, unpadded
 
@@ -106,10 +114,25 @@ async def test_a_device_that_is_gone_is_forgotten(place: Place, model: ModelServ
     assert len(service.received) == 1
 
 
+async def test_a_service_is_reached_through_the_proxy_of_the_environment(model: ModelServer, tmp_path: Path) -> None:
+    async with proxying({}) as proxy:
+        there = Place(model, tmp_path)
+        network = Network(Proxies(https=f"http://{proxy.address}"))
+        there.environment = msgspec.structs.replace(there.environment, network=network)
+        async with there as place:
+            device = {"endpoint": "https://push.example.com/send/one", "keys": Browser().keys, "expirationTime": None}
+            assert (await place.post(f"{PUSH}/subscriptions", device)).status == 201
+            await asking(place, model)
+            async with asyncio.timeout(DEADLINE):
+                while not proxy.asked:
+                    await asyncio.sleep(0.01)
+    assert proxy.asked[0] == "CONNECT push.example.com:443 HTTP/1.1"
+
+
 async def quiet(place: Place) -> Any:
     """Wait until nobody is being told anything; the devices there are then."""
     assert place.console.bell is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await place.console.bell.quiet()
     return (await place.get(f"{PUSH}/subscriptions")).json["subscriptions"]
 
@@ -237,8 +260,8 @@ def test_only_a_server_of_tests_may_reach_this_machine() -> None:
 async def test_who_may_read_cannot_have_requests_sent_to_this_machine(
     model: ModelServer, tmp_path: Path, service: PushService
 ) -> None:
-    """Neither to its programs nor to those of its networks."""
-    async with Place(model, tmp_path, push_to_loopback=False) as place:
+    """Neither to its programs nor to those of its networks, as long as nobody configures it otherwise."""
+    async with Place(model, tmp_path, push_to_loopback=Config(state="").push_to_loopback) as place:
         body = service.subscription(Browser())
         for endpoint in (body["endpoint"], "https://10.0.0.1/x", "https://192.168.0.1/x", "https://a.localhost/x"):
             reply = await place.post(f"{PUSH}/subscriptions", {**body, "endpoint": endpoint})
@@ -254,6 +277,34 @@ async def test_private_networks_are_never_reached(host: str) -> None:
             check_endpoint(f"https://{host}/x", loopback=loopback)
         with pytest.raises(BadEndpoint):
             await reachable(target, loopback=loopback)
+
+
+async def test_a_name_that_leads_to_this_machine_is_sent_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks like any other when it is subscribed; what counts is where it leads when something is sent."""
+    heard: list[str] = []
+
+    def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append("a connection")
+        writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+
+    async def resolved(*_: object, **__: object) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolved)
+    browser = Browser()
+    keys = Keys.read(browser.keys["p256dh"], browser.keys["auth"])
+    told = News("ask", "s", "Title", "Body", "/", "tag")
+    vapid, endpoint = Vapid.load(str(tmp_path)), f"https://push.example.com:{port}/x"
+    posted = await post(endpoint, keys, told, vapid, "mailto:a@b.example", loopback=False)
+    server.close()
+    await server.wait_closed()
+    assert (posted.outcome, heard) == ("refused", [])
+    assert "an address of this machine" in posted.words
 
 
 async def test_too_many_devices_of_one_client_are_refused(place: Place, service: PushService) -> None:

@@ -117,7 +117,14 @@ async def test_who_only_operates_goes_on_in_a_mode_that_asks_more(place: Place) 
     id = await place.launch(permission_mode="acceptEdits")
     await ended(place, id)
     where = f"{API}/sessions/{id}/continue"
-    assert (await place.post(where, {"permission_mode": "default"}, headers=operate)).status == 201
+    made = await place.post(where, {"permission_mode": "default"}, headers=operate)
+    assert made.status == 201
+    await ended(place, made.json["id"])
+    for mode in ("acceptEdits", "auto", "bypassPermissions"):
+        again = await place.post(
+            f"{API}/sessions/{made.json['id']}/continue", {"permission_mode": mode}, headers=operate
+        )
+        assert (again.status, again.json["error"]["details"]["needed"]) == (403, "approve"), mode
 
 
 async def test_a_plain_session_is_gone_on_from_with_operate(place: Place) -> None:
@@ -170,6 +177,9 @@ async def test_a_session_outside_the_roots_is_not_taken_up_by_a_new_server(model
         assert "outside the directories" in view.workers[-1].error
         restarted = await place.post(f"{API}/sessions/{id}/workers/{view.workers[-1].id}/restart")
         assert restarted.json["error"]["code"] == "cannot_start"
+        assert view.queued, "there is something to try again"
+        retried = await place.post(f"{API}/sessions/{id}/retry")
+        assert (retried.status, retried.json["error"]["code"]) == (403, "forbidden")
     assert model.requests == []
 
 
@@ -199,6 +209,16 @@ async def test_a_terminal_is_stopped_with_the_same_scope_by_both_ways(place: Pla
     assert (await place.post(stop, headers=operate)).status == 403
     assert (await place.ask("DELETE", f"{API}/terminals/{opened}", headers=operate)).status == 403
     assert (await place.post(stop, headers=terminal)).status == 200
+
+
+async def test_an_agent_is_stopped_by_those_who_operate_and_not_by_those_who_have_a_terminal(place: Place) -> None:
+    operate, terminal = await place.token("read", "operate"), await place.token("read", "terminal")
+    id = await place.launch("hello", model="demo")
+    (agent,) = (await place.until_status(id, "completed")).workers
+    stop = f"{API}/sessions/{id}/workers/{agent.id}/stop"
+    refused = await place.post(stop, headers=terminal)
+    assert (refused.status, refused.json["error"]["details"]["needed"]) == (403, "operate")
+    assert (await place.post(stop, headers=operate)).status == 200
 
 
 async def test_a_bypass_that_is_over_lifts_nothing(place: Place) -> None:

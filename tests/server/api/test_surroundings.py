@@ -200,10 +200,8 @@ async def test_what_an_engine_said_survives_a_rebuild(both: Place) -> None:
 
 
 async def test_a_one_shot_engine_cannot_be_steered_or_shown_pictures(both: Place) -> None:
-    from bobstay.model.around import SessionConfig
-
-    session = both.console.registry.create(str(both.work), SessionConfig(engine="other", live=False))
-    able = (await both.get(f"/api/v1/sessions/{session.id}/surroundings")).json["capabilities"]
+    id = await both.launch(engine="other", live=False)
+    able = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json["capabilities"]
     assert [able[name] for name in ("steer", "images", "ask_user", "queue", "fork")] == [
         False,
         False,

@@ -8,7 +8,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.server.api.place import DEADLINE, Place
+from tests.deadline import DEADLINE
+from tests.server.api.place import Place
 
 Said = dict[str, Any]
 

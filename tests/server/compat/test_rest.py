@@ -25,7 +25,7 @@ async def test_a_session_is_launched_as_its_first_page_did_it(place: Place, mode
     assert session["config"]["query"] == query
     assert session["config"]["workflowMode"] == "research"
     assert session["config"]["workingDir"] == str(place.work)
-    assert session["config"]["maxTurns"] == 7
+    assert (session["config"]["maxTurns"], session["config"]["outputFormat"]) == (7, "stream-json")
     assert session["startTime"].endswith("Z")
     assert "errorMessage" not in session
     await place.until_status(session["id"], "completed")

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import DEADLINE, Place
+from tests.server.api.place import Place
 from tests.server.compat.listen import Said, of_type, socket
 
 IDLE = of_type("activity", state="idle")
@@ -113,6 +114,7 @@ async def test_a_worker_that_is_stopped_exits(place: Place, model: ModelServer) 
         ('{"type":"cancel"}', "wrong_state"),
         ('{"type":"input","data":"ls"}', "not_supported"),
         ('{"type":"resize","cols":80,"rows":25}', "not_supported"),
+        ('{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}', "not_supported"),
     ],
 )
 async def test_nothing_a_page_says_ends_its_socket(place: Place, said: str, code: str) -> None:

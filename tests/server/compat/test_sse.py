@@ -2,13 +2,23 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
+from bobstay.model.event import HookRan, TasksReplaced, ToolDone
+from bobstay.model.message import Text, ToolReply
+from bobstay.server.compat.entry import Entry
+from bobstay.server.compat.named import Named
+from bobstay.sessions.codec import to_json
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import DEADLINE, Place
+from tests.server.api.place import Place
 from tests.server.compat.listen import Said, of_type, sse
 
 DONE = of_type("done")
@@ -163,10 +173,12 @@ async def test_marks_are_crossed_once_with_the_seeds_words(place: Place, model: 
 async def test_tasks_output_and_time_outs_have_their_events(place: Place, model: ModelServer) -> None:
     """S002-1, S002-14, S002-15: task_update after the result of the call, raw output, a time-out."""
     todos = [{"content": "Look", "status": "in_progress", "activeForm": "Looking"}]
+    printed = "printf 'Command timed out after 2m\\nNot done after 3s: moved\\n'"
     prompt = model.play(
         "all",
         Step(blocks=[Call("TodoWrite", {"todos": todos}, "t")]),
         Step(blocks=[Call("Bash", {"command": "echo here; sleep 100", "timeout": 300}, "b")]),
+        Step(blocks=[Call("Bash", {"command": printed}, "p")]),
         Step(blocks=[Say("ok")]),
     )
     id = await place.launch(prompt, allowed_tools=["Bash"])
@@ -176,10 +188,20 @@ async def test_tasks_output_and_time_outs_have_their_events(place: Place, model:
     assert order.index(("tool_result", "t")) < order.index(("task_update", None))
     (update,) = only(events, "task_update")
     assert (update["session_id"], update["todos"]) == (id, todos)
-    (timeout,) = only(events, "tool_timeout")
+    (timeout,) = only(events, "tool_timeout")  # and none for a command that only prints such words
     assert (timeout["tool_use_id"], timeout["tool_name"]) == ("b", "Bash")
+    assert timeout["elapsed_seconds"] >= 0.3
     output = only(events, "tool_output")
     assert "here" in "".join(event["text"] for event in output if event["tool_use_id"] == "b")
+
+
+async def test_a_time_out_told_by_an_external_engine_has_its_event(place: Place) -> None:
+    """S002-15: with what the official command (2.1) says about a call in `tool_use_result`; it tells no duration."""
+    display = {"stdout": "here", "stderr": "", "interrupted": False, "backgroundTaskId": "b1", "timedOutAfterMs": 1500}
+    done = ToolDone(ToolReply("c", (Text("moved to the background"),)), "Bash", display)
+    entry = Entry("tool_done", msgspec.Raw(to_json(done)), seq=1)
+    timeout, *_ = Named("s", place.console.registry).messages(entry)
+    assert (timeout["type"], timeout["tool_use_id"], timeout["elapsed_seconds"]) == ("tool_timeout", "c", 1.5)
 
 
 async def test_a_change_of_mode_is_told(place: Place, model: ModelServer) -> None:
@@ -285,3 +307,29 @@ async def test_revoking_a_token_ends_its_streams(place: Place) -> None:
         await place.console.doors.revoke(client.id, "ada")
         async with asyncio.timeout(2):
             await stream.rest()
+
+
+async def test_each_step_of_a_list_of_tasks_can_be_seen(
+    place: Place, model: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S002-17: the hook, the event on the wire, the run of the sync; the page shows what is in the log."""
+    settings = Path(place.environment.paths.bobstay) / "settings.json"
+    hook = {"matcher": "TodoWrite", "hooks": [{"type": "command", "command": "true"}]}
+    settings.write_text(json.dumps({"hooks": {"PostToolUse": [hook]}}))
+    todos = [{"content": "Look", "status": "in_progress", "activeForm": "Looking"}]
+    gate = Gate()
+    steps = (Step(blocks=[Call("TodoWrite", {"todos": todos}, "t")], gate=gate), Step(blocks=[Say("ok")]))
+    with caplog.at_level(logging.DEBUG, "bobstay"):
+        id = await launched(place, model.play("tasks", *steps))
+        async with sse(place, f"/api/sessions/{id}/stream") as stream:
+            await stream.until(of_type("status_change", status="running"))
+            gate.open()
+            (update,) = only(await stream.until(DONE), "task_update")
+        await place.console.database.flushed(id, place.view(id).seq)
+    assert update["todos"][0]["content"] == "Look"
+    events = [envelope.event for envelope in place.console.registry.reader(id).read()]
+    assert [event.hook for event in events if isinstance(event, HookRan)] == ["PostToolUse:TodoWrite"]
+    (entry,) = [seq for seq, event in enumerate(events, 1) if isinstance(event, TasksReplaced)]
+    said = [record.getMessage() for record in caplog.records if id in record.getMessage()]
+    assert f"session {id}: 1 tasks in entry {entry}, sent to those who follow" in said
+    assert f"session {id}: its tasks in the tables are replaced by 1" in said

@@ -29,8 +29,7 @@ from bobstay.server.doors.gatekeeper import Gatekeeper, Shell
 from bobstay.server.doors.principal import Scope
 from bobstay.server.doors.rules import Rules
 from bobstay.server.errors import ApiError
-
-DEADLINE = 20.0
+from tests.deadline import DEADLINE
 
 
 class Clock:

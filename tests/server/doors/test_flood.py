@@ -11,10 +11,9 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from bobstay.server.stream.http_protocol import ConnectionLimits, bounded
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
-
-DEADLINE = 30.0
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from pathlib import Path
 from bobstay.server.index.connect import connect, resolve
 from bobstay.server.index.migrate import migrate
 from tests.server.doors.house import House
-from tests.server.index.conftest import cluster  # noqa: F401 - a fixture
 from tests.server.index.postgres import Cluster
 
 
-async def test_the_doors_keep_their_word_on_postgresql(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811 - it
+async def test_the_doors_keep_their_word_on_postgresql(cluster: Cluster, tmp_path: Path) -> None:
     """FM-46 and the codes that are good once, with the other database."""
     engines = connect(resolve(await cluster.new_database(), str(tmp_path)))
     await migrate(engines)

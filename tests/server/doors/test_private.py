@@ -44,7 +44,7 @@ def reach(path):
         return "connected"
 def get(path, **headers):
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
-    with urllib.request.urlopen(request, timeout=20) as reply:
+    with urllib.request.urlopen(request, timeout=200) as reply:
         return f"status {reply.status}"
 attempt("public", lambda: open(os.path.join(os.path.dirname(state), "public")).read())
 attempt("list", lambda: os.listdir(state))

@@ -161,7 +161,7 @@ def test_proxies_named_at_the_start_reach_the_rules() -> None:
 def test_a_proxy_that_is_no_address_keeps_the_server_from_starting(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bobstay", "serve", "--port", "0", "--no-browser", "--trusted-proxy", "my-proxy"]
     variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 1
     assert "A trusted proxy is named by its address or network" in done.stderr
     assert "Traceback" not in done.stderr

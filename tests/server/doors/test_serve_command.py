@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.index.conftest import cluster  # noqa: F401 - a fixture
+from bobstay.cli.serve import _parser
 from tests.server.index.postgres import Cluster
 from tests.server.served import Served
 
@@ -32,19 +32,28 @@ def test_what_makes_no_sense_is_said_and_not_started(
     """S000-54"""
     command = [sys.executable, "-m", "bobstay", "serve", "--no-browser", *words]
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], **variables}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert ended.returncode == 2
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_the_log_of_the_server_is_its_owners_alone(tmp_path: Path) -> None:
-    old = tmp_path / "bobstay" / "server" / "server.log"
+def test_the_port_is_3001_where_nobody_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S000-54"""
+    monkeypatch.delenv("PORT", raising=False)
+    assert _parser().parse_args([]).port == 3001
+
+
+@pytest.mark.parametrize("name", ["server.log", "server.log.1"])
+def test_the_log_of_the_server_is_its_owners_alone(tmp_path: Path, name: str) -> None:
+    """The one of an earlier version, and one that is made anew."""
+    old = tmp_path / "bobstay" / "server" / name
     old.parent.mkdir(parents=True)
     old.write_text("of an earlier version\n")
     old.chmod(0o644)
-    served = Served(tmp_path, {}, "--log-level", "info").start()
+    served = Served(tmp_path, {}, "--log-level", "debug").start()
     served.stop()
+    assert (old.parent / "server.log").exists()
     for path in old.parent.iterdir():
         if path.is_file():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
@@ -52,7 +61,7 @@ def test_the_log_of_the_server_is_its_owners_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["option", "joined", "file", "variable"])
 async def test_a_password_of_the_database_is_on_no_command_line(
-    cluster: Cluster,  # noqa: F811 - it
+    cluster: Cluster,
     tmp_path: Path,
     way: str,
 ) -> None:

@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.compat import rest, sse
 from bobstay.server.index.connect import FILE
-from tests.server.doors.house import DEADLINE
+from tests.deadline import DEADLINE
 from tests.server.served import Served
 
 ROUTES = [
@@ -58,6 +58,12 @@ def ask(served: Served, method: str, path: str, headers: dict[str, str]) -> tupl
         return answer.status, error["code"] if isinstance(error, dict) else "words"
     finally:
         connection.close()
+
+
+def test_the_server_says_how_it_is_opened_and_stopped(served: Served) -> None:
+    assert served.process is not None
+    assert served.process.stdout is not None
+    assert served.process.stdout.readline() == "Open it in a browser; the link works once. Ctrl+C stops the server.\n"
 
 
 def test_every_route_there_is_stands_behind_the_doors(served: Served) -> None:

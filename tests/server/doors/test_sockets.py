@@ -11,7 +11,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from bobstay.server.doors.principal import OWNER
-from tests.server.doors.house import DEADLINE, House
+from tests.deadline import DEADLINE
+from tests.server.doors.house import House
 
 SOON = 1.5
 """Seconds: revocation promises one; the rest is for a busy machine."""

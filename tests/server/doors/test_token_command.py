@@ -17,14 +17,16 @@ from bobstay.cli.token import run
 from bobstay.server.index.connect import FILE, connect, resolve
 from bobstay.server.index.migrate import migrate
 from bobstay.server.index.own_tables import audit
-from tests.server.doors.house import DEADLINE, House
+from tests.deadline import DEADLINE
+from tests.server.doors.house import House
 
 PROGRAM = "import sys; from bobstay.cli.token import run; sys.exit(run(sys.argv[1:]))"
 SECRET = re.compile(r"bst_[A-Za-z0-9_-]{43}")
 
 
-def token(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def token(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {"HOME": str(home), "BOBSTAY_HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": "src"}
+    environment |= variables
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments],
         check=False,
@@ -173,3 +175,15 @@ def test_a_state_folder_that_is_a_link_is_refused(
     (tmp_path / "server").symlink_to(tmp_path / "elsewhere")
     assert run(["list"]) == 1
     assert "is a link" in capsys.readouterr().err
+
+
+def test_the_database_is_named_as_the_server_is_told_it(tmp_path: Path) -> None:
+    """By a file or a variable: a URL may hold a password, and a command line is seen by everybody."""
+    url, file = f"sqlite:///{tmp_path / 'other.sqlite'}", tmp_path / "database"
+    file.write_text(url + "\n")
+    id, _ = made(tmp_path, "--scope", "read", "--db-file", str(file))
+    for done in (token(tmp_path, "list", BOBSTAY_DB=url), token(tmp_path, "list", f"--db-file={file}")):
+        assert id in done.stdout
+    assert id not in token(tmp_path, "list").stdout
+    missing = token(tmp_path, "list", "--db-file", str(tmp_path / "nothing"))
+    assert (missing.returncode, "cannot be read" in missing.stderr) == (2, True)

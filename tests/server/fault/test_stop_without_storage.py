@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import DEADLINE, Served, orphans
+from tests.server.served import Served, orphans
 from tests.wire.program import ORACLE
 
 ENGINES = ["native", pytest.param("claude", marks=pytest.mark.skipif(not os.path.exists(ORACLE), reason="no claude"))]
@@ -54,12 +55,15 @@ def test_an_agent_is_stopped_though_its_log_cannot_be_written(
     status, said, _ = served.raw("POST", f"/sessions/{id}/{deed}", {})
     assert status == 200, said
     wait(lambda: not orphans(mark))
+    view = served.get(f"/sessions/{id}")
+    assert view["status"] in ("running", "interrupting"), "its log says nothing else yet"
+    assert "All that happened before is kept" in view["error"], "and why that is so can be read"
     set_room(served, resource.RLIM_INFINITY)
     served.until(id, "interrupted")
     assert len(model.requests) == asked, "the turn was taken up again"
     again = model.play("after", Step(blocks=[Say("Still here.")]))
     served.post(f"/sessions/{id}/messages", {"content": f"{again} go"})
-    served.until(id, "completed")
+    assert served.until(id, "completed")["error"] == ""
 
 
 def wait(condition: Callable[[], bool]) -> None:

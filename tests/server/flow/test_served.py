@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import DEADLINE, Served
+from tests.server.served import Served
 from tests.wire.program import ORACLE
 
 TOUCH = Call("Bash", {"command": "touch made.txt", "description": "Create a file"}, "toolu_1")
@@ -183,8 +184,9 @@ def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> No
             event = {"type": "noted", "text": f"{number}"}
             file.write(json.dumps({**head, "seq": head["seq"] + 1 + number, "id": f"more-{number}", "event": event}))
             file.write("\n")
-    page = served.get(f"/sessions/{id}/events?limit=1000000")
-    assert len(page["events"]) == 2_000
+    status, said, _ = served.raw("GET", f"/sessions/{id}/events?limit=1000000")
+    assert (status, said["error"]["details"]["maximum"]) == (422, 2_000)
+    assert len(served.get(f"/sessions/{id}/events?limit=2000")["events"]) == 2_000
     assert served.get(f"/sessions/{id}")["status"] == "draft"
 
 

@@ -9,6 +9,7 @@ from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.server import startup
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -79,6 +80,6 @@ async def test_a_second_start_reads_no_log_again(
 
 
 async def all_loaded(place: Place) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(DEADLINE):
         while place.console.registry.pending:
             await asyncio.sleep(0.01)

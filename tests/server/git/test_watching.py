@@ -16,9 +16,8 @@ from bobstay.server.stream.hub import EVERYTHING, Client
 from bobstay.server.workers import git_diff
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.git_diff import GitDiffWorker
+from tests.deadline import DEADLINE
 from tests.server.files.shelf import Shelf, git, repository
-
-DEADLINE = 20.0
 
 
 class Window:

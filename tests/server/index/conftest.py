@@ -1,30 +1,14 @@
 """Databases of both kinds, and desks that write sessions into them."""
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.server.index.desk import Desk
-from tests.server.index.postgres import PACKAGE, Cluster, binaries
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    programs = binaries()
-    if programs is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"The tests need {PACKAGE}.")
-        pytest.skip(f"needs {PACKAGE}")
-    made = Cluster(programs)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
+from tests.server.index.postgres import Cluster
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -13,8 +13,9 @@ from bobstay.server.index.tables import PROJECTIONS, tasks
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 
-PATIENCE = 20.0
+PATIENCE = DEADLINE
 UNSTEADY = {"id": ("documents",), "log_size": ("sessions",)}
 """Columns that may differ between an index made live and one made anew."""
 

@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 PACKAGE = "postgresql (Debian: apt-get install postgresql-15)"
 NOBODY = 65534
@@ -67,10 +70,10 @@ class Cluster:
                 raise RuntimeError((self.folder / "log").read_text(errors="replace")[-2000:])
             time.sleep(0.02)  # asking costs a process; there is nothing to wait on
 
-    def stop(self) -> None:
-        """At once, as after a crash of the machine it runs on."""
+    def stop(self, *, crash: bool = True) -> None:
+        """At once, as after a crash of the machine it runs on; or in good order, so that nothing committed is lost."""
         if self._process is not None:
-            self._process.send_signal(3)
+            self._process.send_signal(signal.SIGQUIT if crash else signal.SIGINT)
             self._process.wait(START_SECONDS)
             self._process = None
 
@@ -103,6 +106,21 @@ class Cluster:
 
     def address(self, name: str) -> str:
         return f"postgresql://{USER}@/{name}?host={self.folder}"
+
+
+def running_cluster() -> Iterator[Cluster]:
+    """A cluster for the length of a fixture; without PostgreSQL its tests are skipped, or fail where all must run."""
+    programs = binaries()
+    if programs is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"The tests need {PACKAGE}.")
+        pytest.skip(f"needs {PACKAGE}")
+    made = Cluster(programs)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
 
 
 def _as_nobody() -> list[str]:

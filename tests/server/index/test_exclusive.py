@@ -1,7 +1,7 @@
 """One server at a time writes an index, and only one home's sessions are in it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,23 +11,9 @@ from bobstay.model.event import Noted
 from bobstay.server.index.database import Database
 from bobstay.server.index.problems import DatabaseProblem
 from tests.server.index.desk import PATIENCE, Desk
-from tests.server.index.postgres import Cluster, binaries
+from tests.server.index.postgres import Cluster
 
 Desks = Callable[..., Awaitable[Desk]]
-
-
-@pytest.fixture
-def own_cluster() -> Iterator[Cluster]:
-    """One that a test may stop."""
-    programs = binaries()
-    if programs is None:
-        pytest.skip("needs postgresql")
-    cluster = Cluster(programs)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.remove()
 
 
 async def test_the_lock_is_taken_again_after_a_restart_of_postgresql(
@@ -37,7 +23,7 @@ async def test_the_lock_is_taken_again_after_a_restart_of_postgresql(
     desk = await desks(url, tmp_path / "first")
     desk.write(Noted("before"))
     await desk.settled()
-    own_cluster.stop()
+    own_cluster.stop(crash=False)
     own_cluster.start()
     desk.write(Noted("after"))
     assert await desk.database.flushed("one", 3, PATIENCE)
@@ -53,7 +39,7 @@ async def test_a_server_that_lost_its_lock_to_another_writes_nothing_until_it_is
     first = await desks(url, tmp_path / "first")
     first.write(Noted("before"))
     await first.settled()
-    own_cluster.stop()
+    own_cluster.stop(crash=False)
     own_cluster.start()
     second = await Database.open(url, str(tmp_path / "second"), adopt=True)
     first.write(Noted("after"))

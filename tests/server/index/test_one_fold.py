@@ -5,9 +5,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from sqlalchemy import select, update
 
 from bobstay.model.event import (
     BlockDone,
@@ -23,6 +25,7 @@ from bobstay.model.event import (
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.server.inbox import Inbox
 from bobstay.server.index.database import Database
+from bobstay.server.index.tables import sessions
 from bobstay.server.ports import NoIndex
 from bobstay.server.sessions.outside import Outside
 from bobstay.server.sessions.registry import Registry, fold_file
@@ -63,6 +66,23 @@ async def ways(folder: Path, desk: Desk) -> dict[str, SessionView]:
     found["opened at once"] = registry.open("one").view
     registry.shut("one")
     return {way: replace(view, elsewhere=False) for way, view in found.items()}
+
+
+async def test_a_row_whose_view_lacks_what_the_fold_remembers_is_folded_anew(tmp_path: Path) -> None:
+    """As one of an earlier version does, which kept it elsewhere."""
+    desk = await Desk.open("", tmp_path)
+    desk.write(Prompted("p1", (Text("first"),)), TurnStarted(1, "m", "default"))
+    await desk.settled()
+    async with desk.database.engines.write.begin() as connection:
+        row = await connection.scalar(select(sessions.c.view))
+        assert row is not None
+        view = msgspec.json.decode(row)
+        assert view.pop("memory")["standing"]["in_turn"]
+        await connection.execute(update(sessions).values(view=msgspec.json.encode(view).decode()))
+    assert (await current(desk.database)).standing == desk.views["one"].standing
+    known, changed = await desk.database.known_views(desk.store)
+    assert (known, changed) == ({}, ["one"])
+    await desk.close()
 
 
 async def test_after_somebody_went_back_all_see_the_same(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ async def test_interactions_are_kept_with_their_outcome(desk: Desk) -> None:
     desk.write(InteractionClosed("i1", "allowed", by="ann"))
     desk.write(InteractionClosed("i2", "denied", "too risky", "bob", {"command": "ls"}))
     await desk.settled()
-    found = {row.id: row for row in await list_interactions(desk.database)}
+    found = {row.id: row for row in (await list_interactions(desk.database)).interactions}
     assert {id: (row.state, row.by, row.message) for id, row in found.items()} == {
         "i1": ("allowed", "ann", ""),
         "i2": ("denied", "bob", "too risky"),
@@ -225,11 +225,15 @@ async def test_interactions_are_kept_with_their_outcome(desk: Desk) -> None:
     }
     assert found["i2"].changed_input == {"command": "ls"}
     assert found["i2"].closed_at >= found["i2"].opened_at
-    assert [row.id for row in await list_interactions(desk.database, state="open")] == ["i3"]
+    assert [row.id for row in (await list_interactions(desk.database, state="open")).interactions] == ["i3"]
+    decided = await list_interactions(desk.database, state="decided")
+    assert {row.id for row in decided.interactions} == {"i1", "i2"}
     desk.write(RunDone("interrupted_tools"))
     await desk.settled()
-    assert await list_interactions(desk.database, state="open") == []
-    assert [row.id for row in await list_interactions(desk.database, state="cancelled")] == ["i3"]
+    assert (await list_interactions(desk.database, state="open")).interactions == ()
+    decided = await list_interactions(desk.database, state="decided")
+    assert {row.id for row in decided.interactions} == {"i1", "i2", "i3"}
+    assert [row.id for row in (await list_interactions(desk.database, state="cancelled")).interactions] == ["i3"]
 
 
 async def test_an_outcome_is_never_overwritten(desk: Desk) -> None:
@@ -238,7 +242,7 @@ async def test_an_outcome_is_never_overwritten(desk: Desk) -> None:
     await desk.settled()
     desk.write(InteractionClosed("i1", "allowed", by="carol"))
     await desk.settled()
-    assert [(row.state, row.by) for row in await list_interactions(desk.database)] == [("denied", "ann")]
+    assert [(row.state, row.by) for row in (await list_interactions(desk.database)).interactions] == [("denied", "ann")]
 
 
 async def test_a_late_exit_does_not_change_how_a_session_ended(desk: Desk) -> None:

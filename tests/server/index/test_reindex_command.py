@@ -15,11 +15,11 @@ from bobstay.server.index.database import Database
 from bobstay.sessions.store import Store
 
 
-def reindex(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def reindex(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     program = "import sys; from bobstay.cli.reindex import run; sys.exit(run(sys.argv[1:]))"
-    environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin"}
+    environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin", **variables}
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=50, env=environ, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, env=environ, check=False)
 
 
 def write_sessions(folder: Path) -> None:
@@ -40,6 +40,18 @@ def test_it_makes_the_tables_from_the_logs_and_says_how_many(tmp_path: Path) -> 
     tables = sqlite3.connect(tmp_path / "server" / "index.sqlite")
     assert tables.execute("SELECT count(*) FROM messages").fetchall() == [(6,)]
     tables.close()
+
+
+@pytest.mark.parametrize("way", ["file", "variable"])
+def test_the_database_is_named_as_the_server_is_told_it(tmp_path: Path, way: str) -> None:
+    write_sessions(tmp_path)
+    url, file = f"sqlite:///{tmp_path / 'other.sqlite'}", tmp_path / "database"
+    file.write_text(url)
+    words = ("--db-file", str(file)) if way == "file" else ()
+    done = reindex(tmp_path, *words, **({"BOBSTAY_DB": url} if way == "variable" else {}))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "other.sqlite").exists()
+    assert not (tmp_path / "server" / "index.sqlite").exists()
 
 
 async def test_it_does_so_in_postgresql(cluster: Any, tmp_path: Path) -> None:
@@ -68,6 +80,7 @@ async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
         (("--help",), 0, "Usage: bobstay reindex"),
         (("--what",), 2, "Usage: bobstay reindex"),
         (("--db",), 2, "Usage: bobstay reindex"),
+        (("--db-file", "/nope/never"), 2, "cannot be read"),
         (("--db=mysql://x/y",), 1, "sqlite:///path"),
         (("--db=postgresql://u@127.0.0.1:1/x",), 1, "does not answer"),
         (("--db=postgresql://u@127.0.0.1:1/x", "--set-aside"), 2, "Only a SQLite file"),
@@ -90,7 +103,7 @@ def test_wrong_words_are_answered_with_what_to_do(
 def command(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin"}
     words = [sys.executable, "-m", "bobstay", *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=50, env=environ, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=200, env=environ, check=False)
 
 
 def test_a_database_set_aside_gives_up_no_user_and_no_token(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Search: the same words are found in both databases, whatever the query, and shown without markup."""
 
 from collections.abc import Awaitable, Callable
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -74,6 +75,7 @@ async def test_hits_come_in_pages_newest_first(desk: Desk) -> None:
         if page.cursor is None:
             break
         cursor = page.cursor
+        assert cursor == quote(cursor), "it goes into an address as it is"
     assert len(seen) == len(set(seen)) == 14
     assert [session for session, kind in seen if kind == "text"] == [f"s{number}" for number in reversed(range(7))]
 

@@ -23,7 +23,7 @@ from bobstay.server.index.tables import messages, sessions
 from bobstay.server.index.transcript import rows
 from bobstay.sessions.store import Store
 from tests.server.index.desk import PATIENCE, Desk
-from tests.server.index.postgres import NOBODY, Cluster, binaries
+from tests.server.index.postgres import NOBODY, Cluster
 
 Desks = Callable[..., Awaitable[Desk]]
 
@@ -164,33 +164,25 @@ async def test_postgresql_that_allows_only_reading_is_said_to_be_so(
     assert await desk.database.flushed("one", 2, PATIENCE)
 
 
-async def test_postgresql_that_goes_away_and_comes_back_gets_all(desks: Desks) -> None:
+async def test_postgresql_that_goes_away_and_comes_back_gets_all(desks: Desks, own_cluster: Cluster) -> None:
     """Even what it had taken and lost in its crash: it need not keep every commit, for the logs do."""
-    programs = binaries()
-    if programs is None:
-        pytest.skip("needs postgresql")
-    cluster = Cluster(programs)
-    try:
-        cluster.start()
-        desk = await desks(await cluster.new_database())
-        async with desk.database.engines.own.begin() as connection:
-            await connection.execute(text("CHECKPOINT"))
-        desk.write(Noted("before"))
-        await desk.settled()
-        cluster.stop()
-        desk.write(Noted("meanwhile"))
-        await until(lambda: desk.database.health().problem != "")
-        assert "does not answer" in desk.database.health().problem
-        with pytest.raises(DatabaseProblem) as caught:
-            await rows(desk.database, "one")
-        assert (caught.value.kind, caught.value.status) == ("unreachable", 503)
-        cluster.start()
-        desk.write(Noted("after"))
-        assert await desk.database.flushed("one", 4, PATIENCE)
-        assert [row.data["text"] for row in (await rows(desk.database, "one")).rows] == ["after", "meanwhile", "before"]
-        await desk.close()
-    finally:
-        cluster.remove()
+    desk = await desks(await own_cluster.new_database())
+    async with desk.database.engines.own.begin() as connection:
+        await connection.execute(text("CHECKPOINT"))
+    desk.write(Noted("before"))
+    await desk.settled()
+    own_cluster.stop()
+    desk.write(Noted("meanwhile"))
+    await until(lambda: desk.database.health().problem != "")
+    assert "does not answer" in desk.database.health().problem
+    with pytest.raises(DatabaseProblem) as caught:
+        await rows(desk.database, "one")
+    assert (caught.value.kind, caught.value.status) == ("unreachable", 503)
+    own_cluster.start()
+    desk.write(Noted("after"))
+    assert await desk.database.flushed("one", 4, PATIENCE)
+    assert [row.data["text"] for row in (await rows(desk.database, "one")).rows] == ["after", "meanwhile", "before"]
+    await desk.close()
 
 
 async def test_a_server_that_ends_while_the_database_is_away_does_not_hang(desks: Desks, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """What was spent, by day, model, project, session and tool."""
 
 from bobstay.model.around import Configured, SessionConfig
-from bobstay.model.event import Advised, InteractionClosed, InteractionOpened, MessageDone, SessionStarted
+from bobstay.model.event import Advised, Envelope, InteractionClosed, InteractionOpened, MessageDone, SessionStarted
 from bobstay.model.message import ToolCall, Usage
 from bobstay.server.index.project import day
 from bobstay.server.index.spending import level, spending
 from bobstay.server.index.tool_time import Group
+from bobstay.server.sessions.view import SessionView
 from tests.server.index.desk import Desk
 
 YESTERDAY, TODAY = 1_700_000_000.0, 1_700_086_400.0
@@ -70,6 +71,15 @@ async def test_sessions_say_how_full_their_context_is(desk: Desk) -> None:
     assert (groups["one"].context, groups["one"].context_limit, groups["one"].level) == (100_800, 168_000, "warning")
     assert (groups["two"].fullness, groups["two"].level) == (0.9, "critical")
     assert groups["three"].level == "ok"
+
+
+def test_what_a_sub_agent_used_counts_but_does_not_fill_the_context() -> None:
+    """S000-32: the newest answer of the main talk is what is shown as used."""
+    main = Envelope(1, "e1", "", 0.0, done("m1", usage=Usage(100, 20)))
+    sub_agent = Envelope(2, "e2", "e1", 0.0, done("m2", usage=Usage(7, 3)), parent_call="c1")
+    view = SessionView("one").apply(main).apply(sub_agent)
+    assert (view.last_usage, view.context) == (Usage(100, 20), 120)
+    assert view.usage == Usage(107, 23)
 
 
 def test_the_thresholds_are_included() -> None:

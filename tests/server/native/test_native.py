@@ -16,6 +16,7 @@ from bobstay.server.commands import Words
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.view import SessionView, context_limit, input_hash
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -56,7 +57,7 @@ async def test_an_approval_is_waited_for_and_given(model: ModelServer, stage: Ma
     view = await here.launch(prompt)
     waiting = await here.until_status(view.id, "waiting_input")
     assert waiting.activity == "asking"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while here.slots.running:
             await asyncio.sleep(0)
     assert here.slots.running == 0, "whoever waits for a person takes up no place"
@@ -162,7 +163,7 @@ async def test_only_so_many_run_at_once(model: ModelServer, stage: Make) -> None
     await gate.reached()
     second = await here.launch(model.play("two", Step(blocks=[Say("second")])))
     assert here.registry.view(second.id).status == "starting"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not here.slots.waiting:
             await asyncio.sleep(0)
     gate.open()

@@ -19,9 +19,10 @@ from bobstay.printer.contact import Contact
 from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.sessions.log import SessionBusy
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.stage import DEADLINE, Stage
+from tests.server.stage import Stage
 
 Make = Callable[..., Awaitable[Stage]]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -213,7 +213,10 @@ async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agen
     await here.until_status(view.id, "completed")
     session = await here.registry.take(view.id)
     session.record(WorkerStarted("old-terminal", "terminal", pid=2**22 + 1))
+    quiet = await here.launch("")
+    (await here.registry.take(quiet.id)).record(WorkerStarted("mute", "process", pid=2**22 + 2, ready=False))
     await sweep_up(here.console)
+    assert [worker.state for worker in here.registry.view(quiet.id).workers] == ["stopped"]
     exits = [event for event in here.events(view.id) if isinstance(event, WorkerExited)]
     assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
     await here.say(view.id, model.play("two", Step(blocks=[Say("two")])))

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from bobstay.engine.ports import Answer
+from bobstay.model.around import WorkerExited
 from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
 from bobstay.server import commands
 from bobstay.server.errors import ApiError
@@ -131,8 +133,9 @@ async def test_a_question_nobody_sees_waits_for_hours(
 
 
 async def test_an_agent_that_is_gone_and_should_run_is_started_again(model: ModelServer, stage: Make) -> None:
-    """S003-25, S003-26: desired and actual state are brought together."""
-    here = await stage(most_running=1)
+    """S003-25, S003-26: desired and actual state are brought together, and nobody asks for it."""
+    here = await stage(most_running=1, interval=0.01)
+    here.runner.begin()
     gate = Gate()
     await here.launch(model.play("first", Step(blocks=[Say("x")], gate=gate)))
     await gate.reached()
@@ -144,6 +147,34 @@ async def test_an_agent_that_is_gone_and_should_run_is_started_again(model: Mode
     await asyncio.wait([post.worker._task])
     assert not post.worker.alive()
     gate.open()
-    await here.runner.reconcile(view.id)
-    await here.until_status(view.id, "completed")
-    assert here.runner.posts[view.id].worker.epoch == 2
+    done = await here.until_status(view.id, "completed")
+    assert [worker.epoch for worker in done.workers] == [2]
+
+
+async def test_an_agent_with_nothing_to_do_is_put_to_sleep(model: ModelServer, stage: Make) -> None:
+    """S003-26: the other way round."""
+    here = await stage(interval=0.01, idle_seconds=0.0)
+    here.runner.begin()
+    view = await here.launch(model.play("nap", Step(blocks=[Say("done")])))
+    await here.until(view.id, lambda view: [worker.state for worker in view.workers] == ["stopped"])
+    assert view.id not in here.runner.posts
+    assert [event.why for event in here.events(view.id) if isinstance(event, WorkerExited)] == ["asleep"]
+
+
+@pytest.mark.parametrize("delivery", ["queue", "steer", "interrupt"])
+@pytest.mark.parametrize("inputs", ["locked", "queue", "interactive"])
+async def test_a_session_takes_only_the_messages_its_policy_allows(
+    model: ModelServer, stage: Make, inputs: Any, delivery: Any
+) -> None:
+    """S003-Q3: interactive, queue-only, locked."""
+    here = await stage()
+    view = await here.launch("", inputs=inputs)
+    prompt = model.play("policy", Step(blocks=[Say("heard")]))
+    if inputs == "interactive" or (inputs == "queue" and delivery == "queue"):
+        await here.say(view.id, prompt, delivery=delivery)
+        assert (await here.until_status(view.id, "completed")).last_prompt
+        return
+    with pytest.raises(ApiError, match=f"This session is {inputs}") as refused:
+        await here.say(view.id, prompt, delivery=delivery)
+    assert refused.value.status == 403
+    assert here.registry.view(view.id).status == "draft"

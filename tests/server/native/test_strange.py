@@ -20,6 +20,7 @@ from bobstay.server.sessions.moving import move
 from bobstay.server.sessions.seen import is_written
 from bobstay.sessions.log import LogError
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -48,7 +49,7 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
     await first.close()
     folder = Path(first.registry.store.directory)
     os.mkfifo(folder / "pipe.jsonl")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         second = await stage()
         assert set(second.registry.views) == {view.id}
         os.mkfifo(folder / "later.jsonl")
@@ -97,7 +98,7 @@ async def test_a_file_that_is_no_session_does_not_end_the_watching(stage: Make) 
     for name in ("first", "second", "third"):
         (Path(folder) / f"{name}!.jsonl").write_text("{}\n")
         Store(folder).create(name, SessionStarted(str(here.work), "1", "")).close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(DEADLINE):
             while name not in here.registry.views:
                 await asyncio.sleep(0.01)
                 (Path(folder) / f"{name}.jsonl").touch()  # the watching may not have begun before

@@ -16,14 +16,14 @@ SAID = {
 LOOKING = ("research", "plan", "review_plan")
 
 
-def test_there_are_five_modes_with_their_labels() -> None:
-    """S000-37."""
-    assert {name: mode.label for name, mode in MODES.items()} == {
-        "chat": "Chat",
-        "research": "Research",
-        "plan": "Plan",
-        "review_plan": "Review Plan",
-        "implement": "Implement",
+def test_there_are_five_modes_with_their_labels_and_descriptions() -> None:
+    """S000-37, in the words of the seed."""
+    assert {name: (mode.label, mode.description) for name, mode in MODES.items()} == {
+        "chat": ("Chat", "General conversation"),
+        "research": ("Research", "Investigate codebase"),
+        "plan": ("Plan", "Create implementation plan"),
+        "review_plan": ("Review Plan", "Validate existing plan"),
+        "implement": ("Implement", "Execute plan step by step"),
     }
 
 

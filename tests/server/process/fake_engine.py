@@ -22,7 +22,10 @@ def raw(text: str) -> None:
 
 
 def init() -> None:
-    out(type="system", subtype="init", session_id=SESSION, model="fake-1", permissionMode="default", cwd=os.getcwd())
+    frame = {"type": "system", "subtype": "init", "session_id": SESSION, "model": "fake-1", "cwd": os.getcwd()}
+    if version := os.environ.get("FAKE_VERSION"):
+        frame["claude_code_version"] = version
+    out(**frame, permissionMode="default")
 
 
 def say(text: str, id: str = "msg_1") -> None:
@@ -178,13 +181,22 @@ def stubborn() -> None:
     nap()
 
 
+def mutter() -> None:
+    sys.stderr.write("careful\n")
+    sys.stderr.flush()
+    while not os.path.exists("heard"):
+        time.sleep(0.01)
+    say("good")
+    done("good")
+
+
 def hold() -> None:
     call("toolu_1", "Bash", {"command": "sleep 100"})
     nap()
 
 
 ENDS = {name.__name__: name for name in (crash, crash_silently, signalled, leave, fail, flood, late, unfinished)}
-STAYS = {name.__name__: name for name in (family, stubborn, hold, noise)}
+STAYS = {name.__name__: name for name in (family, stubborn, hold, noise, mutter)}
 
 
 def ask(kind: str) -> None:
@@ -255,9 +267,25 @@ def respond(frame: dict[str, Any]) -> None:
         act(frame["message"]["content"][0]["text"])
 
 
+def at_once(form: str, prompt: str) -> None:
+    """Everything in one piece at the end, as engines do that were not asked to stream."""
+    word, _, rest = prompt.partition(" ")
+    text = json.dumps(sys.argv[1:]) if word == "argv" else rest
+    if form == "text" or word == "junk":
+        raw(text + "\n")
+    else:
+        usage = {"input_tokens": 10, "output_tokens": 7}
+        done = {"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": SESSION}
+        raw(json.dumps({**done, "total_cost_usd": 0.5, "usage": usage, "num_turns": 1}))
+    sys.exit(3 if word == "crash" else 0)
+
+
 def main() -> None:
     if "--print" in sys.argv:
         assert sys.argv[-3:-1] == ["--print", "--"], sys.argv
+        form = sys.argv[sys.argv.index("--output-format") + 1]
+        if form != "stream-json":
+            at_once(form, sys.argv[-1])
         act(sys.argv[-1])
         return
     while line := sys.stdin.readline():

@@ -1,6 +1,7 @@
 """Real engines as workers, end to end: the official command the SDK brings along, and our own in its own process."""
 
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 
 from bobstay.engine.ports import Answer
-from bobstay.model.event import BlockDone, InteractionClosed, MessageDone, Prompted, RunDone, ToolDone
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import BlockDone, InteractionClosed, MessageDone, Prompted, RunDone, ToolDone, TurnStarted
 from bobstay.model.live import TextDelta
-from bobstay.model.message import ToolCall
+from bobstay.model.message import Text, ToolCall
 from bobstay.server.workers.process_past import engine_session
+from tests.deadline import DEADLINE
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.server.process.world import Case, World
 from tests.wire.program import BOBSTAY, ORACLE
@@ -149,6 +152,33 @@ async def test_a_session_is_resumed_by_another_process_with_all_it_knew(
     assert again.view.turns == 2
 
 
+async def test_what_is_said_in_a_terminal_of_the_official_command_is_in_both_histories(
+    real: World, model: ModelServer
+) -> None:
+    """S004-35, S004-36: the same talk from the console, from a terminal, and from the console again."""
+    texts = [model.play(name, say(f"This is {name}.")) for name in ("console", "terminal", "again")]
+    case = await up(real, (ORACLE,))
+    await case.turn(f"{texts[0]} go")
+    await case.worker.stop("asleep")
+    known = engine_session(case.session)
+    case.session.record(WorkerStarted("terminal-1", "terminal", engine_session=known))
+    command = [ORACLE, "--resume", known, "-p", f"{texts[1]} go"]
+    environment = {**real.environment.children, **real.environment.keys}
+    ran = subprocess.run(command, cwd=real.cwd, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "This is terminal."
+    case.session.record(WorkerExited("terminal-1", "terminal"))
+    again = real.around(case.session, (ORACLE,))
+    again.say(f"{texts[2]} go")
+    await again.worker.start()
+    await again.until(RunDone, 3)
+    said = [event.block.text for event in again.events(BlockDone) if isinstance(event.block, Text)]
+    assert said == ["This is console.", "This is terminal.", "This is again."]
+    assert [turn.turn for turn in again.events(TurnStarted)] == [1, 2, 3]
+    assert [done.ending for done in again.events(RunDone)] == ["completed"] * 3
+    assert len(again.events(Prompted)) == 3
+    assert "This is terminal." in str(model.requests[-1].body["messages"])
+
+
 @pytest.mark.parametrize("command", ENGINES)
 async def test_words_sent_while_a_tool_runs_reach_the_running_turn(
     real: World, model: ModelServer, command: tuple[str, ...]
@@ -199,6 +229,18 @@ async def test_the_official_command_answers_once_and_ends(real: World, model: Mo
     assert case.status == "completed"
 
 
+async def test_the_official_command_keeps_nothing_of_an_ephemeral_session(real: World, model: ModelServer) -> None:
+    """S000-2, S003-4, S003-40: here in the shortest form it has."""
+    prompt = model.play("ephemeral", say("Nobody will know."))
+    case = real.case((ORACLE,), config={"live": False, "output_format": "text", "ephemeral": True})
+    case.say(f"{prompt} go")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    assert case.events(RunDone)[0].text == "Nobody will know."
+    assert case.status == "completed"
+    assert not list((real.directory / "home").glob(".claude/projects/*/*.jsonl"))
+
+
 async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real: World, model: ModelServer) -> None:
     """S000-23"""
     bad = model.play("bad", Step(status=400, message="bad thing"))
@@ -215,6 +257,6 @@ async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real:
 async def appears(path: Path) -> None:
     import asyncio
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while not path.exists():
             await asyncio.sleep(0.02)

@@ -12,6 +12,7 @@ from bobstay.model.message import Text
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.process_lines import TooLong
 from tests.server.process.world import FAKE, Case, World
+from tests.server.terminal.desk import until
 
 
 async def started(world: World) -> Case:
@@ -41,6 +42,24 @@ async def test_prompts_are_answered_one_after_the_other_by_one_process(world: Wo
     assert case.view.model == "fake-1"
     assert case.status == "completed"
     assert not case.view.queued
+
+
+async def test_a_process_is_starting_until_it_says_something(world: World) -> None:
+    """S003-19: stopped, starting, running, exited, error."""
+    case = world.case()
+    await case.worker.start()
+    assert [worker.state for worker in case.view.workers] == ["starting"]
+    await case.holds(lambda: case.view.workers[0].state == "running")
+    assert not case.events(TurnStarted), "it answered before it was asked anything"
+    assert [started.ready for started in case.events(WorkerStarted)] == [False, True]
+    await case.worker.stop()
+    assert case.view.workers[0].state == "stopped"
+    crashed, left = await started(world), await started(world)
+    crashed.say("crash")
+    left.say("leave")
+    await ended(crashed)
+    await ended(left)
+    assert (crashed.view.workers[0].state, left.view.workers[0].state) == ("error", "exited")
 
 
 async def test_tokens_and_price_of_a_turn_are_kept(world: World) -> None:
@@ -232,6 +251,20 @@ async def test_an_engines_own_count_of_turns_and_a_price_without_an_answer_are_k
     assert (case.view.steps, case.view.cost) == (4, 0.5)
     await case.turn("echo more")
     assert (case.view.steps, case.view.cost) == (5, 0.5)
+
+
+async def test_what_an_engine_says_on_its_error_output_in_a_turn_is_noted_before_the_turn_ends(world: World) -> None:
+    """S003-15: an event of its own, once."""
+    case = await started(world)
+    case.say("mutter")
+    await until(lambda: case.worker._scribe.errors() == "careful")
+    (world.cwd / "heard").touch()
+    await case.until(RunDone)
+    kinds = [entry.event for entry in case.entries() if isinstance(entry.event, Noted | RunDone)]
+    assert [type(event) for event in kinds] == [Noted, RunDone]
+    assert kinds[0] == Noted("The engine said on its error output:\ncareful", "warning")
+    await case.turn("echo again")
+    assert len(case.events(Noted)) == 1
 
 
 async def test_what_an_engine_says_on_its_error_output_after_the_result_is_noted(world: World) -> None:

@@ -339,6 +339,7 @@ def test_what_an_engine_says_about_itself() -> None:
         },
         {"type": "system", "subtype": "model_fallback", "original_model": "opus-5", "fallback_model": "sonnet-5"},
         {"type": "system", "subtype": "hook_response", "hook_name": "h", "hook_event": "Stop", "outcome": "success"},
+        {"type": "tool_progress", "tool_use_id": "t", "tool_name": "Bash", "elapsed_time_seconds": 30},
         {"type": "system", "subtype": "session_state_changed", "state": "idle"},
         {"type": "system", "subtype": "brand_new"},
         {"type": "error", "error": {"message": "oh no"}},

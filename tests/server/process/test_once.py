@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.around import SessionConfig, WorkerExited, WorkerStarted
-from bobstay.model.event import Noted, RunDone
+from bobstay.model.event import BlockDone, MessageDone, Noted, Raw, RunDone
 from bobstay.model.ids import new_id
+from bobstay.model.message import Text
 from bobstay.server.workers.command_line import (
     Launch,
     Talk,
@@ -81,6 +82,63 @@ async def test_stderr_of_a_turn_that_went_well_is_told_once(world: World) -> Non
     assert case.status == "completed"
     told = [noted.text for noted in case.events(Noted)] + [exited.error for exited in case.events(WorkerExited)]
     assert [text.count("afterwards") for text in told if "afterwards" in text] == [1], told
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(world: World, form: str) -> None:
+    """S000-2"""
+    case = world.case(config={**ONCE, "output_format": form})
+    case.say("argv")
+    await case.worker.start()
+    done = await case.until(RunDone)
+    flags = json.loads(done.text)
+    assert flags[flags.index("--output-format") + 1] == form
+    assert "--verbose" not in flags
+    assert done.ending == "completed"
+    (said,) = case.events(BlockDone)
+    assert said.block == Text(done.text)
+    await case.holds(lambda: not case.worker.alive())
+    assert (case.status, case.view.steps) == ("completed", 1)
+    if form == "json":
+        (message,) = case.events(MessageDone)
+        assert (message.usage.output, message.cost) == (7, 0.5)
+        assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.mark.parametrize(
+    ("form", "prompt", "ending"),
+    [("text", "crash it went wrong", "failed"), ("json", "junk this is no JSON", "failed"), ("text", "junk", "failed")],
+)
+async def test_what_it_says_at_once_is_kept_where_the_turn_failed(
+    world: World, form: str, prompt: str, ending: str
+) -> None:
+    case = world.case(config={**ONCE, "output_format": form})
+    case.say(prompt)
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    (done,) = case.events(RunDone)
+    assert done.ending == ending
+    assert done.text
+    words = prompt.partition(" ")[2]
+    assert words in done.text + str([raw.data for raw in case.events(Raw)])
+
+
+async def test_an_ephemeral_session_leaves_nothing_to_go_on_with(world: World) -> None:
+    """S003-4, S003-40: each process begins anew, and what each costs is added up."""
+    case = world.case(config={**ONCE, "ephemeral": True})
+    case.say("argv one")
+    case.say("argv two")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    found = [json.loads(done.text) for done in case.events(RunDone)]
+    assert len(found) == 2
+    for flags in found:
+        assert "--no-session-persistence" in flags
+        assert "--resume" not in flags
+    assert found[0][found[0].index("--session-id") + 1] != found[1][found[1].index("--session-id") + 1]
+    assert case.view.cost == 1.0
+    notes = [note.text for note in case.events(Noted)]
+    assert [note for note in notes if "begins anew" in note] == notes[:1]
 
 
 words = st.text(max_size=20) | st.sampled_from(["--settings={}", "-p", "--", "-", "--model=x"])

@@ -18,6 +18,7 @@ from bobstay.server.sessions.sweep import left_running, sweep
 from bobstay.server.slots import Slots
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.process_spawn import Own
+from tests.deadline import DEADLINE
 from tests.server.process.world import QUICK, Case, World
 
 
@@ -48,7 +49,7 @@ async def children_up(case: Case) -> None:
         return any(Text("children are up") == getattr(event, "block", None) for event in blocks)
 
     await case.holds(are)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while len(inhabitants(case.world.cwd)) < 4:
             await asyncio.sleep(0.02)
 
@@ -152,7 +153,7 @@ async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -
     await second.worker.start()
     second.say("echo two")
     assert slots.waiting == 0
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while not slots.waiting:
             await asyncio.sleep(0.01)
     assert not second.worker.busy
@@ -201,7 +202,7 @@ async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
     assert process.stdout is not None
     cwd = tmp_path / "work"
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(DEADLINE):
             session_id = (await process.stdout.readline()).decode().strip()
             while len(inhabitants(cwd)) < 4:
                 await asyncio.sleep(0.02)
@@ -227,7 +228,7 @@ async def test_an_engine_whose_words_cannot_be_stored_is_ended(world: World) -> 
     case.session.log.close()
     case.worker.nudge()
     await case.worker.interrupt()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while case.worker.alive():
             await asyncio.sleep(0.02)
     assert not Path(f"/proc/{pid}").exists()

@@ -12,7 +12,7 @@ import pytest
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.model.event import Noted, RunDone
+from bobstay.model.event import HookRan, Noted, RunDone
 from bobstay.server.workers.base import WorkerError
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.server.process.world import FAKE, Case, World
@@ -128,6 +128,8 @@ async def test_a_trusted_folder_is_used_in_full(real: World, model: ModelServer)
     await case.worker.stop()
     assert {"hook-SessionStart", "hook-UserPromptSubmit", "local", "server"} <= trap.ran
     assert not [note for note in case.events(Noted) if "not trusted" in note.text]
+    ran = {(each.event, each.outcome) for each in case.events(HookRan)}
+    assert ("UserPromptSubmit", "success") in ran, "S002-17: what hooks did is in the log"
 
 
 async def test_trust_that_is_given_later_makes_the_running_engine_outdated(real: World, model: ModelServer) -> None:

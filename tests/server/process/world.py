@@ -27,10 +27,10 @@ from bobstay.server.workers.process import ProcessWorker
 from bobstay.server.workers.process_child import Patience
 from bobstay.server.workers.process_spawn import NOTHING, Own, ProcessParts
 from bobstay.sessions.store import Store
+from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 
 FAKE = (sys.executable, "-S", str(Path(__file__).with_name("fake_engine.py")))
-DEADLINE = 30.0
 QUICK = Patience(word=0.3, sigint=0.3, sigterm=0.3)
 Kind = TypeVar("Kind")
 

@@ -31,8 +31,7 @@ from bobstay.server.stream.socket_protocol import StreamProtocol, listening_sock
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import websocket_route
 from bobstay.sessions.store import Store
-
-DEADLINE = 20.0
+from tests.deadline import DEADLINE
 
 
 class Impatient(StreamProtocol):

@@ -21,7 +21,8 @@ from bobstay.server.stream.follow import LISTED
 from bobstay.server.stream.frames import head_of
 from bobstay.server.stream.history import MOST_FOLDS, PAGE
 from bobstay.server.stream.hub import Client
-from tests.server.stream.ground import DEADLINE, Ground, all_of, fill, publish, tab, turn, until
+from tests.deadline import DEADLINE
+from tests.server.stream.ground import Ground, all_of, fill, publish, tab, turn, until
 
 
 @pytest.fixture

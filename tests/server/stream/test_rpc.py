@@ -24,7 +24,8 @@ from bobstay.server.rpc.messages import MOST_IN_BATCH, read
 from bobstay.server.rpc.server import LONGEST_LINE, MOST_RUNNING, RpcServer, listening_socket
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream import sse
-from tests.server.stream.ground import DEADLINE, Ground, fill, until
+from tests.deadline import DEADLINE
+from tests.server.stream.ground import Ground, fill, until
 
 
 class PageQuery(msgspec.Struct):
@@ -50,7 +51,7 @@ async def read_session(call: Call) -> SessionView:
 
 async def say_words(call: Call) -> Said:
     """Say something."""
-    key = call.request.headers.get("idempotency-key", "")
+    key = call.request.headers.get("x-key", "")
     return Said(call.path["id"], call.body.text, call.principal.name, call.query.limit, key)
 
 
@@ -191,9 +192,7 @@ async def test_an_endpoint_is_called_by_its_place_or_by_its_name(ground: Ground,
     assert await peer.call(f"GET /api/v1/sessions/{session.id}") | {"id": 1} == by_place
     assert (await peer.call("GET /sessions/{id}", {"path": {"id": session.id}}))["result"] == by_place["result"]
     assert (await peer.call("read_session", {"path": {"id": session.id}}))["result"] == by_place["result"]
-    said = await peer.call(
-        "POST /sessions/a%20b/words?limit=3", {"body": {"text": "ü"}, "headers": {"Idempotency-Key": "k"}}
-    )
+    said = await peer.call("POST /sessions/a%20b/words?limit=3", {"body": {"text": "ü"}, "headers": {"X-Key": "k"}})
     assert said["result"] == {"id": "a b", "text": "ü", "by": "owner", "limit": 3, "key": "k"}
     made = await peer.call("make_session", {"body": {"x": 1}})
     assert made["result"] == {"path": "/api/v1/sessions", "raw": '{"x":1}'}

@@ -18,7 +18,8 @@ from bobstay.server.sessions.open import OpenSession
 from bobstay.server.stream.hub import MOST_BYTES
 from bobstay.server.stream.socket_protocol import HIGH_WATER
 from bobstay.server.stream.timing import Timing
-from tests.server.stream.ground import DEADLINE, Ground, Tab, all_of, fill, tab, until
+from tests.deadline import DEADLINE
+from tests.server.stream.ground import Ground, Tab, all_of, fill, tab, until
 
 BIG = "x" * 16_000
 

@@ -17,7 +17,8 @@ from bobstay.model.live import TextDelta
 from bobstay.server.doors.principal import Principal
 from bobstay.server.stream.hub import Client
 from bobstay.server.stream.sse import wanted
-from tests.server.stream.ground import DEADLINE, Ground, fill, turn, until
+from tests.deadline import DEADLINE
+from tests.server.stream.ground import Ground, fill, turn, until
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 from bobstay.model.event import Durable
 from bobstay.server.workers.scrollback import Exited, Follower, Output
 from bobstay.server.workers.terminal import TerminalWorker
+from tests.deadline import DEADLINE
 
-DEADLINE = 20.0
 SESSION = "11111111-2222-4333-8444-555555555555"
 
 

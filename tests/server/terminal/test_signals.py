@@ -8,7 +8,8 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
-from tests.server.served import DEADLINE, Served
+from tests.deadline import DEADLINE
+from tests.server.served import Served
 
 LOST = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 

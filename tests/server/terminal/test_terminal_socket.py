@@ -17,8 +17,9 @@ from bobstay.server.errors import ApiError
 from bobstay.server.stream.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.workers.scrollback import MOST
 from bobstay.server.workers.terminal import TerminalWorker
+from tests.deadline import DEADLINE
 from tests.server.stream.ground import Ground
-from tests.server.terminal.desk import DEADLINE, Desk, memory, until
+from tests.server.terminal.desk import Desk, memory, until
 
 
 class Room:

@@ -12,8 +12,9 @@ from bobstay.server import crew
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.view import MOST_ENDED_SHOWN
 from bobstay.server.workers import git_diff
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import DEADLINE, Place
+from tests.server.api.place import Place
 from tests.server.files.shelf import git, repository
 from tests.server.terminal.desk import lives
 

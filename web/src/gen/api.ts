@@ -11,8 +11,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List who did what, newest first. */
-        get: operations["audit_get_audit"];
+        /**
+         * List who did what, newest first.
+         * @description List who did what, newest first. Needs the scope `admin`.
+         */
+        get: operations["audit_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tokens and browsers that can come in: everybody's for an admin, else your own. */
+        /**
+         * List the tokens and browsers that can come in: everybody's for an admin, else your own.
+         * @description List the tokens and browsers that can come in: everybody's for an admin, else your own. Needs no token.
+         */
         get: operations["auth_clients"];
         put?: never;
         post?: never;
@@ -48,7 +54,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token or browser; what it has open is closed within a second. */
+        /**
+         * Revoke a token or browser; what it has open is closed within a second.
+         * @description Revoke a token or browser; what it has open is closed within a second. Needs no token.
+         */
         delete: operations["auth_revoke_client"];
         options?: never;
         head?: never;
@@ -64,7 +73,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a one-time code for another device. */
+        /**
+         * Make a one-time code for another device.
+         * @description Make a one-time code for another device. Needs the scope `admin`.
+         */
         post: operations["auth_code"];
         delete?: never;
         options?: never;
@@ -81,7 +93,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Exchange a one-time code for a cookie. */
+        /**
+         * Exchange a one-time code for a cookie.
+         * @description Exchange a one-time code for a cookie. Needs no token.
+         */
         post: operations["auth_exchange"];
         delete?: never;
         options?: never;
@@ -98,7 +113,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in with a name and a password. */
+        /**
+         * Sign in with a name and a password.
+         * @description Sign in with a name and a password. Needs no token.
+         */
         post: operations["auth_login"];
         delete?: never;
         options?: never;
@@ -115,7 +133,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revoke what this request came with, and clear the cookie. */
+        /**
+         * Revoke what this request came with, and clear the cookie.
+         * @description Revoke what this request came with, and clear the cookie. Needs no token.
+         */
         post: operations["auth_logout"];
         delete?: never;
         options?: never;
@@ -130,7 +151,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who asks and what they may do. */
+        /**
+         * Say who asks and what they may do.
+         * @description Say who asks and what they may do. Needs no token.
+         */
         get: operations["auth_me"];
         put?: never;
         post?: never;
@@ -149,7 +173,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Change your own password; everything you are signed in with elsewhere ends. */
+        /**
+         * Change your own password; everything you are signed in with elsewhere ends.
+         * @description Change your own password; everything you are signed in with elsewhere ends. Needs no token.
+         */
         post: operations["auth_change_password"];
         delete?: never;
         options?: never;
@@ -166,7 +193,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give out a ticket that lets one connection in without a header or cookie. */
+        /**
+         * Give out a ticket that lets one connection in without a header or cookie.
+         * @description Give out a ticket that lets one connection in without a header or cookie. Needs no token.
+         */
         post: operations["auth_ticket"];
         delete?: never;
         options?: never;
@@ -181,7 +211,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the people of the team. */
+        /**
+         * List the people of the team.
+         * @description List the people of the team. Needs the scope `admin`.
+         */
         get: operations["auth_users"];
         put?: never;
         post?: never;
@@ -199,10 +232,16 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Add somebody to the team, or change what they may do; they have to sign in again. */
+        /**
+         * Add somebody to the team, or change what they may do; they have to sign in again.
+         * @description Add somebody to the team, or change what they may do; they have to sign in again. Needs the scope `admin`.
+         */
         put: operations["auth_put_user"];
         post?: never;
-        /** Remove somebody from the team; what they have open is closed. */
+        /**
+         * Remove somebody from the team; what they have open is closed.
+         * @description Remove somebody from the team; what they have open is closed. Needs the scope `admin`.
+         */
         delete: operations["auth_remove_user"];
         options?: never;
         head?: never;
@@ -216,7 +255,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same in a directory in which no session works yet. */
+        /**
+         * List files whose path holds the given letters in order, in a directory where no session works yet.
+         * @description List files whose path holds the given letters in order, in a directory where no session works yet. Needs the scope `read`.
+         */
         get: operations["files_complete_in_directory"];
         put?: never;
         post?: never;
@@ -233,8 +275,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a client must know of this server: times, limits, modes, models, engines. */
-        get: operations["config_config"];
+        /**
+         * Show what a client must know of this server: times, limits, modes, models, engines.
+         * @description Show what a client must know of this server: times, limits, modes, models, engines. Needs the scope `read`.
+         */
+        get: operations["config"];
         put?: never;
         post?: never;
         delete?: never;
@@ -251,7 +296,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose the model of sessions that name none: it is written to the user's settings. */
+        /**
+         * Choose the model of sessions that name none: it is written to the user's settings.
+         * @description Choose the model of sessions that name none: it is written to the user's settings. Needs the scope `admin`.
+         */
         put: operations["providers_set_default_model"];
         post?: never;
         delete?: never;
@@ -269,8 +317,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a scratch project with a failing test, and start a session of the offline demo model that mends it. */
-        post: operations["demo_start_demo"];
+        /**
+         * Make a scratch project with a failing test, and start a session of the offline demo model that mends it.
+         * @description Make a scratch project with a failing test, and start a session of the offline demo model that mends it. Needs the scope `operate`.
+         */
+        post: operations["demo_start"];
         delete?: never;
         options?: never;
         head?: never;
@@ -284,7 +335,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Directories a new session may work in that begin with what was typed. */
+        /**
+         * List directories a new session may work in that begin with what was typed.
+         * @description List directories a new session may work in that begin with what was typed. Needs the scope `read`.
+         */
         get: operations["files_list_directories"];
         put?: never;
         post?: never;
@@ -301,8 +355,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the server answers. It tells nobody more than that. */
-        get: operations["health_health"];
+        /**
+         * Tell whether the server answers, and nothing more.
+         * @description Tell whether the server answers, and nothing more. Needs no token.
+         */
+        get: operations["health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -318,7 +375,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All that waits for a person, oldest first. */
+        /**
+         * List what waits for a person, over all sessions, or what was decided and by whom.
+         * @description List what waits for a person, over all sessions, or what was decided and by whom. Needs the scope `read`.
+         */
         get: operations["interactions_listing"];
         put?: never;
         post?: never;
@@ -337,7 +397,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow, deny or answer. The first answer wins; a later one is told the outcome. */
+        /**
+         * Allow, deny or answer. The first answer wins; a later one is told the outcome.
+         * @description Allow, deny or answer. The first answer wins; a later one is told the outcome. Needs the scope `approve`.
+         */
         post: operations["interactions_decide"];
         delete?: never;
         options?: never;
@@ -354,7 +417,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses. */
+        /**
+         * Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses.
+         * @description Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses. Needs the scope `admin`.
+         */
         post: operations["providers_find_local"];
         delete?: never;
         options?: never;
@@ -369,7 +435,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus. */
+        /**
+         * Give the numbers of this server in the text format of Prometheus.
+         * @description Give the numbers of this server in the text format of Prometheus. Needs the scope `read`.
+         */
         get: operations["health_metrics"];
         put?: never;
         post?: never;
@@ -386,8 +455,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document. */
-        get: operations["openapi_openapi"];
+        /**
+         * Give this document.
+         * @description Give this document. Needs the scope `read`.
+         */
+        get: operations["openapi"];
         put?: never;
         post?: never;
         delete?: never;
@@ -403,13 +475,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The rules in force in a directory, the strongest source first. */
-        get: operations["rules_list_rules"];
+        /**
+         * List the rules in force in a directory, the strongest source first.
+         * @description List the rules in force in a directory, the strongest source first. Needs the scope `read`.
+         */
+        get: operations["rules_list"];
         put?: never;
-        /** Add a rule to the settings of the user, the project, or the project on this machine. */
-        post: operations["rules_add_rule"];
-        /** Remove a rule from the settings it stands in. */
-        delete: operations["rules_remove_rule"];
+        /**
+         * Add a rule to the settings of the user, the project, or the project on this machine.
+         * @description Add a rule to the settings of the user, the project, or the project on this machine. Needs the scope `admin`.
+         */
+        post: operations["rules_add"];
+        /**
+         * Remove a rule from the settings it stands in.
+         * @description Remove a rule from the settings it stands in. Needs the scope `admin`.
+         */
+        delete: operations["rules_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -422,8 +503,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The directories sessions belong to, with counts; those active last first. */
-        get: operations["projects_projects"];
+        /**
+         * List the directories sessions belong to, with counts; those active last first.
+         * @description List the directories sessions belong to, with counts; those active last first. Needs the scope `read`.
+         */
+        get: operations["projects"];
         put?: never;
         post?: never;
         delete?: never;
@@ -439,8 +523,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The model providers, where the key of each comes from, and the default model. No key is shown. */
-        get: operations["providers_list_providers"];
+        /**
+         * List the model providers, where the key of each comes from, and the default model; no key is shown.
+         * @description List the model providers, where the key of each comes from, and the default model; no key is shown. Needs the scope `admin`.
+         */
+        get: operations["providers_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -457,10 +544,16 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Store a key for a provider, in the system's keyring or a file that only the user can read. */
+        /**
+         * Store a key for a provider, in the system's keyring or a file that only the user can read.
+         * @description Store a key for a provider, in the system's keyring or a file that only the user can read. Needs the scope `admin`.
+         */
         put: operations["providers_store_key"];
         post?: never;
-        /** Forget the stored key of a provider. */
+        /**
+         * Forget the stored key of a provider.
+         * @description Forget the stored key of a provider. Needs the scope `admin`.
+         */
         delete: operations["providers_remove_key"];
         options?: never;
         head?: never;
@@ -476,7 +569,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask a provider whether it accepts a key, by the smallest request there is. */
+        /**
+         * Ask a provider whether it accepts a key, by the smallest request there is.
+         * @description Ask a provider whether it accepts a key, by the smallest request there is. Needs the scope `admin`.
+         */
         post: operations["providers_test_key"];
         delete?: never;
         options?: never;
@@ -491,8 +587,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public key of this server for subscriptions; made once. */
-        get: operations["push_push_key"];
+        /**
+         * Show the public key of this server for subscriptions.
+         * @description Show the public key of this server for subscriptions. Needs the scope `read`.
+         */
+        get: operations["push_key"];
         put?: never;
         post?: never;
         delete?: never;
@@ -508,10 +607,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Your devices; an admin sees all. */
+        /**
+         * List your devices that are told of news; an admin sees everybody's.
+         * @description List your devices that are told of news; an admin sees everybody's. Needs the scope `read`.
+         */
         get: operations["push_list_subscriptions"];
         put?: never;
-        /** Let a device be told of questions and failures; it goes when the client that made it is revoked. */
+        /**
+         * Let a device be told of questions and failures; it goes when the client that made it is revoked.
+         * @description Let a device be told of questions and failures; it goes when the client that made it is revoked. Needs the scope `read`.
+         */
         post: operations["push_subscribe"];
         delete?: never;
         options?: never;
@@ -529,7 +634,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Tell a device nothing any more. */
+        /**
+         * Stop telling a device of news.
+         * @description Stop telling a device of news. Needs the scope `read`.
+         */
         delete: operations["push_unsubscribe"];
         options?: never;
         head?: never;
@@ -543,7 +651,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The directories sessions were begun in last, as a choice for the next one. */
+        /**
+         * List the directories sessions were begun in last, as a choice for the next one.
+         * @description List the directories sessions were begun in last, as a choice for the next one. Needs the scope `read`.
+         */
         get: operations["projects_recent_dirs"];
         put?: never;
         post?: never;
@@ -560,13 +671,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The directories sessions may work in, with all below them. */
-        get: operations["roots_list_roots"];
+        /**
+         * List the directories sessions may work in, with all below them.
+         * @description List the directories sessions may work in, with all below them. Needs the scope `admin`.
+         */
+        get: operations["roots_list"];
         put?: never;
-        /** Let sessions work in one more directory. */
-        post: operations["roots_add_root"];
-        /** Take back a directory that was added. */
-        delete: operations["roots_remove_root"];
+        /**
+         * Let sessions work in one more directory.
+         * @description Let sessions work in one more directory. Needs the scope `admin`.
+         */
+        post: operations["roots_add"];
+        /**
+         * Take back a directory that was added.
+         * @description Take back a directory that was added. Needs the scope `admin`.
+         */
+        delete: operations["roots_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -579,8 +699,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search what was said and done in all sessions, or in one. */
-        get: operations["search_search_all"];
+        /**
+         * Search what was said and done in all sessions, or in one.
+         * @description Search what was said and done in all sessions, or in one. Needs the scope `read`.
+         */
+        get: operations["search_all"];
         put?: never;
         post?: never;
         delete?: never;
@@ -596,10 +719,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The sessions, those that changed last first. */
+        /**
+         * List the sessions, those that changed last first.
+         * @description List the sessions, those that changed last first. Needs the scope `read`.
+         */
         get: operations["sessions_listing"];
         put?: never;
-        /** Begin a session; with a prompt, its agent sets to work. */
+        /**
+         * Begin a session; with a prompt, its agent sets to work.
+         * @description Begin a session; with a prompt, its agent sets to work. Needs the scope `operate`.
+         */
         post: operations["sessions_create"];
         delete?: never;
         options?: never;
@@ -614,15 +743,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session. */
+        /**
+         * Show one session.
+         * @description Show one session. Needs the scope `read`.
+         */
         get: operations["sessions_show"];
         put?: never;
         post?: never;
-        /** Put a session into the trash of the state directory. One that runs must be stopped first. */
+        /**
+         * Put a session into the trash; one that runs must be stopped first.
+         * @description Put a session into the trash; one that runs must be stopped first. Needs the scope `operate`.
+         */
         delete: operations["sessions_delete"];
         options?: never;
         head?: never;
-        /** Title, archive, pin; or model, permission mode, workflow, limits. */
+        /**
+         * Change a session's title, archive or pin it, or change its model, permission mode, workflow or limits.
+         * @description Change a session's title, archive or pin it, or change its model, permission mode, workflow or limits. Needs the scope `operate`.
+         */
         patch: operations["sessions_change"];
         trace?: never;
     };
@@ -633,8 +771,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Research notes, plans and reviews a session left. */
-        get: operations["artifacts_list_artifacts"];
+        /**
+         * List the research notes, plans and reviews a session left.
+         * @description List the research notes, plans and reviews a session left. Needs the scope `read`.
+         */
+        get: operations["artifacts_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -650,8 +791,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole output of a call as plain bytes, or a part by range. */
-        get: operations["blobs_read_blob"];
+        /**
+         * Read the whole output of a call as plain bytes, or a part of it by range.
+         * @description Read the whole output of a call as plain bytes, or a part of it by range. Needs the scope `read`.
+         */
+        get: operations["blobs_read"];
         put?: never;
         post?: never;
         delete?: never;
@@ -667,8 +811,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the output of a call begins and ends, its size and its digest. */
-        get: operations["blobs_summarise_blob"];
+        /**
+         * Show how the output of a call begins and ends, its size and its digest.
+         * @description Show how the output of a call begins and ends, its size and its digest. Needs the scope `read`.
+         */
+        get: operations["blobs_summarise"];
         put?: never;
         post?: never;
         delete?: never;
@@ -684,7 +831,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One call of a tool with its whole input and output. */
+        /**
+         * Show one call of a tool with its whole input and output.
+         * @description Show one call of a tool with its whole input and output. Needs the scope `read`.
+         */
         get: operations["transcript_show_call"];
         put?: never;
         post?: never;
@@ -701,8 +851,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Files and directories whose path holds the given letters in order. */
-        get: operations["files_complete_file"];
+        /**
+         * List files and directories of a session whose path holds the given letters in order.
+         * @description List files and directories of a session whose path holds the given letters in order. Needs the scope `read`.
+         */
+        get: operations["files_complete"];
         put?: never;
         post?: never;
         delete?: never;
@@ -720,7 +873,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on from a session that ended, in a child of it. */
+        /**
+         * Go on from a session that ended, in a child of it.
+         * @description Go on from a session that ended, in a child of it. Needs the scope `operate`.
+         */
         post: operations["sessions_go_on"];
         delete?: never;
         options?: never;
@@ -735,8 +891,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is different from a commit, new files included. */
-        get: operations["diff_show_diff"];
+        /**
+         * Show what is different from a commit, new files included.
+         * @description Show what is different from a commit, new files included. Needs the scope `read`.
+         */
+        get: operations["diff_show"];
         put?: never;
         post?: never;
         delete?: never;
@@ -754,8 +913,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. */
-        post: operations["diff_reject_diff"];
+        /**
+         * Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept.
+         * @description Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. Needs the scope `operate`.
+         */
+        post: operations["diff_reject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -771,7 +933,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put back what was rejected, if nobody has changed the file meanwhile. */
+        /**
+         * Put back what was rejected, if nobody has changed the file meanwhile.
+         * @description Put back what was rejected, if nobody has changed the file meanwhile. Needs the scope `operate`.
+         */
         post: operations["diff_undo_reject"];
         delete?: never;
         options?: never;
@@ -786,10 +951,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Your own draft for a session; empty if there is none. */
-        get: operations["drafts_show_draft"];
-        /** Save your draft for a session; an empty text removes it. */
-        put: operations["drafts_put_draft"];
+        /**
+         * Show your own draft for a session; empty if there is none.
+         * @description Show your own draft for a session; empty if there is none. Needs the scope `read`.
+         */
+        get: operations["drafts_show"];
+        /**
+         * Save your draft for a session; an empty text removes it.
+         * @description Save your draft for a session; an empty text removes it. Needs the scope `operate`.
+         */
+        put: operations["drafts_put"];
         post?: never;
         delete?: never;
         options?: never;
@@ -804,7 +975,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of what happened, oldest first. */
+        /**
+         * List a page of the entries of a session's log, oldest first.
+         * @description List a page of the entries of a session's log, oldest first. Needs the scope `read`.
+         */
         get: operations["transcript_events"];
         put?: never;
         post?: never;
@@ -821,8 +995,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log. */
-        get: operations["export_export"];
+        /**
+         * Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log.
+         * @description Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log. Needs the scope `read`.
+         */
+        get: operations["export"];
         put?: never;
         post?: never;
         delete?: never;
@@ -838,8 +1015,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is in a file: text with its encoding, or the bytes of a small file that is no text. */
-        get: operations["files_read_file"];
+        /**
+         * Read a file: text with its encoding, or the bytes of a small file that is no text.
+         * @description Read a file: text with its encoding, or the bytes of a small file that is no text. Needs the scope `read`.
+         */
+        get: operations["files_read"];
         put?: never;
         post?: never;
         delete?: never;
@@ -855,8 +1035,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file's bytes, all or by range, under headers that let no browser run them. */
-        get: operations["files_read_raw_file"];
+        /**
+         * Read a file's bytes, all or by range, under headers that let no browser run them.
+         * @description Read a file's bytes, all or by range, under headers that let no browser run them. Needs the scope `read`.
+         */
+        get: operations["files_read_raw"];
         put?: never;
         post?: never;
         delete?: never;
@@ -872,8 +1055,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is in a directory of a session: directories first, then by name. */
-        get: operations["files_list_files"];
+        /**
+         * List what is in a directory of a session: directories first, then by name.
+         * @description List what is in a directory of a session: directories first, then by name. Needs the scope `read`.
+         */
+        get: operations["files_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -891,7 +1077,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A copy of a session, up to an entry if one is named, that goes its own way. */
+        /**
+         * Copy a session, up to an entry if one is named; the copy goes its own way.
+         * @description Copy a session, up to an entry if one is named; the copy goes its own way. Needs the scope `operate`.
+         */
         post: operations["sessions_fork"];
         delete?: never;
         options?: never;
@@ -909,11 +1098,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take words back that still wait in the queue. */
+        /**
+         * Take back a message that still waits in the queue.
+         * @description Take back a message that still waits in the queue. Needs the scope `operate`.
+         */
         delete: operations["sessions_drop_input"];
         options?: never;
         head?: never;
-        /** Change words that still wait in the queue. */
+        /**
+         * Change a message that still waits in the queue.
+         * @description Change a message that still waits in the queue. Needs the scope `operate`.
+         */
         patch: operations["sessions_edit_input"];
         trace?: never;
     };
@@ -926,7 +1121,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End what the session is doing now. */
+        /**
+         * End what the session is doing now.
+         * @description End what the session is doing now. Needs the scope `operate`.
+         */
         post: operations["sessions_interrupt"];
         delete?: never;
         options?: never;
@@ -943,7 +1141,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End it by force, when an interrupt did not help. */
+        /**
+         * End what the session is doing by force, when an interrupt did not help.
+         * @description End what the session is doing by force, when an interrupt did not help. Needs the scope `operate`.
+         */
         post: operations["sessions_kill"];
         delete?: never;
         options?: never;
@@ -960,7 +1161,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say something to a session; the same client_message_id is heard once. */
+        /**
+         * Say something to a session; the same client_message_id is heard once.
+         * @description Say something to a session; the same client_message_id is heard once. Needs the scope `operate`.
+         */
         post: operations["sessions_send"];
         delete?: never;
         options?: never;
@@ -977,7 +1181,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring a session back from the archive of old ones. */
+        /**
+         * Bring a session back from the archive of old ones.
+         * @description Bring a session back from the archive of old ones. Needs the scope `operate`.
+         */
         post: operations["transcript_restore"];
         delete?: never;
         options?: never;
@@ -994,7 +1201,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try again what failed or was interrupted. */
+        /**
+         * Try again what failed or was interrupted in a session.
+         * @description Try again what failed or was interrupted in a session. Needs the scope `operate`.
+         */
         post: operations["sessions_retry"];
         delete?: never;
         options?: never;
@@ -1009,7 +1219,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of the transcript, newest first. */
+        /**
+         * List a page of the transcript, newest first.
+         * @description List a page of the transcript, newest first. Needs the scope `read`.
+         */
         get: operations["transcript_list_rows"];
         put?: never;
         post?: never;
@@ -1026,7 +1239,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All a page needs to show a session; follow it on a stream from `seq` on. */
+        /**
+         * Give all that is needed to show a session; follow it on a stream from `seq` on.
+         * @description Give all that is needed to show a session; follow it on a stream from `seq` on. Needs the scope `read`.
+         */
         get: operations["transcript_snapshot"];
         put?: never;
         post?: never;
@@ -1043,7 +1259,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow the events of a session. */
+        /**
+         * Follow the events of a session.
+         * @description Follow the events of a session. Needs the scope `read`.
+         */
         get: operations["sse_stream_session_events"];
         put?: never;
         post?: never;
@@ -1060,8 +1279,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a session's engine has around it, and what can be done with the session. */
-        get: operations["surroundings_show_surroundings"];
+        /**
+         * Show what a session's engine has around it, and what can be done with the session.
+         * @description Show what a session's engine has around it, and what can be done with the session. Needs the scope `read`.
+         */
+        get: operations["surroundings_show"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1077,11 +1299,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tasks of a session: the agent's, then those of people. */
-        get: operations["tasks_list_session_tasks"];
+        /**
+         * List the tasks of a session: the agent's, then those of people.
+         * @description List the tasks of a session: the agent's, then those of people. Needs the scope `read`.
+         */
+        get: operations["tasks_list_session"];
         put?: never;
-        /** Add a task of one's own to a session. */
-        post: operations["tasks_add_task"];
+        /**
+         * Add a task of one's own to a session.
+         * @description Add a task of one's own to a session. Needs the scope `operate`.
+         */
+        post: operations["tasks_add"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1097,7 +1325,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open a terminal in the session's directory. */
+        /**
+         * Open a terminal in the session's directory.
+         * @description Open a terminal in the session's directory. Needs the scope `terminal`.
+         */
         post: operations["crew_open_terminal"];
         delete?: never;
         options?: never;
@@ -1114,7 +1345,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell those who follow the session of changes in its work tree, from now on. */
+        /**
+         * Tell those who follow the session of changes in its work tree, from now on.
+         * @description Tell those who follow the session of changes in its work tree, from now on. Needs the scope `read`.
+         */
         post: operations["crew_watch_changes"];
         delete?: never;
         options?: never;
@@ -1129,7 +1363,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All that lives or lived in a session. */
+        /**
+         * List the workers of a session: its agent and its terminals, with those that have ended.
+         * @description List the workers of a session: its agent and its terminals, with those that have ended. Needs the scope `read`.
+         */
         get: operations["workers_listing"];
         put?: never;
         post?: never;
@@ -1148,7 +1385,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a worker and start it anew. */
+        /**
+         * End a worker and start it anew.
+         * @description End a worker and start it anew. Needs the scope `operate`.
+         */
         post: operations["workers_restart"];
         delete?: never;
         options?: never;
@@ -1165,7 +1405,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a worker: an agent needs `operate`, a terminal needs `terminal`. What it was doing can be gone on with. */
+        /**
+         * End a worker; an agent needs `operate`, a terminal needs `terminal`.
+         * @description End a worker; an agent needs `operate`, a terminal needs `terminal`. Needs the scope `read`.
+         */
         post: operations["workers_stop"];
         delete?: never;
         options?: never;
@@ -1180,12 +1423,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have. */
-        get: operations["worktrees_show_worktree"];
+        /**
+         * Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have.
+         * @description Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have. Needs the scope `read`.
+         */
+        get: operations["worktrees_show"];
         put?: never;
         post?: never;
-        /** Remove a session's work tree; refused while something would be lost, unless forced. */
-        delete: operations["worktrees_remove_worktree"];
+        /**
+         * Remove a session's work tree; refused while something would be lost, unless forced.
+         * @description Remove a session's work tree; refused while something would be lost, unless forced. Needs the scope `operate`.
+         */
+        delete: operations["worktrees_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1200,8 +1449,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Commit all changes in a session's work tree. */
-        post: operations["worktrees_commit_worktree"];
+        /**
+         * Commit all changes in a session's work tree.
+         * @description Commit all changes in a session's work tree. Needs the scope `operate`.
+         */
+        post: operations["worktrees_commit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1217,8 +1469,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Merge a session's work tree into the branch checked out in its project. */
-        post: operations["worktrees_merge_worktree"];
+        /**
+         * Merge a session's work tree into the branch checked out in its project.
+         * @description Merge a session's work tree into the branch checked out in its project. Needs the scope `operate`.
+         */
+        post: operations["worktrees_merge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1232,7 +1487,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow the events of some sessions, or of all. */
+        /**
+         * Follow the events of some sessions, or of all.
+         * @description Follow the events of some sessions, or of all. Needs the scope `read`.
+         */
         get: operations["sse_stream_events"];
         put?: never;
         post?: never;
@@ -1249,8 +1507,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a new session would have around it in a directory. */
-        get: operations["surroundings_show_surroundings_of_place"];
+        /**
+         * Show what a new session would have around it in a directory.
+         * @description Show what a new session would have around it in a directory. Needs the scope `read`.
+         */
+        get: operations["surroundings_show_of_place"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1266,8 +1527,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List tasks, of one session or of all. */
-        get: operations["tasks_list_tasks"];
+        /**
+         * List tasks, of one session or of all.
+         * @description List tasks, of one session or of all. Needs the scope `read`.
+         */
+        get: operations["tasks_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1286,12 +1550,18 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a task of a person. */
-        delete: operations["tasks_remove_task"];
+        /**
+         * Remove a task of a person.
+         * @description Remove a task of a person. Needs the scope `operate`.
+         */
+        delete: operations["tasks_remove"];
         options?: never;
         head?: never;
-        /** Change a task of a person. */
-        patch: operations["tasks_change_task"];
+        /**
+         * Change a task of a person.
+         * @description Change a task of a person. Needs the scope `operate`.
+         */
+        patch: operations["tasks_change"];
         trace?: never;
     };
     "/terminals/{worker_id}": {
@@ -1304,7 +1574,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Close a terminal and end all that runs in it. */
+        /**
+         * Close a terminal and end all that runs in it.
+         * @description Close a terminal and end all that runs in it. Needs the scope `terminal`.
+         */
         delete: operations["crew_close_terminal"];
         options?: never;
         head?: never;
@@ -1318,8 +1591,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List deleted sessions, those deleted last first. */
-        get: operations["trash_list_trash"];
+        /**
+         * List deleted sessions, those deleted last first.
+         * @description List deleted sessions, those deleted last first. Needs the scope `read`.
+         */
+        get: operations["trash_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1338,8 +1614,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a deleted session for good, with the output it kept. */
-        delete: operations["trash_remove_trash"];
+        /**
+         * Remove a deleted session for good, with the output it kept.
+         * @description Remove a deleted session for good, with the output it kept. Needs the scope `admin`.
+         */
+        delete: operations["trash_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1354,8 +1633,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring a deleted session back. */
-        post: operations["trash_restore_trash"];
+        /**
+         * Bring a deleted session back.
+         * @description Bring a deleted session back. Needs the scope `operate`.
+         */
+        post: operations["trash_restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1369,13 +1651,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether a directory's settings, hooks and git configuration are obeyed, and which those are. */
-        get: operations["trust_show_trust"];
+        /**
+         * Show whether a directory's settings, hooks and git configuration are obeyed, and which those are.
+         * @description Show whether a directory's settings, hooks and git configuration are obeyed, and which those are. Needs the scope `read`.
+         */
+        get: operations["trust_show"];
         put?: never;
-        /** Trust a directory as it is now; when an executable part of it changes, that ends. */
-        post: operations["trust_give_trust"];
-        /** Take trust in a directory back. */
-        delete: operations["trust_take_trust"];
+        /**
+         * Trust a directory as it is now; when an executable part of it changes, that ends.
+         * @description Trust a directory as it is now; when an executable part of it changes, that ends. Needs the scope `admin`.
+         */
+        post: operations["trust_give"];
+        /**
+         * Take trust in a directory back.
+         * @description Take trust in a directory back. Needs the scope `admin`.
+         */
+        delete: operations["trust_take"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1388,8 +1679,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sum up tokens, costs and the time of tools, with how much came from caches. */
-        get: operations["usage_get_usage"];
+        /**
+         * Sum up tokens, costs and the time of tools, with how much came from caches.
+         * @description Sum up tokens, costs and the time of tools, with how much came from caches. Needs the scope `read`.
+         */
+        get: operations["usage_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1770,7 +2064,10 @@ export interface components {
         Continue: {
             /** @default  */
             prompt: string;
-            /** @default  */
+            /**
+             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @default
+             */
             client_id: string;
             /** @default null */
             max_turns: number | null;
@@ -1780,6 +2077,15 @@ export interface components {
             workflow: ("chat" | "implement" | "plan" | "research" | "review_plan") | null;
             /** @default null */
             permission_mode: ("acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan") | null;
+        };
+        /**
+         * CurrentTask
+         * @description What an agent says it is doing now: the task of its own list that is in progress.
+         */
+        CurrentTask: {
+            /** @description As in the list of tasks; no two sessions have the same. */
+            id: string;
+            title: string;
         };
         /**
          * Cut
@@ -1802,20 +2108,6 @@ export interface components {
              * @default 0
              */
             seq: number;
-        };
-        /**
-         * Decided
-         * @description How the permission question of a call was settled.
-         */
-        Decided: {
-            /** @enum {unknown} */
-            verdict: "accept" | "reject";
-            /** @default  */
-            source: string;
-            /** @default  */
-            reason_type: string;
-            /** @default  */
-            why: string;
         };
         /** DefaultModel */
         DefaultModel: {
@@ -1918,6 +2210,12 @@ export interface components {
             label: string;
             installed: boolean;
             problem: string;
+            /** @description What it is and what it costs, in a sentence or two for a person who chooses. */
+            about: string;
+            /** @description Of the program; empty where it is not known, or not yet. */
+            version: string;
+            /** @description What to expect of a version this server was not tested with. */
+            warning: string;
         };
         /** Entry */
         Entry: {
@@ -2039,7 +2337,10 @@ export interface components {
             at: string;
             /** @default  */
             prompt: string;
-            /** @default  */
+            /**
+             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @default
+             */
             client_id: string;
         };
         /** Found */
@@ -2064,12 +2365,18 @@ export interface components {
         };
         /** HelloFacts */
         HelloFacts: {
+            /** @description The server says something at least this often. */
             heartbeat: number;
+            /** @description After so long without a word a client takes the connection for dead. */
             silence: number;
+            /** @description So long a client waits for a connection to come up, and the server for a hello where it needs one. */
             connect: number;
             retry_first: number;
+            /** @description Waits between tries double from the first to the most. */
             retry_most: number;
+            /** @description Each wait is made longer or shorter by up to this part of it. */
             retry_jitter: number;
+            /** @description A connection that held so long makes the next wait the first again. */
             retry_calm: number;
             /** @description Of this run of the server. */
             server_id: string;
@@ -2236,6 +2543,11 @@ export interface components {
             blocked_path: string;
             /** @default  */
             description: string;
+            /**
+             * @description The call may destroy what cannot be brought back: front ends offer no lasting permission for it.
+             * @default false
+             */
+            destructive: boolean;
         };
         /**
          * InteractionOpenedFrame
@@ -2283,6 +2595,11 @@ export interface components {
         /** Items */
         Items: {
             interactions: components["schemas"]["OpenItem"][];
+            /**
+             * @description Give it back as `cursor` for the next page; null on the last. All open ones are on one page.
+             * @default null
+             */
+            cursor: string | null;
         };
         /** KeyTest */
         KeyTest: {
@@ -2420,6 +2737,8 @@ export interface components {
             name: string;
             label: string;
             description: string;
+            /** @description What it does and does not do, in a sentence for a person who chooses. */
+            details: string;
             /**
              * @description Those a session in this mode may be in; none named means any. The first is where it begins.
              * @default []
@@ -2525,7 +2844,10 @@ export interface components {
         /** NewMessage */
         NewMessage: {
             content: string;
-            /** @default  */
+            /**
+             * @description Chosen by the client. A message sent again with the same id is heard once.
+             * @default
+             */
             client_message_id: string;
             /** @default [] */
             images: components["schemas"]["ImagePart"][];
@@ -2582,6 +2904,22 @@ export interface components {
              */
             inputs: "interactive" | "locked" | "queue";
             /**
+             * @description False: an external engine is started once for each prompt, asks nobody and ends.
+             * @default true
+             */
+            live: boolean;
+            /**
+             * @description What an external engine that is not `live` writes. Only stream-json shows calls and words while they happen.
+             * @default stream-json
+             * @enum {unknown}
+             */
+            output_format: "json" | "stream-json" | "text";
+            /**
+             * @description A throw-away session: an external engine keeps nothing of it, and it is removed a day after its last entry.
+             * @default false
+             */
+            ephemeral: boolean;
+            /**
              * @description How long permission is bypassed, where the permission mode says so.
              * @default 60
              */
@@ -2612,7 +2950,10 @@ export interface components {
              * @default {}
              */
             mcp_config: Record<string, never>;
-            /** @default  */
+            /**
+             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @default
+             */
             client_id: string;
         };
         /**
@@ -2678,14 +3019,20 @@ export interface components {
         };
         /**
          * OpenItem
-         * @description Something a person is needed for, with all that must be seen before deciding.
+         * @description Something a person is or was needed for, with all that must be seen before deciding.
          */
         OpenItem: {
             session_id: string;
             session_title: string;
             cwd: string;
             summary: components["schemas"]["InteractionView"];
+            /** @description What is asked. Of one that is decided long texts are cut; the log has them whole. */
             opened: components["schemas"]["InteractionOpened"];
+            /**
+             * @description How it ended; null while it is open.
+             * @default null
+             */
+            outcome: components["schemas"]["bobstay.server.api.interactions.Decided"] | null;
         };
         /**
          * OpenPart
@@ -3228,6 +3575,17 @@ export interface components {
              */
             live: boolean;
             /**
+             * @description What a command that is started once for each prompt writes; one that stays always streams.
+             * @default stream-json
+             * @enum {unknown}
+             */
+            output_format: "json" | "stream-json" | "text";
+            /**
+             * @description A throw-away session: an external command keeps nothing of it, and it is removed a day after its last entry.
+             * @default false
+             */
+            ephemeral: boolean;
+            /**
              * @description Whether people may steer, may only queue, or may not write at all.
              * @default interactive
              * @enum {unknown}
@@ -3267,10 +3625,10 @@ export interface components {
         SessionList: {
             sessions: components["schemas"]["SessionView"][];
             /**
-             * @description Give it back as `cursor` for the next page; empty on the last.
-             * @default
+             * @description Give it back as `cursor` for the next page; null on the last.
+             * @default null
              */
-            cursor: string;
+            cursor: string | null;
         };
         /** SessionStarted */
         SessionStarted: {
@@ -3294,35 +3652,63 @@ export interface components {
         /** SessionView */
         SessionView: {
             id: string;
-            /** @default  */
+            /**
+             * @description Given by a person, else the beginning of the first prompt.
+             * @default
+             */
             title: string;
-            /** @default  */
+            /**
+             * @description The directory it works in.
+             * @default
+             */
             cwd: string;
             /**
              * @default draft
              * @enum {unknown}
              */
             status: "completed" | "discarded" | "draft" | "failed" | "interrupted" | "interrupting" | "running" | "starting" | "waiting_input";
-            /** @default  */
+            /**
+             * @description Why it failed or was interrupted, where there is a reason to tell.
+             * @default
+             */
             error: string;
             /**
+             * @description Whether its agent works, waits for a person, or does nothing.
              * @default idle
              * @enum {unknown}
              */
             activity: "active" | "asking" | "idle";
-            /** @default {} */
+            /**
+             * @description How it is to be run, as people chose it.
+             * @default {}
+             */
             config: components["schemas"]["SessionConfig"];
-            /** @default  */
+            /**
+             * @description The model of its newest turn, else the one that was chosen.
+             * @default
+             */
             model: string;
-            /** @default default */
+            /**
+             * @description The permission mode it is in now; an agent may have changed it since it was configured.
+             * @default default
+             */
             permission_mode: string;
-            /** @default  */
+            /**
+             * @description The session it goes on from; empty if from none.
+             * @default
+             */
             parent: string;
             /** @default 0 */
             created_at: number;
-            /** @default 0 */
+            /**
+             * @description When its last entry was written.
+             * @default 0
+             */
             updated_at: number;
-            /** @default 0 */
+            /**
+             * @description When its last turn ended; 0 if none has.
+             * @default 0
+             */
             ended_at: number;
             /** @default  */
             first_prompt: string;
@@ -3332,7 +3718,10 @@ export interface components {
             archived: boolean;
             /** @default false */
             pinned: boolean;
-            /** @default 0 */
+            /**
+             * @description Prompts worked on so far.
+             * @default 0
+             */
             turns: number;
             /**
              * @description Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen.
@@ -3340,42 +3729,63 @@ export interface components {
              */
             steps: number;
             /**
-             * @description The same when the newest turn began.
-             * @default 0
+             * @description Tokens of all answers so far.
+             * @default {}
              */
-            steps_before: number;
-            /** @default {} */
             usage: components["schemas"]["Usage"];
             /**
-             * @description Of the newest answer in the main talk: what fills the context (S000-32).
+             * @description Of the newest answer in the main talk: what fills the context.
              * @default {}
              */
             last_usage: components["schemas"]["Usage"];
-            /** @default 0 */
+            /**
+             * @description In US dollars, of all answers so far.
+             * @default 0
+             */
             cost: number;
             /**
              * @description Tokens before the model at the end of its last answer.
              * @default 0
              */
             context: number;
-            /** @default 168000 */
+            /**
+             * @description Tokens that fit before the model.
+             * @default 168000
+             */
             context_limit: number;
-            /** @default [] */
+            /**
+             * @description What a person is asked now.
+             * @default []
+             */
             interactions: components["schemas"]["InteractionView"][];
-            /** @default [] */
+            /**
+             * @description Messages that wait for the agent.
+             * @default []
+             */
             queued: components["schemas"]["QueuedView"][];
-            /** @default [] */
+            /**
+             * @description Its agent and its terminals, with the last ones that have ended.
+             * @default []
+             */
             workers: components["schemas"]["WorkerView"][];
-            /** @default [] */
+            /**
+             * @description Ids of the calls of tools that have no result yet.
+             * @default []
+             */
             open_calls: string[];
             /** @default 0 */
             tasks_done: number;
             /** @default 0 */
             tasks_total: number;
-            /** @default 0 */
+            /** @default null */
+            current_task: components["schemas"]["CurrentTask"] | null;
+            /**
+             * @description Number of the last entry of its log; streams go on after it.
+             * @default 0
+             */
             seq: number;
             /**
-             * @description Id of the last entry; one that does not follow it goes another way from an earlier one.
+             * @description Id of the last entry of its log: where a fork goes its own way if it names no other entry.
              * @default
              */
             head: string;
@@ -3389,15 +3799,6 @@ export interface components {
              * @default false
              */
             elsewhere: boolean;
-            /**
-             * @default {
-             *       "status": "draft",
-             *       "error": "",
-             *       "in_turn": false,
-             *       "asking": []
-             *     }
-             */
-            standing: components["schemas"]["Standing"];
         };
         /**
          * SessionsLoadingFrame
@@ -3489,26 +3890,6 @@ export interface components {
             fullness: number | null;
             /** @default null */
             level: ("critical" | "ok" | "warning") | null;
-        };
-        /**
-         * Standing
-         * @description A status, why, and what the fold must remember to go on from it.
-         */
-        Standing: {
-            /**
-             * @default draft
-             * @enum {unknown}
-             */
-            status: "completed" | "discarded" | "draft" | "failed" | "interrupted" | "interrupting" | "running" | "starting" | "waiting_input";
-            /** @default  */
-            error: string;
-            /** @default false */
-            in_turn: boolean;
-            /**
-             * @description Interactions somebody has yet to answer.
-             * @default []
-             */
-            asking: string[];
         };
         /**
          * StreamFrame
@@ -3842,7 +4223,7 @@ export interface components {
             /** @default 0 */
             duration_ms: number;
             /** @default null */
-            decided: components["schemas"]["Decided"] | null;
+            decided: components["schemas"]["bobstay.model.event.Decided"] | null;
             /**
              * @description Permission was refused: the call never ran.
              * @default false
@@ -4131,6 +4512,11 @@ export interface components {
             engine_session: string;
             /** @default [] */
             command: string[];
+            /**
+             * @description Whether it has answered; a process that was started and has said nothing yet is told of again when it does.
+             * @default true
+             */
+            ready: boolean;
         };
         /**
          * WorkerState
@@ -4140,15 +4526,35 @@ export interface components {
             worker: components["schemas"]["WorkerView"];
             alive: boolean;
             /**
+             * @description What an agent is doing.
+             * @default idle
+             * @enum {unknown}
+             */
+            activity: "active" | "asking" | "idle";
+            /**
+             * @description The task of an agent's own list that is in progress.
+             * @default null
+             */
+            current_task: components["schemas"]["CurrentTask"] | null;
+            /**
              * @description `running` or `asleep`, for those somebody watches over.
              * @default
              */
             desired: string;
-            /** @default 0 */
+            /**
+             * @description When it was last seen alive.
+             * @default 0
+             */
             heartbeat: number;
-            /** @default 0 */
+            /**
+             * @description When what should be and what is were last compared.
+             * @default 0
+             */
             reconciled_at: number;
-            /** @default 0 */
+            /**
+             * @description How often it ended though it should run, since it last did what it was started for.
+             * @default 0
+             */
             failures: number;
         };
         /** WorkerView */
@@ -4190,6 +4596,32 @@ export interface components {
             conflicts: string[];
             /** @description All its commits, or all they bring, are in the target. */
             merged: boolean;
+        };
+        /**
+         * Decided
+         * @description How the permission question of a call was settled.
+         */
+        "bobstay.model.event.Decided": {
+            /** @enum {unknown} */
+            verdict: "accept" | "reject";
+            /** @default  */
+            source: string;
+            /** @default  */
+            reason_type: string;
+            /** @default  */
+            why: string;
+        };
+        /**
+         * Decided
+         * @description How an interaction ended.
+         */
+        "bobstay.server.api.interactions.Decided": {
+            /** @enum {unknown} */
+            outcome: "allowed" | "cancelled" | "denied";
+            by: string;
+            message: string;
+            input: Record<string, never> | null;
+            at: number;
         };
     };
     responses: {
@@ -4277,8 +4709,8 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: already_answered, input_changed. */
-        Failed409_already_answered_input_changed: {
+        /** @description Things are not in a state in which this could be done. Codes: already_answered, conflict, input_changed. */
+        Failed409_already_answered_conflict_input_changed: {
             headers: {
                 [name: string]: unknown;
             };
@@ -4286,13 +4718,13 @@ export interface components {
                 "application/json": components["schemas"]["ProblemBody"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "already_answered" | "input_changed";
+                        code?: "already_answered" | "conflict" | "input_changed";
                     };
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere. */
-        Failed409_busy_elsewhere: {
+        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, conflict. */
+        Failed409_busy_elsewhere_conflict: {
             headers: {
                 [name: string]: unknown;
             };
@@ -4300,7 +4732,7 @@ export interface components {
                 "application/json": components["schemas"]["ProblemBody"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "busy_elsewhere";
+                        code?: "busy_elsewhere" | "conflict";
                     };
                 };
             };
@@ -4315,20 +4747,6 @@ export interface components {
                     error?: {
                         /** @enum {unknown} */
                         code?: "busy_elsewhere" | "conflict" | "wrong_state";
-                    };
-                };
-            };
-        };
-        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, wrong_state. */
-        Failed409_busy_elsewhere_wrong_state: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ProblemBody"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "busy_elsewhere" | "wrong_state";
                     };
                 };
             };
@@ -4593,13 +5011,18 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    audit_get_audit: {
+    audit_get: {
         parameters: {
             query?: {
+                /** @description Only entries older than the one with this id: `before` of the page that was answered last. */
                 before?: number | null;
+                /** @description Entries on a page at most. */
                 limit?: number;
+                /** @description Only what this person did; empty for everybody. */
                 who?: string;
+                /** @description Only deeds of this kind, such as `create` or `refused`; empty for all. */
                 what?: string;
+                /** @description Only what was done to this session; empty for all. */
                 session_id?: string;
             };
             header?: never;
@@ -4659,6 +5082,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the token or browser. */
                 id: string;
             };
             cookie?: never;
@@ -4685,7 +5109,10 @@ export interface operations {
     auth_code: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4707,6 +5134,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -4940,8 +5368,12 @@ export interface operations {
     auth_put_user: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Name of the person. */
                 name: string;
             };
             cookie?: never;
@@ -4965,6 +5397,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -4977,8 +5410,12 @@ export interface operations {
     auth_remove_user: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Name of the person. */
                 name: string;
             };
             cookie?: never;
@@ -4996,6 +5433,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
@@ -5005,8 +5443,11 @@ export interface operations {
     files_complete_in_directory: {
         parameters: {
             query: {
+                /** @description Letters that occur in the path in this order. */
                 q?: string;
+                /** @description Paths at most. */
                 limit?: number;
+                /** @description The directory to look in. */
                 cwd: string;
             };
             header?: never;
@@ -5035,7 +5476,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    config_config: {
+    config: {
         parameters: {
             query?: never;
             header?: never;
@@ -5065,7 +5506,10 @@ export interface operations {
     providers_set_default_model: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5087,6 +5531,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5096,10 +5541,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    demo_start_demo: {
+    demo_start: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5118,7 +5566,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start"];
             500: components["responses"]["Failed500_internal"];
@@ -5129,6 +5577,7 @@ export interface operations {
     files_list_directories: {
         parameters: {
             query?: {
+                /** @description The beginning of the path, as it was typed. */
                 prefix?: string;
             };
             header?: never;
@@ -5156,7 +5605,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    health_health: {
+    health: {
         parameters: {
             query?: never;
             header?: never;
@@ -5186,8 +5635,14 @@ export interface operations {
     interactions_listing: {
         parameters: {
             query?: {
-                state?: "open";
+                /** @description Those that wait for a person, oldest first; those that are decided, or all of them, newest first. */
+                state?: "all" | "decided" | "open";
+                /** @description Only those of this session; empty for all sessions. */
                 session_id?: string;
+                /** @description `cursor` of the page that was answered last; empty for the first page. */
+                cursor?: string;
+                /** @description Interactions on a page at most. All open ones come on one page, however many there are. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -5207,6 +5662,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_invalid"];
             500: components["responses"]["Failed500_internal"];
@@ -5217,8 +5673,12 @@ export interface operations {
     interactions_decide: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the interaction. */
                 id: string;
             };
             cookie?: never;
@@ -5242,7 +5702,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_already_answered_input_changed"];
+            409: components["responses"]["Failed409_already_answered_conflict_input_changed"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5255,7 +5715,10 @@ export interface operations {
     providers_find_local: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5273,6 +5736,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
@@ -5306,7 +5770,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    openapi_openapi: {
+    openapi: {
         parameters: {
             query?: never;
             header?: never;
@@ -5333,9 +5797,10 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    rules_list_rules: {
+    rules_list: {
         parameters: {
             query: {
+                /** @description The directory the rules are for. */
                 cwd: string;
             };
             header?: never;
@@ -5364,10 +5829,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    rules_add_rule: {
+    rules_add: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5389,6 +5857,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5398,10 +5867,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    rules_remove_rule: {
+    rules_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5423,6 +5895,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5432,7 +5905,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    projects_projects: {
+    projects: {
         parameters: {
             query?: never;
             header?: never;
@@ -5459,7 +5932,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    providers_list_providers: {
+    providers_list: {
         parameters: {
             query?: never;
             header?: never;
@@ -5489,8 +5962,12 @@ export interface operations {
     providers_store_key: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Name of the provider, such as `anthropic`. */
                 name: string;
             };
             cookie?: never;
@@ -5514,6 +5991,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5526,8 +6004,12 @@ export interface operations {
     providers_remove_key: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Name of the provider, such as `anthropic`. */
                 name: string;
             };
             cookie?: never;
@@ -5547,6 +6029,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
@@ -5556,8 +6039,12 @@ export interface operations {
     providers_test_key: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Name of the provider, such as `anthropic`. */
                 name: string;
             };
             cookie?: never;
@@ -5581,6 +6068,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5590,7 +6078,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    push_push_key: {
+    push_key: {
         parameters: {
             query?: never;
             header?: never;
@@ -5649,7 +6137,10 @@ export interface operations {
     push_subscribe: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5671,6 +6162,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5684,8 +6176,12 @@ export interface operations {
     push_unsubscribe: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the device. */
                 id: string;
             };
             cookie?: never;
@@ -5703,6 +6199,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -5737,7 +6234,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    roots_list_roots: {
+    roots_list: {
         parameters: {
             query?: never;
             header?: never;
@@ -5764,10 +6261,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    roots_add_root: {
+    roots_add: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5790,6 +6290,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5799,10 +6300,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    roots_remove_root: {
+    roots_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5825,6 +6329,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -5834,13 +6339,16 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    search_search_all: {
+    search_all: {
         parameters: {
             query?: {
                 /** @description Words that must all occur; words in double quotes must stand together. The end of a word may be left out. */
                 q?: string;
+                /** @description Search this session only; empty for all. */
                 session_id?: string;
+                /** @description `cursor` of the page that was answered last; empty for the first page. */
                 cursor?: string;
+                /** @description Places on a page at most. */
                 limit?: number;
             };
             header?: never;
@@ -5872,13 +6380,19 @@ export interface operations {
     sessions_listing: {
         parameters: {
             query?: {
+                /** @description Only sessions in one of these states, with commas between them; empty for all. */
                 status?: string;
+                /** @description Only sessions that belong to this directory, or work in it; empty for all. */
                 project?: string;
+                /** @description Only sessions with this text in their title, first prompt or directory. */
                 q?: string;
+                /** @description The archived sessions, instead of the others. */
                 archived?: boolean;
                 /** @description Leave out sessions that others go on from. */
                 leaves?: boolean;
+                /** @description `cursor` of the page that was answered last; empty for the first page. */
                 cursor?: string;
+                /** @description Sessions on a page at most. */
                 limit?: number;
             };
             header?: never;
@@ -5909,7 +6423,10 @@ export interface operations {
     sessions_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5947,6 +6464,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -5975,8 +6493,12 @@ export interface operations {
     sessions_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -5994,7 +6516,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -6005,8 +6527,12 @@ export interface operations {
     sessions_change: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6030,7 +6556,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6040,11 +6566,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    artifacts_list_artifacts: {
+    artifacts_list: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6070,12 +6597,14 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    blobs_read_blob: {
+    blobs_read: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the call of a tool. */
                 call_id: string;
             };
             cookie?: never;
@@ -6102,12 +6631,14 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    blobs_summarise_blob: {
+    blobs_summarise: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the call of a tool. */
                 call_id: string;
             };
             cookie?: never;
@@ -6138,7 +6669,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the call of a tool. */
                 call_id: string;
             };
             cookie?: never;
@@ -6164,14 +6697,17 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    files_complete_file: {
+    files_complete: {
         parameters: {
             query?: {
+                /** @description Letters that occur in the path in this order. */
                 q?: string;
+                /** @description Paths at most. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6201,8 +6737,12 @@ export interface operations {
     sessions_go_on: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6226,7 +6766,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6236,19 +6776,21 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    diff_show_diff: {
+    diff_show: {
         parameters: {
             query?: {
                 /** @description A commit, branch or tag; empty for the one the session's work tree began from, else HEAD. */
                 base?: string;
                 /** @description A file or directory, relative to the session's; empty for all. */
                 path?: string;
+                /** @description Whether the changed lines come along, or only the files and their numbers. */
                 hunks?: boolean;
                 /** @description `session`: only what this session changed by its own calls; `turn`: since its last prompt. */
                 scope?: "all" | "session" | "turn";
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6276,11 +6818,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    diff_reject_diff: {
+    diff_reject: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6317,8 +6863,12 @@ export interface operations {
     diff_undo_reject: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6352,11 +6902,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    drafts_show_draft: {
+    drafts_show: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6382,11 +6933,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    drafts_put_draft: {
+    drafts_put: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6410,6 +6965,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6422,7 +6978,9 @@ export interface operations {
     transcript_events: {
         parameters: {
             query?: {
+                /** @description Entries with a greater `seq` than this; 0 begins with the first. */
                 after?: number;
+                /** @description Entries on a page at most. */
                 limit?: number;
                 /** @description The page that ends before this entry, instead of one that begins after another. */
                 before?: number | null;
@@ -6431,6 +6989,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6457,13 +7016,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    export_export: {
+    export: {
         parameters: {
             query?: {
+                /** @description `md` for people, `json` for the talk that leads to now, `jsonl` for every entry of the log. */
                 format?: "json" | "jsonl" | "md";
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6492,13 +7053,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    files_read_file: {
+    files_read: {
         parameters: {
             query: {
+                /** @description Of the file, relative to the session's directory. */
                 path: string;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6525,13 +7088,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    files_read_raw_file: {
+    files_read_raw: {
         parameters: {
             query: {
+                /** @description Of the file, relative to the session's directory. */
                 path: string;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6559,15 +7124,17 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    files_list_files: {
+    files_list: {
         parameters: {
             query?: {
                 /** @description Relative to the session's directory; empty for that itself. */
                 path?: string;
+                /** @description Entries of the directory at most. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6597,8 +7164,12 @@ export interface operations {
     sessions_fork: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6622,7 +7193,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6635,9 +7206,14 @@ export interface operations {
     sessions_drop_input: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the message in the queue. */
                 input_id: string;
             };
             cookie?: never;
@@ -6657,7 +7233,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -6668,9 +7244,14 @@ export interface operations {
     sessions_edit_input: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the message in the queue. */
                 input_id: string;
             };
             cookie?: never;
@@ -6694,7 +7275,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6707,8 +7288,12 @@ export interface operations {
     sessions_interrupt: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6728,7 +7313,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -6739,8 +7324,12 @@ export interface operations {
     sessions_kill: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6760,7 +7349,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -6771,8 +7360,12 @@ export interface operations {
     sessions_send: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6796,7 +7389,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -6809,8 +7402,12 @@ export interface operations {
     transcript_restore: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6840,8 +7437,12 @@ export interface operations {
     sessions_retry: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6861,7 +7462,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -6872,11 +7473,14 @@ export interface operations {
     transcript_list_rows: {
         parameters: {
             query?: {
+                /** @description Only rows before this one: `before` of the page that was answered last. */
                 before?: number | null;
+                /** @description Rows on a page at most. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6906,11 +7510,14 @@ export interface operations {
     transcript_snapshot: {
         parameters: {
             query?: {
+                /** @description The last entries of the log, this many at most. */
                 limit?: number;
+                /** @description Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole. */
                 cut?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6940,11 +7547,14 @@ export interface operations {
     sse_stream_session_events: {
         parameters: {
             query?: {
+                /** @description A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it. */
                 after?: string;
+                /** @description Types of events, with commas; `tool.*` is all that begin with `tool.`. */
                 types?: string;
             };
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -6971,11 +7581,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    surroundings_show_surroundings: {
+    surroundings_show: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7002,11 +7613,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    tasks_list_session_tasks: {
+    tasks_list_session: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7032,11 +7644,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    tasks_add_task: {
+    tasks_add: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7060,6 +7676,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -7073,8 +7690,12 @@ export interface operations {
     crew_open_terminal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7098,7 +7719,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_wrong_state"];
+            409: components["responses"]["Failed409_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -7112,8 +7733,12 @@ export interface operations {
     crew_watch_changes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7133,7 +7758,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_wrong_state"];
+            409: components["responses"]["Failed409_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start"];
             429: components["responses"]["Failed429_too_many"];
@@ -7147,6 +7772,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7175,9 +7801,14 @@ export interface operations {
     workers_restart: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the worker. */
                 worker_id: string;
             };
             cookie?: never;
@@ -7197,7 +7828,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -7208,9 +7839,14 @@ export interface operations {
     workers_stop: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
+                /** @description Id of the worker. */
                 worker_id: string;
             };
             cookie?: never;
@@ -7230,7 +7866,7 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
-            409: components["responses"]["Failed409_busy_elsewhere_wrong_state"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
             500: components["responses"]["Failed500_internal"];
@@ -7238,11 +7874,12 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    worktrees_show_worktree: {
+    worktrees_show: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7270,14 +7907,18 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    worktrees_remove_worktree: {
+    worktrees_remove: {
         parameters: {
             query?: {
                 /** @description Lose what is not committed. The branch stays if it has commits that were not merged. */
                 force?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7303,11 +7944,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    worktrees_commit_worktree: {
+    worktrees_commit: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7341,11 +7986,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    worktrees_merge_worktree: {
+    worktrees_merge: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the session. */
                 id: string;
             };
             cookie?: never;
@@ -7414,12 +8063,16 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    surroundings_show_surroundings_of_place: {
+    surroundings_show_of_place: {
         parameters: {
             query: {
+                /** @description The directory the session would work in. */
                 cwd: string;
+                /** @description The engine it would have: `native`, or the name of an external one. */
                 engine?: string;
+                /** @description The workflow it would have. */
                 workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
+                /** @description The model it would have; empty for the default one. */
                 model?: string;
             };
             header?: never;
@@ -7448,9 +8101,10 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    tasks_list_tasks: {
+    tasks_list: {
         parameters: {
             query?: {
+                /** @description Only the tasks of this session; empty for all. */
                 session_id?: string;
             };
             header?: never;
@@ -7479,11 +8133,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    tasks_remove_task: {
+    tasks_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the task. */
                 id: string;
             };
             cookie?: never;
@@ -7508,11 +8166,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    tasks_change_task: {
+    tasks_change: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the task. */
                 id: string;
             };
             cookie?: never;
@@ -7549,8 +8211,12 @@ export interface operations {
     crew_close_terminal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the terminal. */
                 worker_id: string;
             };
             cookie?: never;
@@ -7568,13 +8234,14 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trash_list_trash: {
+    trash_list: {
         parameters: {
             query?: never;
             header?: never;
@@ -7601,11 +8268,15 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trash_remove_trash: {
+    trash_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the deleted session. */
                 id: string;
             };
             cookie?: never;
@@ -7623,17 +8294,22 @@ export interface operations {
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
             404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_conflict"];
             421: components["responses"]["Failed421_bad_host"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trash_restore_trash: {
+    trash_restore: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path: {
+                /** @description Id of the deleted session. */
                 id: string;
             };
             cookie?: never;
@@ -7660,9 +8336,10 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trust_show_trust: {
+    trust_show: {
         parameters: {
             query: {
+                /** @description The directory that is asked about. */
                 cwd: string;
             };
             header?: never;
@@ -7691,10 +8368,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trust_give_trust: {
+    trust_give: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7716,7 +8396,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
-            409: components["responses"]["Failed409_wrong_state"];
+            409: components["responses"]["Failed409_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -7726,10 +8406,13 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    trust_take_trust: {
+    trust_take: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7751,7 +8434,7 @@ export interface operations {
             400: components["responses"]["Failed400_bad_request_invalid_json"];
             401: components["responses"]["Failed401_unauthorized"];
             403: components["responses"]["Failed403_bad_origin_forbidden"];
-            409: components["responses"]["Failed409_wrong_state"];
+            409: components["responses"]["Failed409_conflict_wrong_state"];
             413: components["responses"]["Failed413_too_large"];
             415: components["responses"]["Failed415_unsupported_media_type"];
             421: components["responses"]["Failed421_bad_host"];
@@ -7761,11 +8444,14 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    usage_get_usage: {
+    usage_get: {
         parameters: {
             query?: {
+                /** @description What the sums are by. */
                 group?: "day" | "model" | "project" | "session" | "tool";
+                /** @description The first day, in UTC. */
                 from?: string | null;
+                /** @description The last day, in UTC. */
                 to?: string | null;
             };
             header?: never;

@@ -12,7 +12,7 @@ class Artifacts(Struct, frozen=True):
 
 
 async def list_artifacts(call: Call) -> Artifacts:
-    """Research notes, plans and reviews a session left."""
+    """List the research notes, plans and reviews a session left."""
     return Artifacts(tuple(await left_by(call.console, call.path["id"])))
 
 

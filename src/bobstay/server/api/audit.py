@@ -14,10 +14,15 @@ Name = Annotated[str, Meta(max_length=200)]
 
 class AuditQuery(Struct, frozen=True):
     before: Annotated[int, Meta(ge=1)] | None = None
+    """Only entries older than the one with this id: `before` of the page that was answered last."""
     limit: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] = 100
+    """Entries on a page at most."""
     who: Name = ""
+    """Only what this person did; empty for everybody."""
     what: Name = ""
+    """Only deeds of this kind, such as `create` or `refused`; empty for all."""
     session_id: Name = ""
+    """Only what was done to this session; empty for all."""
 
 
 async def get_audit(call: Call) -> AuditPage:

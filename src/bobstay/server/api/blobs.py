@@ -13,7 +13,7 @@ OUTPUT = "output"
 
 
 async def read_blob(call: Call) -> Response:
-    """The whole output of a call as plain bytes, or a part by range."""
+    """Read the whole output of a call as plain bytes, or a part of it by range."""
     blob = await _open(call)
     name = f"{call.path['call_id'][:100]}.txt"
     return await ranged(
@@ -27,7 +27,7 @@ async def read_blob(call: Call) -> Response:
 
 
 async def summarise_blob(call: Call) -> Ends:
-    """How the output of a call begins and ends, its size and its digest."""
+    """Show how the output of a call begins and ends, its size and its digest."""
     blob = await _open(call)
     try:
         return await asyncio.to_thread(ends, blob, call.path["call_id"])

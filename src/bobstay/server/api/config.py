@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import get_args, get_type_hints
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from bobstay.model.around import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
 from bobstay.server.api.health import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.api.lifting import LIFTING
-from bobstay.server.api.sessions import MOST_LISTED, MOST_SENT, ImagePart, NewSession
+from bobstay.server.api.session_shapes import MOST_LISTED, MOST_SENT, ImagePart, NewSession
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.api.transcript import MOST_EVENTS
 from bobstay.server.console import Console
@@ -26,11 +27,14 @@ from bobstay.server.sessions.open import CRITICAL, WARNING
 from bobstay.server.stream.timing import Timing
 from bobstay.server.stream.websocket import LARGEST_FRAME
 from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.engine_trust import is_claude
+from bobstay.server.workers.engine_version import version_warning
 from bobstay.server.workers.process_child import program_of
 from bobstay.server.workflows import BYPASS, MODES
 from bobstay.version import __version__
 
 MOST_BYPASS_MINUTES = 24 * 60
+CLAUDE_MEMORY = "120 to 200 MB of memory"
 ROUND = 64 * 1024
 """Bytes of a message that are no picture."""
 LABELS = {
@@ -58,6 +62,8 @@ class ModeOption(Struct, frozen=True):
     name: str
     label: str
     description: str
+    details: str
+    """What it does and does not do, in a sentence for a person who chooses."""
     permission_modes: tuple[str, ...] = ()
     """Those a session in this mode may be in; none named means any. The first is where it begins."""
     leaves: str = ""
@@ -93,6 +99,12 @@ class EngineOption(Struct, frozen=True):
     label: str
     installed: bool
     problem: str
+    about: str
+    """What it is and what it costs, in a sentence or two for a person who chooses."""
+    version: str
+    """Of the program; empty where it is not known, or not yet."""
+    warning: str
+    """What to expect of a version this server was not tested with."""
 
 
 class BypassLimits(Struct, frozen=True):
@@ -145,18 +157,19 @@ class ServerConfig(Struct, frozen=True):
 
 
 async def config(call: Call) -> ServerConfig:
-    """What a client must know of this server: times, limits, modes, models, engines."""
+    """Show what a client must know of this server: times, limits, modes, models, engines."""
     console = call.console
     given, environment = console.config, console.environment
     streams = getattr(call.request.app.state, "streams", None)
     default, models = await models_of(environment)
+    engines = await _engines(console)
     return ServerConfig(
         version=__version__,
         server_id=streams.server_id if streams is not None else "",
         timing=Timing.of(given.heartbeat),
         thresholds=Thresholds(),
         workflows=tuple(
-            ModeOption(mode.name, mode.label, mode.description, mode.permission_modes, mode.leaves)
+            ModeOption(mode.name, mode.label, mode.description, mode.details, mode.permission_modes, mode.leaves)
             for mode in MODES.values()
         ),
         permission_modes=tuple(
@@ -166,7 +179,7 @@ async def config(call: Call) -> ServerConfig:
         models=models,
         default_model=default,
         engines=("native", *given.engines),
-        engine_options=_engines(given.engines, environment),
+        engine_options=engines,
         limits=Limits(
             MOST_SENT,
             (MOST_SENT - ROUND) * 3 // 4,
@@ -219,17 +232,26 @@ def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
     return ModelOption(alias, name, label, info.context, info.images, not problem, problem)
 
 
-def _engines(commands: dict[str, tuple[str, ...]], environment: Environment) -> tuple[EngineOption, ...]:
-    found = [EngineOption("native", "bobstay", installed=True, problem="")]
-    for name, command in commands.items():
+async def _engines(console: Console) -> tuple[EngineOption, ...]:
+    inside = "The agent built into this server. Another session takes less than 1 MB of memory."
+    found = [EngineOption("native", "bobstay", True, "", inside, __version__, "")]
+    for name, command in console.config.engines.items():
         problem = ""
         try:
-            program_of(command, environment.children.get("PATH", ""))
+            program_of(command, console.environment.children.get("PATH", ""))
         except WorkerError as error:
             problem = str(error)
         label = f"{name} (a process of its own)" if name == "bobstay" else name
-        found.append(EngineOption(name, label, not problem, problem))
+        version = await console.versions.of(command) if console.versions is not None else ""
+        warning = version_warning(command, version)
+        found.append(EngineOption(name, label, not problem, problem, _about(name, command, version), version, warning))
     return tuple(found)
+
+
+def _about(name: str, command: Sequence[str], version: str) -> str:
+    what = f"The command {name} on the server's machine" + (f", version {version}" if version else "")
+    memory = CLAUDE_MEMORY if is_claude(command) else "as much memory as that program takes"
+    return f"{what}. Each session is a process of its own and takes {memory}."
 
 
 ENDPOINTS = (Endpoint("GET", "/config", config, returns=ServerConfig),)

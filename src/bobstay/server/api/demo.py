@@ -18,7 +18,9 @@ async def start_demo(call: Call) -> SessionView:
     # The rule is the server's own, for a file that it has just written: whoever may start a session may start this one.
     config = SessionConfig(model="demo", permission_mode="default", allowed_tools=(f"Bash({TEST})",))
     words = Words((Text(PROMPT),), call.principal.name)
-    return await commands.launch(console, folder, config, words, title="Fix the failing test")
+    view = await commands.launch(console, folder, config, words, title="Fix the failing test")
+    call.made = view.id
+    return view
 
 
 _ERRORS: tuple[Code, ...] = ("storage", "cannot_start", "busy_elsewhere", "not_found")

@@ -23,6 +23,7 @@ class DiffQuery(Struct, frozen=True):
     path: str = ""
     """A file or directory, relative to the session's; empty for all."""
     hunks: bool = True
+    """Whether the changed lines come along, or only the files and their numbers."""
     scope: Scope = "all"
     """`session`: only what this session changed by its own calls; `turn`: since its last prompt."""
 
@@ -58,7 +59,7 @@ class Undone(Struct, frozen=True):
 
 
 async def show_diff(call: Call) -> Changes:
-    """What is different from a commit, new files included."""
+    """Show what is different from a commit, new files included."""
     view = call.console.registry.view(call.path["id"])
     with look(view.cwd, bounds_of(call.console)) as place:
         environment = call.console.environment.children
@@ -80,7 +81,7 @@ async def reject_diff(call: Call) -> Rejected:
         token = new_id()
         call.console.undos.add(token, place, taken.steps)
         detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": taken.kept}
-        call.console.audit.record(call.principal.name, "diff.reject", detail)
+        call.console.audit.record(call.principal.name, "diff.reject", detail, view.id)
         left = await changes(place, environment, base=base, path=wanted.path)
         return Rejected(wanted.path, taken.kept, left, token)
 
@@ -90,7 +91,7 @@ async def undo_reject(call: Call) -> Undone:
     view = call.console.registry.view(call.path["id"])
     with look(view.cwd, bounds_of(call.console)) as place:
         paths = await call.console.undos.undo(call.body.undo, place)
-    call.console.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths})
+    call.console.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths}, view.id)
     return Undone(paths)
 
 

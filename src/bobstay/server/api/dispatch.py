@@ -9,9 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bobstay.server.api.once import once
+from bobstay.server.api.queries import read_query
 from bobstay.server.api.table import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, ProblemBody
+from bobstay.server.sessions.shown import shown
 from bobstay.sessions.codec import to_json
 from bobstay.sessions.log import (
     BadSessionId,
@@ -62,18 +64,20 @@ async def answered(endpoint: Endpoint, request: Request) -> Response:
         await _body(endpoint, request),
     )
     try:
-        answer = await once(endpoint, call, lambda: _run(endpoint, call))
+        answer = await once(endpoint, call, lambda: run(endpoint, call))
     except ApiError as error:
         note_refusal(console, endpoint, principal.name, session, error)
         raise
-    note_deed(console, endpoint, principal.name, session, path=request.url.path, status=answer.status_code)
+    note_deed(endpoint, call, session, path=request.url.path, status=answer.status_code)
     return answer
 
 
-def note_deed(console: Console, endpoint: Endpoint, who: str, session: str, **detail: Any) -> None:
+def note_deed(endpoint: Endpoint, call: Call, session: str, **detail: Any) -> None:
     """Write down what was done."""
     if endpoint.method != "GET":
-        console.audit.record(who, endpoint.run.__name__, detail, session)
+        if call.made:
+            detail["made"] = call.made
+        call.console.audit.record(call.principal.name, endpoint.run.__name__, detail, session or call.made)
 
 
 def note_refusal(console: Console, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
@@ -85,14 +89,17 @@ def note_refusal(console: Console, endpoint: Endpoint, who: str, session: str, e
 
 def session_of(console: Console, endpoint: Endpoint, path: dict[str, str]) -> str:
     """The session an endpoint is about."""
-    if endpoint.path.startswith("/sessions/{id}"):
+    if endpoint.path.startswith(("/sessions/{id}", "/trash/{id}")):
         return path.get("id", "")
+    if endpoint.path.startswith("/terminals/{worker_id}"):
+        return console.crew.session_of(path.get("worker_id", ""))
     if endpoint.path.startswith("/interactions/{id}"):
         return console.inbox.session_of(path.get("id", ""))
     return ""
 
 
-async def _run(endpoint: Endpoint, call: Call) -> Response:
+async def run(endpoint: Endpoint, call: Call) -> Response:
+    """The answer of an endpoint as HTTP has it."""
     said = await endpoint.run(call)
     if isinstance(said, Response):
         return said
@@ -104,7 +111,7 @@ async def _run(endpoint: Endpoint, call: Call) -> Response:
 
 
 def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(to_json(value), status, headers, "application/json")
+    return Response(to_json(shown(value)), status, headers, "application/json")
 
 
 def failure(error: ApiError) -> Response:
@@ -129,11 +136,8 @@ def of_log(error: LogError) -> ApiError:
 def _query(endpoint: Endpoint, request: Request) -> Any:
     if endpoint.query is None:
         return None
-    given: dict[str, Any] = {name: request.query_params.getlist(name)[-1] for name in request.query_params}
-    try:
-        return msgspec.convert(given, endpoint.query, strict=False)
-    except msgspec.ValidationError as error:
-        raise ApiError("invalid", f"The query is not as it should be: {error}") from None
+    given = {name: request.query_params.getlist(name)[-1] for name in request.query_params}
+    return read_query(given, endpoint.query)
 
 
 async def _body(endpoint: Endpoint, request: Request) -> Any:

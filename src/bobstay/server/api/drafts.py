@@ -13,7 +13,7 @@ class NewDraft(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def show_draft(call: Call) -> Draft:
-    """Your own draft for a session; empty if there is none."""
+    """Show your own draft for a session; empty if there is none."""
     view = call.console.registry.view(call.path["id"])
     return await draft_of(call.console.database, call.principal.name, view.id)
 

@@ -23,10 +23,11 @@ MEDIA = {"md": "text/markdown; charset=utf-8", "json": "application/json", "json
 
 class ExportQuery(Struct, frozen=True):
     format: Literal["md", "json", "jsonl"] = "md"
+    """`md` for people, `json` for the talk that leads to now, `jsonl` for every entry of the log."""
 
 
 async def export(call: Call) -> Response:
-    """A session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log."""
+    """Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log."""
     view = call.console.registry.view(call.path["id"])
     kind: Literal["md", "json", "jsonl"] = call.query.format
     mask = Mask(call.console.environment.secrets)
@@ -47,7 +48,7 @@ def _made(kind: str, reader: LogReader, mask: Mask, view: SessionView) -> Iterat
             for envelope in entries(reader, mask, view.seq):
                 yield to_json(envelope) + b"\n"
         case "json":
-            yield b'{"session":' + to_json(view) + b',"events":['
+            yield b'{"session":' + to_json(view.shown()) + b',"events":['
             for place, envelope in enumerate(branch(reader, mask, view.seq)):
                 yield (b"," if place else b"") + to_json(envelope)
             yield b"]}\n"

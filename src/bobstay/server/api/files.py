@@ -25,10 +25,12 @@ class FilesQuery(Struct, frozen=True):
     path: str = ""
     """Relative to the session's directory; empty for that itself."""
     limit: Annotated[int, Meta(ge=1, le=MOST)] = 1_000
+    """Entries of the directory at most."""
 
 
 class FileQuery(Struct, frozen=True):
     path: str
+    """Of the file, relative to the session's directory."""
 
 
 class FileContent(Struct, frozen=True, omit_defaults=True):
@@ -49,11 +51,14 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
 
 class CompleteQuery(Struct, frozen=True):
     q: str = ""
+    """Letters that occur in the path in this order."""
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    """Paths at most."""
 
 
 class CompleteIn(CompleteQuery, frozen=True, kw_only=True):
     cwd: str
+    """The directory to look in."""
 
 
 class Completions(Struct, frozen=True):
@@ -63,6 +68,7 @@ class Completions(Struct, frozen=True):
 
 class DirectoriesQuery(Struct, frozen=True):
     prefix: str = ""
+    """The beginning of the path, as it was typed."""
 
 
 class Directories(Struct, frozen=True):
@@ -70,7 +76,7 @@ class Directories(Struct, frozen=True):
 
 
 async def list_files(call: Call) -> Listing:
-    """What is in a directory of a session: directories first, then by name."""
+    """List what is in a directory of a session: directories first, then by name."""
     where, bounds = _where(call)
 
     def read() -> Listing:
@@ -88,13 +94,13 @@ async def list_files(call: Call) -> Listing:
 
 
 async def read_file(call: Call) -> FileContent:
-    """What is in a file: text with its encoding, or the bytes of a small file that is no text."""
+    """Read a file: text with its encoding, or the bytes of a small file that is no text."""
     where, bounds = _where(call)
     return await asyncio.to_thread(_content, where, bounds, call.query.path)
 
 
 async def read_raw_file(call: Call) -> Response:
-    """A file's bytes, all or by range, under headers that let no browser run them."""
+    """Read a file's bytes, all or by range, under headers that let no browser run them."""
     where, bounds = _where(call)
 
     def open_it() -> Any:
@@ -117,7 +123,7 @@ async def read_raw_file(call: Call) -> Response:
 
 
 async def complete_file(call: Call) -> Completions:
-    """Files and directories whose path holds the given letters in order."""
+    """List files and directories of a session whose path holds the given letters in order."""
     where, bounds = _where(call)
     with look(where, bounds) as place:
         found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
@@ -125,7 +131,7 @@ async def complete_file(call: Call) -> Completions:
 
 
 async def complete_in_directory(call: Call) -> Completions:
-    """The same in a directory in which no session works yet."""
+    """List files whose path holds the given letters in order, in a directory where no session works yet."""
     cwd = working_directory(call.console, call.query.cwd)
     with look(cwd, bounds_of(call.console)) as place:
         found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
@@ -133,7 +139,7 @@ async def complete_in_directory(call: Call) -> Completions:
 
 
 async def list_directories(call: Call) -> Directories:
-    """Directories a new session may work in that begin with what was typed."""
+    """List directories a new session may work in that begin with what was typed."""
     bounds = bounds_of(call.console)
     found = await asyncio.to_thread(lambda: list(directories(call.query.prefix, bounds)))
     valid = [path for path in dict.fromkeys(found) if _is_text(path)]

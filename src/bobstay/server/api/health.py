@@ -18,12 +18,12 @@ class Healthy(Struct, frozen=True):
 
 
 async def health(_: Call) -> Healthy:
-    """Whether the server answers. It tells nobody more than that."""
+    """Tell whether the server answers, and nothing more."""
     return Healthy()
 
 
 async def metrics(call: Call) -> Response:
-    """Numbers for Prometheus."""
+    """Give the numbers of this server in the text format of Prometheus."""
     console = call.console
     if console.meter is None:
         console.meter = Meter(console.registry)

@@ -1,32 +1,51 @@
 """Interactions over HTTP: one inbox for permissions, questions and plans, one way to answer."""
 
 import asyncio
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bobstay.model.event import InteractionOpened
+from bobstay.model.message import ToolCall
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import delivery
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
+from bobstay.server.index.listing import MOST_LISTED, InteractionRow, State, list_interactions
 from bobstay.server.sessions.reader import questions
-from bobstay.server.sessions.view import InteractionView, SessionView
+from bobstay.server.sessions.view import PREVIEW_LENGTH, InteractionView, SessionView
 from bobstay.server.workflows import MODES, may_be_in
 
 
+class Decided(Struct, frozen=True):
+    """How an interaction ended."""
+
+    outcome: Literal["allowed", "denied", "cancelled"]
+    by: str
+    """Who decided: a person's name, `hook`, `rule`, or why nobody did."""
+    message: str
+    input: dict[str, Any] | None
+    """What was run instead, where the answer changed it; long texts in it are cut."""
+    at: float
+
+
 class OpenItem(Struct, frozen=True):
-    """Something a person is needed for, with all that must be seen before deciding."""
+    """Something a person is or was needed for, with all that must be seen before deciding."""
 
     session_id: str
     session_title: str
     cwd: str
     summary: InteractionView
     opened: InteractionOpened
+    """What is asked. Of one that is decided long texts are cut; the log has them whole."""
+    outcome: Decided | None = None
+    """How it ended; null while it is open."""
 
 
 class Items(Struct, frozen=True):
     interactions: tuple[OpenItem, ...]
+    cursor: str | None = None
+    """Give it back as `cursor` for the next page; null on the last. All open ones are on one page."""
 
 
 class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,12 +65,21 @@ class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InboxQuery(Struct, frozen=True):
-    state: Literal["open"] = "open"
+    state: Literal["open", "decided", "all"] = "open"
+    """Those that wait for a person, oldest first; those that are decided, or all of them, newest first."""
     session_id: str = ""
+    """Only those of this session; empty for all sessions."""
+    cursor: Annotated[str, Meta(max_length=400)] = ""
+    """`cursor` of the page that was answered last; empty for the first page."""
+    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED)] = 100
+    """Interactions on a page at most. All open ones come on one page, however many there are."""
 
 
 async def listing(call: Call) -> Items:
-    """All that waits for a person, oldest first."""
+    """List what waits for a person, over all sessions, or what was decided and by whom."""
+    query: InboxQuery = call.query
+    if query.state != "open":
+        return await _from_tables(call, query)
     found: list[OpenItem] = []
     for view in tuple(call.console.registry.views.values()):
         if view.interactions and call.query.session_id in ("", view.id):
@@ -116,6 +144,31 @@ def _check_scopes(call: Call, opened: InteractionOpened) -> None:
         raise ApiError("forbidden", text, needed="admin")
 
 
+async def _from_tables(call: Call, query: InboxQuery) -> Items:
+    console = call.console
+    if query.session_id:
+        console.registry.view(query.session_id)
+    for session in console.registry.all_open():  # whoever just decided sees it here
+        await console.database.flushed(session.id, session.view.seq)
+    state: State = "decided" if query.state == "decided" else ""
+    page = await list_interactions(
+        console.database, state=state, session_id=query.session_id, cursor=query.cursor, limit=query.limit
+    )
+    return Items(tuple(_kept(row) for row in page.interactions), page.cursor)
+
+
+def _kept(row: InteractionRow) -> OpenItem:
+    summary = InteractionView(
+        row.id, row.kind, row.call_id, row.tool, row.input_sha256, row.opened_at, row.agent, row.reason[:PREVIEW_LENGTH]
+    )
+    asked = ToolCall(row.call_id, row.tool, row.input if isinstance(row.input, dict) else {})
+    opened = InteractionOpened(row.id, row.kind, asked, row.reason, description=row.description)
+    outcome = None
+    if row.state != "open":
+        outcome = Decided(row.state, row.by, row.message, row.changed_input, row.closed_at)
+    return OpenItem(row.session_id, row.session_title, row.cwd, summary, opened, outcome)
+
+
 async def _items(call: Call, view: SessionView) -> list[OpenItem]:
     wanted = {entry.id: entry for entry in view.interactions}
     waiting = {id: opened for id in wanted if (opened := call.console.inbox.opened(id)) is not None}
@@ -128,7 +181,7 @@ async def _items(call: Call, view: SessionView) -> list[OpenItem]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/interactions", listing, query=InboxQuery, returns=Items),
+    Endpoint("GET", "/interactions", listing, query=InboxQuery, returns=Items, errors=("not_found",)),
     Endpoint(
         "POST",
         "/interactions/{id}/decision",

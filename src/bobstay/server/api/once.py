@@ -14,6 +14,11 @@ HEADER = "idempotency-key"
 LONGEST = 200
 
 
+def is_repeatable(endpoint: Endpoint) -> bool:
+    """Whether an answer is kept for those who send the request again."""
+    return endpoint.method != "GET" and endpoint.scope is not None
+
+
 async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Response]]) -> Response:
     """Run the request, or repeat what the same one was answered within a day.
 
@@ -21,12 +26,12 @@ async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Respo
         ApiError: conflict, if the key was used for something else or the first is under way.
     """
     key = call.request.headers.get(HEADER, "")
-    if not key or endpoint.method == "GET" or endpoint.scope is None:
+    if not key or not is_repeatable(endpoint):
         return await run()
     if len(key) > LONGEST:
         raise ApiError("invalid", f"An Idempotency-Key has at most {LONGEST} characters.")
     who, database = call.principal.name, call.console.database
-    earlier = await notebook.begin(database, who, key, _fingerprint(call))
+    earlier = await notebook.begin(database, who, key, fingerprint(call))
     if earlier is not None:
         return Response(earlier.body, earlier.status, {"idempotent-replayed": "true"}, "application/json")
     try:
@@ -39,7 +44,8 @@ async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Respo
     return answer
 
 
-def _fingerprint(call: Call) -> str:
+def fingerprint(call: Call) -> str:
+    """The same for the same request, sent again."""
     said = msgspec.json.encode(
         [call.request.method, call.request.url.path, call.request.url.query, call.body], order="sorted"
     )

@@ -1,6 +1,6 @@
 """The OpenAPI document, made from the table of endpoints: nobody writes it, so it cannot be wrong for long."""
 
-import re
+import inspect
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from bobstay.model.event import Durable
 from bobstay.server.api.dispatch import json
+from bobstay.server.api.once import is_repeatable
+from bobstay.server.api.parameters import has_parameters, header_parameters, path_parameters, plain_path
 from bobstay.server.api.schemas import REF, components, fields_of, left_out, pruned, schema_of
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.doors.principal import SCOPES
@@ -21,7 +23,6 @@ from bobstay.version import __version__
 
 PREFIX = "/api/v1"
 STREAMED = ("StreamFrame", "LiveFrame")
-_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 _ANY_TIME: tuple[Code, ...] = (
     *("bad_request", "unauthorized", "forbidden", "bad_origin", "bad_host"),
     *("unavailable", "storage", "internal"),
@@ -50,8 +51,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     table = tuple(endpoints)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in table:
-        path = _PARAMETER.sub(r"{\1}", endpoint.path)
-        paths.setdefault(path, {})[endpoint.method.lower()] = operation(endpoint)
+        paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = operation(endpoint)
     bodies = [endpoint.body for endpoint in table if endpoint.body is not None]
     answers = [endpoint.returns for endpoint in table if _is_type(endpoint.returns)]
     schemas = {**_stream_components(), **components((*answers, ProblemBody), bodies)}
@@ -80,11 +80,12 @@ def operation(endpoint: Endpoint) -> dict[str, Any]:
     """One entry of `paths`."""
     tag = endpoint.run.__module__.rpartition(".")[2]
     said: dict[str, Any] = {
-        "operationId": f"{tag}_{endpoint.run.__name__}",
+        "operationId": _operation_id(tag, endpoint.run.__name__),
         "tags": [tag],
         "summary": (endpoint.run.__doc__ or "").strip().partition("\n")[0],
+        "description": _description(endpoint),
     }
-    parameters = [*_path_parameters(endpoint), *_query_parameters(endpoint)]
+    parameters = [*path_parameters(endpoint), *_query_parameters(endpoint), *header_parameters(endpoint)]
     if parameters:
         said["parameters"] = parameters
     if endpoint.body is not None:
@@ -101,12 +102,14 @@ def operation(endpoint: Endpoint) -> dict[str, Any]:
 def codes_of(endpoint: Endpoint) -> tuple[Code, ...]:
     """Every error this endpoint may answer with."""
     codes: list[Code] = [*_ANY_TIME, *endpoint.errors]
-    if _PARAMETER.search(endpoint.path):
+    if has_parameters(endpoint.path):
         codes.append("not_found")
     if endpoint.query is not None:
         codes.append("invalid")
     if endpoint.body is not None:
         codes += _WITH_BODY
+    if is_repeatable(endpoint):
+        codes.append("conflict")  # its Idempotency-Key was used for another request
     return tuple(sorted(set(codes)))
 
 
@@ -123,11 +126,12 @@ def stream_frame(frame: dict[str, Any]) -> dict[str, Any]:
 
 def stream_schema() -> dict[str, Any]:
     """JSON Schema of what comes on a stream, for those who do not read OpenAPI."""
+    roots = [_pointer(name) for name in STREAMED]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Frames of bobstay's streams",
-        "anyOf": [_pointer(name) for name in STREAMED],
-        "components": {"schemas": dict(sorted(_stream_components().items()))},
+        "anyOf": roots,
+        "components": {"schemas": dict(sorted(pruned(_stream_components(), roots).items()))},
     }
 
 
@@ -139,7 +143,7 @@ def current() -> dict[str, Any]:
 
 
 async def openapi(_: Call) -> Response:
-    """This document."""
+    """Give this document."""
     return json(current())
 
 
@@ -171,11 +175,17 @@ def _gathered(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in _PARAMETER.findall(endpoint.path)
-    ]
+def _operation_id(tag: str, name: str) -> str:
+    """The resource and what is done with it, without the resource's own name a second time."""
+    own = {word.removesuffix("s") for word in tag.split("_")}
+    return "_".join([tag, *(word for word in name.split("_") if word.removesuffix("s") not in own)])
+
+
+def _description(endpoint: Endpoint) -> str:
+    """What the endpoint's docstring says, and who may ask for it."""
+    words = " ".join((inspect.getdoc(endpoint.run) or "").partition("\n\nRaises:")[0].split())
+    who = "Needs no token." if endpoint.scope is None else f"Needs the scope `{endpoint.scope}`."
+    return f"{words} {who}"
 
 
 def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:

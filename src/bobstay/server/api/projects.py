@@ -5,6 +5,7 @@ import os
 from msgspec import Struct
 
 from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.demo_project import NAME
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 
@@ -38,17 +39,18 @@ class RecentDirectories(Struct, frozen=True):
 
 
 async def projects(call: Call) -> Projects:
-    """The directories sessions belong to, with counts; those active last first."""
+    """List the directories sessions belong to, with counts; those active last first."""
     found = [_project(path, views) for path, views in _by_directory(call).items()]
     found.sort(key=lambda project: (-project.last_active, project.path))
     return Projects(tuple(found))
 
 
 async def recent_dirs(call: Call) -> RecentDirectories:
-    """The directories sessions were begun in last, as a choice for the next one."""
+    """List the directories sessions were begun in last, as a choice for the next one."""
     found = [
         RecentDirectory(path, max(view.created_at for view in views), len(views))
         for path, views in _by_directory(call).items()
+        if not _is_demo(path, views)
     ]
     found.sort(key=lambda directory: (-directory.used_at, directory.path))
     return RecentDirectories(tuple(found[:MOST_RECENT]))
@@ -61,6 +63,11 @@ def _by_directory(call: Call) -> dict[str, list[SessionView]]:
         if path and view.status != "discarded":
             found.setdefault(path, []).append(view)
     return found
+
+
+def _is_demo(path: str, views: list[SessionView]) -> bool:
+    """A scratch project in which only the demo was played."""
+    return os.path.basename(path).startswith(NAME) and all(view.model == "demo" for view in views)
 
 
 def _project(path: str, views: list[SessionView]) -> Project:

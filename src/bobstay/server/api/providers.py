@@ -88,7 +88,7 @@ class LocalServers(Struct, frozen=True):
 
 
 async def list_providers(call: Call) -> ProviderList:
-    """The model providers, where the key of each comes from, and the default model. No key is shown."""
+    """List the model providers, where the key of each comes from, and the default model; no key is shown."""
     environment = call.console.environment
     default, _ = await models_of(environment)
     loaded, warning = await asyncio.to_thread(person_settings, environment)

@@ -48,7 +48,7 @@ class PushDevices(Struct, frozen=True):
 
 
 async def push_key(call: Call) -> PushKey:
-    """The public key of this server for subscriptions; made once."""
+    """Show the public key of this server for subscriptions."""
     return PushKey(_bell(call).public_key())
 
 
@@ -68,13 +68,13 @@ async def subscribe(call: Call) -> PushDevice:
 
 
 async def list_subscriptions(call: Call) -> PushDevices:
-    """Your devices; an admin sees all."""
+    """List your devices that are told of news; an admin sees everybody's."""
     found = await _bell(call).devices()
     return PushDevices(tuple(_device(call, device) for device in found if _may(call, device)))
 
 
 async def unsubscribe(call: Call) -> None:
-    """Tell a device nothing any more."""
+    """Stop telling a device of news."""
     bell = _bell(call)
     device = next((device for device in await bell.devices() if device.id == call.path["id"]), None)
     if device is None or not _may(call, device):

@@ -28,7 +28,7 @@ class RootPath(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def list_roots(call: Call) -> Roots:
-    """The directories sessions may work in, with all below them."""
+    """List the directories sessions may work in, with all below them."""
     added = set(call.console.added_roots)
     return Roots(tuple(Root(path, path in added) for path in bounds_of(call.console).roots))
 

@@ -34,6 +34,7 @@ class RuleList(Struct, frozen=True):
 
 class RuleQuery(Struct, frozen=True):
     cwd: str
+    """The directory the rules are for."""
 
 
 class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +45,7 @@ class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def list_rules(call: Call) -> RuleList:
-    """The rules in force in a directory, the strongest source first."""
+    """List the rules in force in a directory, the strongest source first."""
     cwd = working_directory(call.console, call.query.cwd)
     try:
         loaded = load(cwd, call.console.environment.paths)

@@ -26,6 +26,7 @@ def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str
         if cls is None:
             continue
         _describe(schema, cls)
+        _hide(schema)
         if name not in read and not cls.__struct_config__.omit_defaults:
             schema["required"] = list(schema.get("properties", {}))
     return dict(sorted(found.items()))
@@ -81,15 +82,30 @@ def _references(value: Any) -> Iterator[str]:
             return
 
 
+def _hide(schema: dict[str, Any]) -> None:
+    """Leave out what is never sent."""
+    for name in [name for name, field in schema.get("properties", {}).items() if "x-internal" in field]:
+        del schema["properties"][name]
+
+
 def _describe(schema: dict[str, Any], cls: type[Struct]) -> None:
+    spelled = dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
     for name, words in _words_beside(cls).items():
-        field = schema.get("properties", {}).get(name)
+        field = schema.get("properties", {}).get(spelled.get(name, name))
         if field is not None and "description" not in field:
             field["description"] = words
 
 
 def _words_beside(cls: type[Struct]) -> dict[str, str]:
-    """What stands as a string below each field of a class."""
+    """What stands as a string below each field of a class, or of a class it extends."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if issubclass(base, Struct) and base is not Struct:
+            found |= _own_words(base)
+    return found
+
+
+def _own_words(cls: type[Struct]) -> dict[str, str]:
     try:
         tree = ast.parse(dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):

@@ -12,8 +12,11 @@ class SearchQuery(Struct, frozen=True):
     q: Annotated[str, Meta(max_length=1_000)] = ""
     """Words that must all occur; words in double quotes must stand together. The end of a word may be left out."""
     session_id: Annotated[str, Meta(max_length=200)] = ""
+    """Search this session only; empty for all."""
     cursor: Annotated[str, Meta(max_length=100)] = ""
+    """`cursor` of the page that was answered last; empty for the first page."""
     limit: Annotated[int, Meta(ge=1, le=MOST_HITS)] = 20
+    """Places on a page at most."""
 
 
 async def search_all(call: Call) -> Found:

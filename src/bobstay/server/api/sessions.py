@@ -1,136 +1,36 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from bobstay.model.around import SessionChanged, SessionConfig
 from bobstay.model.message import Block, Image, Text
-from bobstay.permissions.mode import ModeName
 from bobstay.server import artifacts, commands, deletion, variables
 from bobstay.server.api.lifting import bypass_end, check_child, check_lifting, check_workflow
+from bobstay.server.api.made_once import made_once
+from bobstay.server.api.session_shapes import (
+    MOST_SENT,
+    Accepted,
+    Change,
+    Continue,
+    Fork,
+    ImagePart,
+    InputChange,
+    ListQuery,
+    NewMessage,
+    NewSession,
+    SessionList,
+)
 from bobstay.server.api.table import Call, Endpoint
-from bobstay.server.commands import Delivery, Tree, Words
+from bobstay.server.commands import Tree, Words
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.status import BUSY, Status
 from bobstay.server.sessions.view import SessionView
-from bobstay.server.workflows import Workflow
 
-MOST_SENT = 24 * 1024 * 1024
-"""Bytes of a message, its pictures included."""
-MOST_LISTED = 500
-
-
-class ImagePart(Struct, frozen=True):
-    """A picture, base64 without line breaks."""
-
-    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
-    data: str
-
-
-class ArtifactReference(Struct, frozen=True):
-    session_id: str
-    id: str
-
-
-Title: TypeAlias = Annotated[str, Meta(max_length=500)]
-"""It is in every list."""
-
-
-class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
-    cwd: str
-    prompt: str = ""
-    images: tuple[ImagePart, ...] = ()
-    title: Title = ""
-    engine: str = "native"
-    workflow: Workflow = "chat"
-    model: str = ""
-    permission_mode: Literal["", "default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = ""
-    """Empty: as the settings and the workflow say."""
-    max_turns: int = 100
-    max_budget_usd: float | None = None
-    system_prompt: str = ""
-    append_system_prompt: str = ""
-    allowed_tools: tuple[str, ...] = ()
-    disallowed_tools: tuple[str, ...] = ()
-    inputs: Literal["interactive", "queue", "locked"] = "interactive"
-    bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
-    """How long permission is bypassed, where the permission mode says so."""
-    worktree: bool = False
-    """Work in a work tree of its own, on a branch of its own."""
-    branch: str = ""
-    base: str = ""
-    artifacts: Annotated[tuple[ArtifactReference, ...], Meta(max_length=20)] = ()
-    """What earlier sessions left, to be handed over with the prompt."""
-    env: dict[str, str] = {}
-    """Variables for its processes; kept apart from the log, and never shown."""
-    mcp_config: dict[str, Any] = {}
-    """MCP servers for an external engine; kept apart from the log, and only their names are shown."""
-    client_id: str = ""
-
-
-class SessionList(Struct, frozen=True):
-    sessions: tuple[SessionView, ...]
-    cursor: str = ""
-    """Give it back as `cursor` for the next page; empty on the last."""
-
-
-class ListQuery(Struct, frozen=True):
-    status: str = ""
-    project: str = ""
-    q: str = ""
-    archived: bool = False
-    leaves: bool = False
-    """Leave out sessions that others go on from."""
-    cursor: str = ""
-    limit: int = 100
-
-
-class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
-    content: str
-    client_message_id: str = ""
-    images: tuple[ImagePart, ...] = ()
-    delivery: Delivery = "queue"
-
-
-class Accepted(Struct, frozen=True):
-    input_id: str
-    session: SessionView
-
-
-class Continue(Struct, frozen=True, forbid_unknown_fields=True):
-    prompt: str = ""
-    client_id: str = ""
-    max_turns: int | None = None
-    model: str | None = None
-    workflow: Workflow | None = None
-    permission_mode: ModeName | None = None
-
-
-class Fork(Struct, frozen=True, forbid_unknown_fields=True):
-    at: str = ""
-    """Id of the entry, prompt or message after which the copy goes its own way; empty for all of it."""
-    prompt: str = ""
-    client_id: str = ""
-
-
-class Change(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
-
-    title: Title | UnsetType = UNSET
-    archived: bool | UnsetType = UNSET
-    pinned: bool | UnsetType = UNSET
-    model: str | UnsetType = UNSET
-    permission_mode: ModeName | UnsetType = UNSET
-    workflow: Workflow | UnsetType = UNSET
-    max_turns: int | UnsetType = UNSET
-    inputs: Literal["interactive", "queue", "locked"] | UnsetType = UNSET
-    bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
-
-
-class InputChange(Struct, frozen=True, forbid_unknown_fields=True):
-    content: str
+LISTED = tuple(status for status in get_args(Status) if status != "discarded")
+"""The states of sessions that are in lists."""
 
 
 async def create(call: Call) -> SessionView:
@@ -149,6 +49,9 @@ async def create(call: Call) -> SessionView:
         allowed_tools=new.allowed_tools,
         disallowed_tools=new.disallowed_tools,
         inputs=new.inputs,
+        live=new.live,
+        output_format=new.output_format,
+        ephemeral=new.ephemeral,
         mcp_servers=variables.server_names(new.mcp_config),
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
@@ -157,16 +60,19 @@ async def create(call: Call) -> SessionView:
     variables.check(new.env)
     words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config)
     tree = Tree(new.branch, new.base) if new.worktree else None
-    return await commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree)
+    return await made_once(
+        call, lambda id: commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree, id=id)
+    )
 
 
 async def listing(call: Call) -> SessionList:
-    """The sessions, those that changed last first."""
+    """List the sessions, those that changed last first."""
     query: ListQuery = call.query
+    statuses = _statuses(query.status)
     known = call.console.registry.views.values()
     engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
     # What an external engine of ours keeps of a talk is no session beside the one it runs in.
-    views = [view for view in known if _wanted(view, query) and (view.id not in engines or view.workers)]
+    views = [view for view in known if _wanted(view, query, statuses) and (view.id not in engines or view.workers)]
     if query.leaves:
         parents = {view.parent for view in views}
         views = [view for view in views if view.id not in parents]
@@ -174,14 +80,13 @@ async def listing(call: Call) -> SessionList:
     if query.cursor:
         last = _read_cursor(query.cursor)
         views = [view for view in views if (view.updated_at, view.id) < last]
-    limit = min(max(query.limit, 1), MOST_LISTED)
-    page = views[:limit]
-    more = f"{page[-1].updated_at!r}_{page[-1].id}" if len(views) > limit else ""
+    page = views[: query.limit]
+    more = f"{page[-1].updated_at!r}_{page[-1].id}" if len(views) > query.limit else None
     return SessionList(tuple(page), more)
 
 
 async def show(call: Call) -> SessionView:
-    """One session."""
+    """Show one session."""
     return call.console.registry.view(call.path["id"])
 
 
@@ -202,12 +107,12 @@ async def interrupt(call: Call) -> SessionView:
 
 
 async def kill(call: Call) -> SessionView:
-    """End it by force, when an interrupt did not help."""
+    """End what the session is doing by force, when an interrupt did not help."""
     return await commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
 
 
 async def retry(call: Call) -> SessionView:
-    """Try again what failed or was interrupted."""
+    """Try again what failed or was interrupted in a session."""
     return await commands.retry(call.console, call.path["id"], by=call.principal.name)
 
 
@@ -221,20 +126,22 @@ async def go_on(call: Call) -> SessionView:
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     check_child(call, view, config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await commands.follow_on(call.console, view.id, words, config)
+    return await made_once(call, lambda id: commands.follow_on(call.console, view.id, words, config, id=id))
 
 
 async def fork(call: Call) -> SessionView:
-    """A copy of a session, up to an entry if one is named, that goes its own way."""
+    """Copy a session, up to an entry if one is named; the copy goes its own way."""
     new: Fork = call.body
     view = call.console.registry.view(call.path["id"])
     check_child(call, view, view.config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await commands.follow_on(call.console, call.path["id"], words, at=new.at, state_checked=False)
+    return await made_once(
+        call, lambda id: commands.follow_on(call.console, view.id, words, at=new.at, state_checked=False, id=id)
+    )
 
 
 async def change(call: Call) -> SessionView:
-    """Title, archive, pin; or model, permission mode, workflow, limits."""
+    """Change a session's title, archive or pin it, or change its model, permission mode, workflow or limits."""
     given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
     check_lifting(call, given.get("permission_mode", ""))
     about = {name: given[name] for name in ("title", "archived", "pinned") if name in given}
@@ -253,7 +160,7 @@ async def change(call: Call) -> SessionView:
 
 
 async def delete(call: Call) -> None:
-    """Put a session into the trash of the state directory. One that runs must be stopped first."""
+    """Put a session into the trash; one that runs must be stopped first."""
     view = call.console.registry.view(call.path["id"])
     if view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
@@ -261,7 +168,7 @@ async def delete(call: Call) -> None:
 
 
 async def edit_input(call: Call) -> SessionView:
-    """Change words that still wait in the queue."""
+    """Change a message that still waits in the queue."""
     blocks = blocks_of(call.body.content)
     if not blocks:
         raise ApiError("invalid", "The message is empty. Delete the input instead.")
@@ -270,7 +177,7 @@ async def edit_input(call: Call) -> SessionView:
 
 
 async def drop_input(call: Call) -> SessionView:
-    """Take words back that still wait in the queue."""
+    """Take back a message that still waits in the queue."""
     await commands.drop_input(call.console, call.path["id"], call.path["input_id"])
     return call.console.registry.view(call.path["id"])
 
@@ -289,8 +196,18 @@ def _read_cursor(cursor: str) -> tuple[float, str]:
         raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.") from None
 
 
-def _wanted(view: SessionView, query: ListQuery) -> bool:
-    statuses: set[Status | str] = set(query.status.split(",")) if query.status else set()
+def _statuses(text: str) -> frozenset[str]:
+    """Raises:
+    ApiError: invalid, one of them does not exist.
+    """
+    wanted = frozenset(name for name in text.split(",") if name)
+    if unknown := sorted(wanted - frozenset(LISTED)):
+        words = f"There is no status {unknown[0][:80]!r}. There are {', '.join(LISTED)}."
+        raise ApiError("invalid", words, field="status", allowed=list(LISTED))
+    return wanted
+
+
+def _wanted(view: SessionView, query: ListQuery, statuses: frozenset[str]) -> bool:
     return (
         view.archived == query.archived
         and view.status != "discarded"

@@ -15,20 +15,24 @@ from bobstay.server.workflows import Workflow
 
 class PlaceQuery(Struct, frozen=True):
     cwd: str
+    """The directory the session would work in."""
     engine: str = "native"
+    """The engine it would have: `native`, or the name of an external one."""
     workflow: Workflow = "chat"
+    """The workflow it would have."""
     model: str = ""
+    """The model it would have; empty for the default one."""
 
 
 async def show_surroundings(call: Call) -> Surroundings:
-    """What a session's engine has around it, and what can be done with the session."""
+    """Show what a session's engine has around it, and what can be done with the session."""
     view = call.console.registry.view(call.path["id"])
     allowed(view.cwd, bounds_of(call.console))
     return await around(call.console, view)
 
 
 async def show_surroundings_of_place(call: Call) -> Surroundings:
-    """What a new session would have around it in a directory."""
+    """Show what a new session would have around it in a directory."""
     query: PlaceQuery = call.query
     check_engine(call.console, query.engine)
     config = SessionConfig(engine=query.engine, workflow=query.workflow, model=query.model)

@@ -22,6 +22,8 @@ class Call(Struct):
     """An instance of the endpoint's `query` type."""
     body: Any = None
     """An instance of the endpoint's `body` type."""
+    made: str = ""
+    """Id of the session that this request began, for the audit trail."""
 
 
 class Endpoint(Struct, frozen=True):

@@ -16,6 +16,7 @@ Order = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
 
 class TasksQuery(Struct, frozen=True):
     session_id: str = ""
+    """Only the tasks of this session; empty for all."""
 
 
 class Tasks(Struct, frozen=True):

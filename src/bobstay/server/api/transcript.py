@@ -18,8 +18,10 @@ MOST_EVENTS = 2_000
 
 
 class EventsQuery(Struct, frozen=True):
-    after: int = 0
-    limit: int = 500
+    after: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+    """Entries with a greater `seq` than this; 0 begins with the first."""
+    limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 500
+    """Entries on a page at most."""
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
     """The page that ends before this entry, instead of one that begins after another."""
     cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
@@ -27,8 +29,10 @@ class EventsQuery(Struct, frozen=True):
 
 
 class SnapshotQuery(Struct, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=2_000)] = 200
+    limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 200
+    """The last entries of the log, this many at most."""
     cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
 
 
 class EventPage(Struct, frozen=True):
@@ -51,11 +55,13 @@ class Snapshot(Struct, frozen=True):
 
 class RowsQuery(Struct, frozen=True):
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
+    """Only rows before this one: `before` of the page that was answered last."""
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    """Rows on a page at most."""
 
 
 async def snapshot(call: Call) -> Snapshot:
-    """All a page needs to show a session; follow it on a stream from `seq` on."""
+    """Give all that is needed to show a session; follow it on a stream from `seq` on."""
     registry = call.console.registry
     view = registry.view(call.path["id"])
     session = registry.opened(view.id)
@@ -72,7 +78,7 @@ async def snapshot(call: Call) -> Snapshot:
 
 
 async def events(call: Call) -> EventPage:
-    """A page of what happened, oldest first."""
+    """List a page of the entries of a session's log, oldest first."""
     query: EventsQuery = call.query
     view = call.console.registry.view(call.path["id"])
     limit = min(max(query.limit, 1), MOST_EVENTS)
@@ -96,14 +102,14 @@ def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...
 
 
 async def list_rows(call: Call) -> Transcript:
-    """A page of the transcript, newest first."""
+    """List a page of the transcript, newest first."""
     view = call.console.registry.view(call.path["id"])
     await call.console.database.flushed(view.id, view.seq, PATIENCE)
     return await transcript.rows(call.console.database, view.id, call.query.before, call.query.limit)
 
 
 async def show_call(call: Call) -> CallRow:
-    """One call of a tool with its whole input and output."""
+    """Show one call of a tool with its whole input and output."""
     view = call.console.registry.view(call.path["id"])
     await call.console.database.flushed(view.id, view.seq, PATIENCE)
     found = await transcript.whole_call(call.console.database, view.id, call.path["call_id"])

@@ -25,6 +25,7 @@ class TrustView(Struct, frozen=True):
 
 class TrustQuery(Struct, frozen=True):
     cwd: str
+    """The directory that is asked about."""
 
 
 class TrustBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +33,7 @@ class TrustBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def show_trust(call: Call) -> TrustView:
-    """Whether a directory's settings, hooks and git configuration are obeyed, and which those are."""
+    """Show whether a directory's settings, hooks and git configuration are obeyed, and which those are."""
     return _view(call, working_directory(call.console, call.query.cwd))
 
 

@@ -11,6 +11,7 @@ from bobstay.server.index.tool_time import Group
 
 class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
     group: Group = "day"
+    """What the sums are by."""
     since: date | None = None
     """The first day, in UTC."""
     until: date | None = None

@@ -3,12 +3,14 @@
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import Scope
 from bobstay.server.errors import ApiError, Code
-from bobstay.server.sessions.view import WorkerView
+from bobstay.server.sessions.status import AGENTS
+from bobstay.server.sessions.view import UP, Activity, CurrentTask, WorkerView
 from bobstay.server.workers.base import Kind
 
 
@@ -17,11 +19,18 @@ class WorkerState(Struct, frozen=True):
 
     worker: WorkerView
     alive: bool
+    activity: Activity = "idle"
+    """What an agent is doing."""
+    current_task: CurrentTask | None = None
+    """The task of an agent's own list that is in progress."""
     desired: str = ""
     """`running` or `asleep`, for those somebody watches over."""
     heartbeat: float = 0.0
+    """When it was last seen alive."""
     reconciled_at: float = 0.0
+    """When what should be and what is were last compared."""
     failures: int = 0
+    """How often it ended though it should run, since it last did what it was started for."""
 
 
 class Workers(Struct, frozen=True):
@@ -56,7 +65,7 @@ class Crew:
     """Terminals and watchers: they can be closed; another one is opened by its own endpoint."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        if worker.state in ("starting", "running"):
+        if worker.state in UP:
             await console.crew.stop(worker.id)
 
     async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
@@ -67,13 +76,13 @@ HOSTS: dict[Kind, Host] = {"native": Agents(), "process": Agents(), "terminal": 
 
 
 async def listing(call: Call) -> Workers:
-    """All that lives or lived in a session."""
+    """List the workers of a session: its agent and its terminals, with those that have ended."""
     view = call.console.registry.view(call.path["id"])
     return Workers(tuple(_state(call.console, view.id, worker) for worker in view.workers))
 
 
 async def stop(call: Call) -> WorkerState:
-    """End a worker: an agent needs `operate`, a terminal needs `terminal`. What it was doing can be gone on with."""
+    """End a worker; an agent needs `operate`, a terminal needs `terminal`."""
     if not call.principal.may("terminal"):
         _needs(call, "operate")  # said before anything is told of which workers there are
     worker = _worker(call)
@@ -116,10 +125,21 @@ def _ours(console: Console, session_id: str) -> None:
 
 
 def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState:
+    state = WorkerState(worker, worker.state in UP)
+    if worker.kind in AGENTS:
+        view = console.registry.view(session_id)
+        state = replace(state, activity=view.activity, current_task=view.current_task)
     post = console.runner.posts.get(session_id)
     if post is None or post.worker.id != worker.id:
-        return WorkerState(worker, worker.state in ("starting", "running"))
-    return WorkerState(worker, post.worker.alive(), post.desired, post.heartbeat, post.reconciled_at, post.failures)
+        return state
+    return replace(
+        state,
+        alive=post.worker.alive(),
+        desired=post.desired,
+        heartbeat=post.heartbeat,
+        reconciled_at=post.reconciled_at,
+        failures=post.failures,
+    )
 
 
 _ERRORS: tuple[Code, ...] = ("busy_elsewhere", "cannot_start", "not_supported", "wrong_state")

@@ -46,7 +46,7 @@ def worktrees_of(console: Console) -> Worktrees:
 
 
 async def show_worktree(call: Call) -> WorktreeState:
-    """How a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have."""
+    """Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have."""
     config = _config(call)
     return await worktrees_of(call.console).state(config.worktree, config.project, config.base)
 

@@ -11,7 +11,7 @@ from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.compat.entry import Entry, Message
 from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
+from bobstay.server.compat.sockets import Speaker, admitted, decoded, needs, talk, told_of
 from bobstay.server.compat.spoken import Spoken, exited
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import Principal
@@ -103,13 +103,14 @@ class Page:
         await follow_session(self._agents.streams, self._feed, session_id, after)
 
     async def heard(self, said: str | bytes) -> None:
-        async with told_of(lambda error: self._feed.say(problem_of(error))):
+        async with told_of(self._speaker(), self._feed):
             needs(self._principal, "operate")
             message = decoded(said, _decoder)
             await self._take(message)
-            self._console.audit.record(
-                self._principal.name, type(message).__name__, {"path": PATH}, self._agent.session_id
-            )
+            self._speaker().noted(message)  # the session may have begun just now
+
+    def _speaker(self) -> Speaker:
+        return Speaker(self._console, self._principal, PATH, self._agent.session_id)
 
     async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
         console, id = self._console, self._agent.session_id

@@ -35,8 +35,6 @@ from bobstay.server.sessions.registry import Registry
 from bobstay.server.sessions.view import input_hash
 from bobstay.wire.results import VERDICTS, failure_text
 
-TIMED_OUT = ("Command timed out after", "Not done after")
-"""How a line of the result begins when a command was stopped, or moved to the background, for its time."""
 _TEXTS = {"warning": WARNING_TEXT, "critical": CRITICAL_TEXT}
 
 
@@ -141,9 +139,8 @@ class Named:
             "is_error": reply.is_error,
         }
         told = [self._spoken("user", [result], reply.call_id), {**result, "sessionId": self._id}]
-        lines = (*reply.text[:2_000].splitlines(), *reply.text[-2_000:].splitlines())
-        if event.name == "Bash" and any(line.startswith(TIMED_OUT) for line in lines):
-            seconds = round(event.duration_ms / 1000, 3)
+        if (limit := _exceeded_limit(event.display)) is not None:
+            seconds = round(max(event.duration_ms, limit) / 1000, 3)  # external engines tell no duration
             timeout = {"type": "tool_timeout", "tool_use_id": reply.call_id, "tool_name": event.name}
             told.insert(0, {**timeout, "elapsed_seconds": seconds, "sessionId": self._id})
         self._open.discard(reply.call_id)
@@ -237,6 +234,12 @@ class Named:
 
     def _error(self, text: str, **fields: Any) -> Message:
         return {"type": "error", "message": text, "error": text, **fields, "sessionId": self._id}
+
+
+def _exceeded_limit(display: Any) -> int | None:
+    """The milliseconds after which a command was stopped, or moved to the background; None if it was in time."""
+    limit = display.get("timedOutAfterMs") if isinstance(display, dict) else None
+    return limit if isinstance(limit, int) else None
 
 
 def _todo(task: Task) -> Message:

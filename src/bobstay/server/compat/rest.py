@@ -15,7 +15,7 @@ from bobstay.model.message import Text
 from bobstay.server import commands
 from bobstay.server.api.dispatch import answered, json, of_log
 from bobstay.server.api.lifting import check_child
-from bobstay.server.api.sessions import MOST_SENT
+from bobstay.server.api.session_shapes import MOST_SENT
 from bobstay.server.api.table import Call, Endpoint
 from bobstay.server.commands import Words
 from bobstay.server.compat.shapes import CompatSession, WorkflowMode, session_of
@@ -90,6 +90,7 @@ async def launch(call: Call) -> CompatSession:
     )
     where = new.workingDir or new.working_dir or _default_directory(call.console)
     view = await commands.launch(call.console, where, config, _words(call, new.query))
+    call.made = view.id
     return session_of(view, new.query)
 
 
@@ -103,6 +104,7 @@ async def go_on(call: Call) -> CompatSession:
     config = replace(parent.config, max_turns=_turns(new.maxTurns, new.max_turns))
     check_child(call, parent, config)
     view = await commands.follow_on(call.console, parent.id, _words(call, new.query), config)
+    call.made = view.id
     return session_of(view, new.query)
 
 

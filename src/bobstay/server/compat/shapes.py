@@ -31,6 +31,7 @@ class CompatConfig(Struct, frozen=True, rename="camel"):
     workflow_mode: WorkflowMode
     working_dir: str
     max_turns: int
+    output_format: str
     model: str | UnsetType = UNSET
     system_prompt: str | UnsetType = UNSET
     allowed_tools: tuple[str, ...] | UnsetType = UNSET
@@ -63,6 +64,7 @@ def session_of(view: SessionView, query: str = "") -> CompatSession:
             workflow_mode=config.workflow,
             working_dir=view.cwd,
             max_turns=config.max_turns,
+            output_format=config.output_format,
             model=view.model or UNSET,
             system_prompt=config.system_prompt or UNSET,
             allowed_tools=config.allowed_tools or UNSET,

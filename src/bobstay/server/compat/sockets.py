@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from bobstay.server.admission import admit_to_socket
 from bobstay.server.api.dispatch import of_log
 from bobstay.server.compat.entry import Message
 from bobstay.server.compat.feed import SYNCHRONIZED, Feed
@@ -31,12 +32,9 @@ Heard = Callable[[str | bytes], Awaitable[None]]
 async def admitted(console: Console, websocket: WebSocket, check: Callable[[], object]) -> Principal | None:
     """Accept a connection; None if it was refused, with an answer one can read. `check` may raise to refuse."""
     try:
-        principal = await console.doors.admit(websocket, "read")
+        principal = await admit_to_socket(console, websocket, "read")
         check()
     except ApiError as error:
-        if error.status in (401, 403):
-            detail = {"path": websocket.url.path, "code": error.problem.code}
-            console.refusals.record(console.audit, "", "socket", detail)
         await websocket.send_denial_response(refusal(error))
         return None
     except LogError as error:
@@ -94,15 +92,36 @@ def needs(principal: Principal, scope: Scope) -> None:
         raise ApiError("forbidden", f"This needs the scope `{scope}`.", needed=scope)
 
 
+class Speaker(Struct, frozen=True):
+    """Who says something on a socket, about which session."""
+
+    console: Console
+    principal: Principal
+    path: str
+    session_id: str
+
+    def noted(self, message: Struct) -> None:
+        """Write down what was done."""
+        detail = {"path": self.path}
+        self.console.audit.record(self.principal.name, type(message).__name__, detail, self.session_id)
+
+    def refused(self, error: ApiError) -> None:
+        if error.status in (401, 403):
+            detail = {"path": self.path, "code": error.problem.code}
+            name = self.principal.name
+            self.console.refusals.record(self.console.audit, name, "socket", detail, self.session_id)
+
+
 @contextlib.asynccontextmanager
-async def told_of(problem: Callable[[ApiError], None]) -> AsyncGenerator[None, None]:
+async def told_of(speaker: Speaker, feed: Feed) -> AsyncGenerator[None, None]:
     """Nothing a client says ends the connection: what goes wrong is told it."""
     try:
         yield
     except ApiError as error:
-        problem(error)
+        speaker.refused(error)
+        feed.say(problem_of(error))
     except LogError as error:
-        problem(of_log(error))
+        feed.say(problem_of(of_log(error)))
 
 
 def problem_of(error: ApiError) -> Message:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket
 
+from bobstay.server.admission import admit_to_socket
 from bobstay.server.compat.rest import refusal
 from bobstay.server.compat.sockets import decoded, needs
 from bobstay.server.console import Console
@@ -44,7 +45,7 @@ _decoder: "msgspec.json.Decoder[Input | Resize | UserMessage | Cancel]" = msgspe
 async def serve_terminal(console: Console, websocket: WebSocket, worker_id: str) -> None:
     """Connect a client with a terminal, from where it says it was (`?epoch=&offset=`)."""
     try:
-        principal = await console.doors.admit(websocket, "terminal")
+        principal = await admit_to_socket(console, websocket, "terminal")
         terminal = console.crew.terminal(worker_id)
         follower = terminal.follow(*place_of(websocket))
     except ApiError as error:

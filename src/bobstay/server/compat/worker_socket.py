@@ -1,5 +1,7 @@
 """The WebSocket of one worker as the SDK's console had it (S004-13, S004-14, S004-30), for agents and terminals."""
 
+from typing import TypeAlias
+
 import msgspec
 from msgspec import Struct
 from starlette.routing import WebSocketRoute
@@ -10,7 +12,7 @@ from bobstay.server import commands
 from bobstay.server.commands import Words
 from bobstay.server.compat.entry import Entry, Message
 from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.sockets import admitted, decoded, needs, problem_of, talk, told_of
+from bobstay.server.compat.sockets import Speaker, admitted, decoded, needs, talk, told_of
 from bobstay.server.compat.spoken import Spoken, exited
 from bobstay.server.compat.terminal_talk import serve_terminal
 from bobstay.server.console import Console
@@ -41,9 +43,12 @@ class Resize(Struct, frozen=True, tag="resize"):
     pass
 
 
-_decoder: "msgspec.json.Decoder[UserMessage | Cancel | Input | Resize]" = msgspec.json.Decoder(
-    UserMessage | Cancel | Input | Resize
-)
+class Picture(Struct, frozen=True, tag="image"):
+    pass
+
+
+_Said: TypeAlias = UserMessage | Cancel | Input | Resize | Picture
+_decoder: "msgspec.json.Decoder[_Said]" = msgspec.json.Decoder(_Said)
 
 
 class Worker:
@@ -84,13 +89,13 @@ class _Listening:
         self._feed = feed
 
     async def heard(self, said: str | bytes) -> None:
-        async with told_of(self._problem):
+        speaker = Speaker(self._console, self._principal, PATH, self._session_id)
+        async with told_of(speaker, self._feed):
             message = decoded(said, _decoder)
             await self._take(message)
-            name, what = self._principal.name, type(message).__name__
-            self._console.audit.record(name, what, {"path": PATH}, self._session_id)
+            speaker.noted(message)
 
-    async def _take(self, said: UserMessage | Cancel | Input | Resize) -> None:
+    async def _take(self, said: _Said) -> None:
         match said:
             case UserMessage(content=content, id=id):
                 needs(self._principal, "operate")
@@ -102,10 +107,10 @@ class _Listening:
                 needs(self._principal, "operate")
                 await commands.interrupt(self._console, self._session_id, by=self._principal.name)
             case Input() | Resize():
-                raise ApiError("not_supported", "An agent has no keyboard and no screen: send `user-message` (S004-8).")
-
-    def _problem(self, error: ApiError) -> None:
-        self._feed.say(problem_of(error))
+                raise ApiError("not_supported", "An agent has no keyboard and no screen: send `user-message`.")
+            case Picture():
+                text = "This socket takes no pictures: send them with POST /api/v1/sessions/{id}/messages."
+                raise ApiError("not_supported", text)
 
 
 def worker_route(console: Console, streams: Streams) -> WebSocketRoute:

@@ -4,6 +4,7 @@ Each statement is a put that goes well with what is there: a column either keeps
 that is not null, or adds up. So it does not matter how entries are cut into batches.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from bobstay.server.index.tables import (
     usage,
 )
 
+log = logging.getLogger(__name__)
 _FIRST = {"interactions": frozenset(INTERACTION), "messages": frozenset({"seq", "at", "kind", "origin"})}
 """Columns that keep their first value: an outcome is immutable, and a message does not move."""
 _LAST_KNOWN = {
@@ -120,3 +122,5 @@ def _replace_tasks(connection: Connection, lists: dict[str, list[Row]]) -> None:
     rows = [row for todos in lists.values() for row in todos]
     if rows:
         connection.execute(insert(tasks), rows)
+    for session_id, todos in lists.items():
+        log.debug("session %s: its tasks in the tables are replaced by %d", session_id, len(todos))

@@ -59,8 +59,13 @@ def finite(number: float) -> float:
     return float(number) if math.isfinite(number) else 0.0
 
 
+def exactly(moment: float) -> str:
+    """A moment for a cursor: to the last bit, or two pages would overlap. A plus would be a blank in an address."""
+    return float(moment).hex().replace("+", "")
+
+
 def exact(text: str) -> float:
-    """A moment as `float.hex` wrote it, for cursors: to the last bit, or two pages would overlap.
+    """A moment as `exactly` wrote it.
 
     Raises:
         ValueError: it is none.

@@ -1,13 +1,13 @@
 """Lists of sessions and of interactions from the tables, filtered, sorted and in pages."""
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, or_, select, tuple_
 
 from bobstay.server.errors import ApiError
-from bobstay.server.index.cutting import exact
+from bobstay.server.index.cutting import exact, exactly
 from bobstay.server.index.database import Database
 from bobstay.server.index.fulltext import matches
 from bobstay.server.index.session_row import read_view
@@ -64,15 +64,21 @@ async def list_sessions(
     last = rows[limit - 1] if len(rows) > limit else None
     views = tuple(view for row in rows[:limit] if (view := read_view(row.view)) is not None)
     stored = tuple(row.id for row in rows[:limit] if row.stored)
-    return SessionPage(views, stored, None if last is None else f"{float(last.updated_at).hex()}_{last.id}")
+    return SessionPage(views, stored, None if last is None else f"{exactly(last.updated_at)}_{last.id}")
+
+
+State: TypeAlias = Literal["", "open", "decided", "allowed", "denied", "cancelled"]
+"""Which interactions; empty for all. Those that are decided were allowed, denied or cancelled."""
 
 
 class InteractionRow(Struct, frozen=True):
     """Something a person was needed for, with how it ended."""
 
     session_id: str
+    session_title: str
+    cwd: str
     id: str
-    kind: str
+    kind: Literal["permission", "question", "plan"]
     state: Literal["open", "allowed", "denied", "cancelled"]
     call_id: str
     tool: str
@@ -90,35 +96,57 @@ class InteractionRow(Struct, frozen=True):
     closed_at: float
 
 
+class InteractionPage(Struct, frozen=True):
+    interactions: tuple[InteractionRow, ...]
+    """Those opened last first."""
+    cursor: str | None = None
+
+
 async def list_interactions(
-    database: Database, *, state: str = "", session_id: str = "", limit: int = 100
-) -> list[InteractionRow]:
-    """Those opened last first. One whose turn is over without an answer counts as cancelled."""
-    query = select(interactions, sessions.c.over_seq).join(sessions, sessions.c.id == interactions.c.session_id)
+    database: Database, *, state: State = "", session_id: str = "", cursor: str = "", limit: int = 100
+) -> InteractionPage:
+    """A page of interactions. One whose turn is over without an answer counts as cancelled.
+
+    Raises:
+        ApiError: `invalid`, the cursor is none of ours.
+    """
+    limit = max(1, min(limit, MOST_LISTED))
+    about = (sessions.c.over_seq, sessions.c.title, sessions.c.cwd)
+    query = select(interactions, *about).join(sessions, sessions.c.id == interactions.c.session_id)
     query = query.where(interactions.c.opened_seq.is_not(None))
     unanswered = interactions.c.closed_seq.is_(None)
     lapsed = interactions.c.opened_seq < sessions.c.over_seq
     if state == "open":
         query = query.where(unanswered, or_(sessions.c.over_seq.is_(None), ~lapsed))
+    elif state == "decided":
+        query = query.where(or_(interactions.c.outcome.is_not(None), and_(unanswered, lapsed)))
     elif state == "cancelled":
         query = query.where(or_(interactions.c.outcome == state, and_(unanswered, lapsed)))
     elif state:
         query = query.where(interactions.c.outcome == state)
     if session_id:
         query = query.where(interactions.c.session_id == session_id)
-    query = query.order_by(interactions.c.opened_at.desc(), interactions.c.id)
+    place = tuple_(interactions.c.opened_at, interactions.c.opened_seq, interactions.c.session_id)
+    if cursor:
+        query = query.where(place < tuple_(*_read_place(cursor)))
+    order = (column.desc() for column in place.clauses)
     async with database.reading() as connection:
-        rows = (await connection.execute(query.limit(max(1, min(limit, MOST_LISTED))))).mappings().all()
-    return [_interaction(row) for row in rows]
+        rows = (await connection.execute(query.order_by(*order).limit(limit + 1))).mappings().all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    more = None if last is None else f"{exactly(last['opened_at'])}_{last['opened_seq']}_{last['session_id']}"
+    return InteractionPage(tuple(_interaction(row) for row in rows[:limit]), more)
 
 
 def _interaction(row: Any) -> InteractionRow:
     over = row["over_seq"] is not None and row["opened_seq"] < row["over_seq"]
     state: Any = row["outcome"] or ("cancelled" if over else "open")
-    words = ("kind", "call_id", "tool", "input_sha256", "agent", "reason", "description", "by", "message")
+    words = ("call_id", "tool", "input_sha256", "agent", "reason", "description", "by", "message")
     return InteractionRow(
         session_id=row["session_id"],
+        session_title=row["title"],
+        cwd=row["cwd"],
         id=row["id"],
+        kind=row["kind"] or "permission",
         state=state,
         input=msgspec.json.decode(row["input"] or "null"),
         changed_input=msgspec.json.decode(row["changed_input"] or "null"),
@@ -128,6 +156,15 @@ def _interaction(row: Any) -> InteractionRow:
         closed_at=row["closed_at"] or 0.0,
         **{name: row[name] or "" for name in words},
     )
+
+
+def _read_place(cursor: str) -> tuple[float, int, str]:
+    moment, _, rest = cursor.replace("\0", "").partition("_")
+    seq, _, session_id = rest.partition("_")
+    try:
+        return exact(moment), min(int(seq[:18]), 2**62), session_id
+    except (ValueError, OverflowError):
+        raise ApiError("invalid", "This cursor was not given by a list of interactions. Begin without one.") from None
 
 
 def _read_cursor(cursor: str) -> tuple[float, str]:

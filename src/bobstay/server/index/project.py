@@ -53,7 +53,7 @@ from bobstay.server.index.tables import interactions, tool_calls
 from bobstay.server.index.words import plain_words
 from bobstay.server.sessions.view import SessionView, input_hash
 
-VERSION = 3
+VERSION = 5
 """To be raised when the same log gives other rows: an index of another version is made anew."""
 STATUSES = ("pending", "in_progress", "completed")
 MOST_TASKS = 1_000

@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, Table, and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bobstay.server.errors import ApiError
-from bobstay.server.index.cutting import exact, leaves
+from bobstay.server.index.cutting import exact, exactly, leaves
 from bobstay.server.index.database import Database
 from bobstay.server.index.fulltext import matches
 from bobstay.server.index.tables import artifacts, documents, parts, sessions, tool_calls
@@ -79,7 +79,7 @@ async def search(database: Database, query: str, session_id: str = "", cursor: s
     )
     last = rows[limit - 1] if len(rows) > limit else None
     words = tuple(" ".join(term.words) for term in wanted)
-    return Found(hits, words, None if last is None else f"{float(last['at']).hex()}_{last['id']}")
+    return Found(hits, words, None if last is None else f"{exactly(last['at'])}_{last['id']}")
 
 
 def _read_cursor(cursor: str) -> tuple[float, int]:

@@ -1,6 +1,7 @@
 """A session as one row: its whole view, and the columns lists are filtered and sorted by."""
 
 import msgspec
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from bobstay.server.index.changes import Row
@@ -56,8 +57,9 @@ def title_document(session_id: str, row: Row) -> Row:
 
 
 def read_view(text: str) -> SessionView | None:
-    """The view a row holds; None where it cannot be read and the log must be folded anew."""
+    """The view a row holds; None where it cannot be read, or lacks its memory, and the log must be folded anew."""
     try:
-        return _decoder.decode(text)
+        view = _decoder.decode(text)
     except (msgspec.DecodeError, ValueError):
         return None
+    return None if isinstance(view.memory, UnsetType) else view

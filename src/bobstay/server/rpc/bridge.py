@@ -10,12 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from bobstay.server.api.dispatch import note_deed, note_refusal, of_log, session_of
+from bobstay.server.api.dispatch import note_deed, note_refusal, of_log, run, session_of
+from bobstay.server.api.once import HEADER, once
 from bobstay.server.api.table import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.doors.principal import OWNER, Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.rpc.messages import INVALID_PARAMS, NO_METHOD, REFUSED, Params, RpcError, of_api
+from bobstay.server.sessions.shown import shown
 from bobstay.sessions.codec import to_json
 from bobstay.sessions.log import LogError
 
@@ -80,14 +82,14 @@ class Bridge:
         )
         session = session_of(self._console, endpoint, path)
         try:
-            said = _plain(await endpoint.run(call))
+            said = _plain(await _answered(endpoint, call))
         except ApiError as error:
             note_refusal(self._console, endpoint, self._principal.name, session, error)
             raise of_api(error) from error
         except LogError as error:
             raise of_api(of_log(error)) from error
         place = PREFIX + compile_path(endpoint.path)[1].format(**path)
-        note_deed(self._console, endpoint, self._principal.name, session, path=place, status=endpoint.status, by="rpc")
+        note_deed(endpoint, call, session, path=place, status=endpoint.status, by="rpc")
         return said
 
     def _find(self, method: str) -> _Found:
@@ -135,6 +137,13 @@ class Bridge:
         return Request(scope, receive)
 
 
+async def _answered(endpoint: Endpoint, call: Call) -> Any:
+    """What the endpoint says; or, to a request sent again with its `Idempotency-Key`, what it said the first time."""
+    if HEADER not in call.request.headers:
+        return await endpoint.run(call)
+    return await once(endpoint, call, lambda: run(endpoint, call))
+
+
 def _header(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
@@ -159,9 +168,9 @@ def _checked(value: Any, shape: Any, name: str, *, strict: bool) -> Any:
 def _plain(said: Any) -> Any:
     """What an endpoint returned as a value of JSON."""
     if isinstance(said, Answer):
-        return said.value
+        return shown(said.value)
     if not isinstance(said, Response):
-        return said
+        return shown(said)
     body = getattr(said, "body", None)
     if not isinstance(body, bytes | bytearray | memoryview) or type(said).__call__ is not Response.__call__:
         raise RpcError(REFUSED, "This comes in pieces: get it over HTTP.", {"code": "not_supported", "status": 422})

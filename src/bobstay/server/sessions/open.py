@@ -1,19 +1,25 @@
 """A session this server writes: append to its log, then tell everybody, then let the tables follow."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from bobstay.engine.driver import Driver
-from bobstay.model.event import Durable, Envelope, InputQueued, Prompted
+from bobstay.model.event import Durable, Envelope, InputQueued, Prompted, TasksReplaced
 from bobstay.model.live import Live
 from bobstay.server.ports import Index
 from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.server.stream.frames import Transition, durable
 from bobstay.server.stream.hub import Hub
 from bobstay.server.stream.parts import Parts
 from bobstay.sessions.jsonl_log import JsonlLog
+from bobstay.sessions.log import LogError
 from bobstay.sessions.tree import Tree
 
+log = logging.getLogger(__name__)
 WARNING, CRITICAL = 0.6, 0.9
 
 
@@ -28,6 +34,7 @@ class OpenSession:
         index: Index,
         changed: Callable[[SessionView, SessionView, Envelope], None],
         inputs: dict[str, str] | None = None,
+        hindered: Callable[[SessionView], None] | None = None,
     ) -> None:
         self.log = log
         self.view = view
@@ -38,6 +45,7 @@ class OpenSession:
         self._hub = hub
         self._index = index
         self._changed = changed
+        self._hindered = hindered
         self.inputs = {} if inputs is None else inputs
         """Ids of inputs by the ids their senders gave them."""
         self._topic = f"session:{log.session_id}"
@@ -88,7 +96,13 @@ class OpenSession:
         agent: str = "",
         parent_call: str = "",
     ) -> Envelope:
-        envelope = self.log.append(event, sync=sync, parent=parent, id=id, agent=agent, parent_call=parent_call)
+        try:
+            envelope = self.log.append(event, sync=sync, parent=parent, id=id, agent=agent, parent_call=parent_call)
+        except LogError as error:
+            if self._hindered is not None and self.view.status in BUSY:
+                # Until the log can be written it does not say what became of this: people are told at least why.
+                self._hindered(replace(self.view, error=str(error)))
+            raise
         self._tell(envelope)
         return envelope
 
@@ -122,8 +136,12 @@ class OpenSession:
         before = self.view
         self.view = after = before.apply(envelope)
         self.parts.stored(envelope.event)
-        if self._hub.followed(self._topic):
+        followed = self._hub.followed(self._topic)
+        if followed:
             self._publish(told(before, after, envelope))
+        if isinstance(envelope.event, TasksReplaced):
+            whom = "sent to those who follow" if followed else "nobody follows"
+            log.debug("session %s: %d tasks in entry %d, %s", self.id, len(envelope.event.tasks), envelope.seq, whom)
         _note_input(envelope.event, self.inputs)
         self._index.put(self.id, envelope, after)
         self._changed(before, after, envelope)

@@ -88,7 +88,9 @@ class Registry:
         """Whether its log is being read so that it can be written: soon it is ours."""
         return session_id in self._opening
 
-    async def branch_off(self, session_id: str, at: str, config: SessionConfig, *, by: str = "") -> OpenSession:
+    async def branch_off(
+        self, session_id: str, at: str, config: SessionConfig, *, by: str = "", id: str = ""
+    ) -> OpenSession:
         """A session of its own that begins with the talk of another, up to the entry `at` if given.
 
         Raises:
@@ -96,7 +98,7 @@ class Registry:
         """
         await self.unpack(session_id, by=by)
         parent = self.view(session_id)
-        child = new_id()
+        child = id or new_id()
         started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
 
         def copied() -> Loaded:
@@ -198,7 +200,8 @@ class Registry:
             del self._opening[session_id]
 
     def _keep(self, loaded: "Loaded") -> OpenSession:
-        session = OpenSession(loaded.log, loaded.view, self.hub, self.index, self._changed, loaded.inputs)
+        changed, hindered = self._changed, self._publish
+        session = OpenSession(loaded.log, loaded.view, self.hub, self.index, changed, loaded.inputs, hindered)
         self._open[session.id] = session
         self._tell_unseen(loaded)
         self._publish(session.view)

@@ -67,6 +67,14 @@ class Standing(Struct, frozen=True):
         return Standing("completed")
 
 
+class Memory(Struct, frozen=True):
+    """What the fold must remember to go on from a view. It is stored with the view and shown to nobody."""
+
+    standing: Standing = Standing()
+    steps_before: int = 0
+    """Model calls made when the newest turn began."""
+
+
 def _asked(standing: Standing) -> Standing:
     if standing.status not in ("running", "waiting_input"):
         return standing

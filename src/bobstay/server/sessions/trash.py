@@ -42,6 +42,9 @@ class Trash:
         move(log_path, self.path(session_id))
         os.utime(self.path(session_id))
 
+    def holds(self, session_id: str) -> bool:
+        return os.path.isfile(self.path(session_id))
+
     def listed(self) -> list[Trashed]:
         """Those deleted last first."""
         try:

@@ -1,9 +1,9 @@
 """A session as lists and headers show it: one fold over its log, cheap enough to be kept for every session."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from bobstay.model.around import Configured, SessionChanged, SessionConfig, WorkerExited, WorkerStarted
@@ -20,16 +20,19 @@ from bobstay.model.event import (
     Prompted,
     RunDone,
     SessionStarted,
+    Task,
     TasksReplaced,
     ToolDone,
     TurnStarted,
 )
 from bobstay.model.message import Block, Text, ToolCall, Usage
 from bobstay.providers.catalogue import lookup
-from bobstay.server.sessions.status import BUSY, Standing, Status
+from bobstay.server.sessions.status import BUSY, Memory, Standing, Status
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
 ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
+UP: frozenset[ProcessState] = frozenset({"starting", "running"})
+"""States of a worker that has not ended."""
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
 MOST_ENDED_SHOWN = 4
@@ -70,50 +73,88 @@ class WorkerView(Struct, frozen=True, omit_defaults=True):
     """When it came into this state."""
 
 
+class CurrentTask(Struct, frozen=True):
+    """What an agent says it is doing now: the task of its own list that is in progress."""
+
+    id: str
+    """As in the list of tasks; no two sessions have the same."""
+    title: str
+
+
 class SessionView(Struct, frozen=True):
     id: str
     title: str = ""
+    """Given by a person, else the beginning of the first prompt."""
     cwd: str = ""
+    """The directory it works in."""
     status: Status = "draft"
     error: str = ""
+    """Why it failed or was interrupted, where there is a reason to tell."""
     activity: Activity = "idle"
+    """Whether its agent works, waits for a person, or does nothing."""
     config: SessionConfig = SessionConfig()
+    """How it is to be run, as people chose it."""
     model: str = ""
+    """The model of its newest turn, else the one that was chosen."""
     permission_mode: str = "default"
+    """The permission mode it is in now; an agent may have changed it since it was configured."""
     parent: str = ""
+    """The session it goes on from; empty if from none."""
     created_at: float = 0.0
     updated_at: float = 0.0
+    """When its last entry was written."""
     ended_at: float = 0.0
+    """When its last turn ended; 0 if none has."""
     first_prompt: str = ""
     last_prompt: str = ""
     archived: bool = False
     pinned: bool = False
     turns: int = 0
+    """Prompts worked on so far."""
     steps: int = 0
     """Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen."""
-    steps_before: int = 0
-    """The same when the newest turn began."""
     usage: Usage = Usage()
+    """Tokens of all answers so far."""
     last_usage: Usage = Usage()
-    """Of the newest answer in the main talk: what fills the context (S000-32)."""
+    """Of the newest answer in the main talk: what fills the context."""
     cost: float = 0.0
+    """In US dollars, of all answers so far."""
     context: int = 0
     """Tokens before the model at the end of its last answer."""
     context_limit: int = DEFAULT_CONTEXT_LIMIT
+    """Tokens that fit before the model."""
     interactions: tuple[InteractionView, ...] = ()
+    """What a person is asked now."""
     queued: tuple[QueuedView, ...] = ()
+    """Messages that wait for the agent."""
     workers: tuple[WorkerView, ...] = ()
+    """Its agent and its terminals, with the last ones that have ended."""
     open_calls: tuple[str, ...] = ()
+    """Ids of the calls of tools that have no result yet."""
     tasks_done: int = 0
     tasks_total: int = 0
+    current_task: CurrentTask | None = None
     seq: int = 0
+    """Number of the last entry of its log; streams go on after it."""
     head: str = ""
-    """Id of the last entry; one that does not follow it goes another way from an earlier one."""
+    """Id of the last entry of its log: where a fork goes its own way if it names no other entry."""
     stored: bool = False
     """Its log is packed away in the archive. It can be read as it is; the next change brings it back."""
     elsewhere: bool = False
     """Another process runs it: a command line, or a console that is no longer."""
-    standing: Standing = Standing()
+    memory: Annotated[Memory, Meta(extra_json_schema={"x-internal": True})] | UnsetType = UNSET
+
+    @property
+    def standing(self) -> Standing:
+        return self.remembered.standing
+
+    @property
+    def remembered(self) -> Memory:
+        return Memory() if isinstance(self.memory, UnsetType) else self.memory
+
+    def shown(self) -> "SessionView":
+        """The same for others to see."""
+        return replace(self, memory=UNSET)
 
     def apply(self, envelope: Envelope) -> "SessionView":
         """The view after one more entry of the log."""
@@ -130,7 +171,7 @@ class SessionView(Struct, frozen=True):
             seq=envelope.seq,
             head=envelope.id,
             updated_at=envelope.at,
-            standing=standing,
+            memory=replace(changed.remembered, standing=standing),
             status=status,
             error=standing.error,
             activity=_activity(standing),
@@ -146,7 +187,8 @@ def _rewound(view: SessionView) -> SessionView:
     """Somebody went back: what was under way on the branch that was left is over. What it cost is not undone."""
     status: Status = "interrupted" if view.status in BUSY else view.standing.status
     standing = Standing(status, "" if view.status in BUSY else view.standing.error)
-    return replace(view, standing=standing, open_calls=(), interactions=(), queued=())
+    memory = replace(view.remembered, standing=standing)
+    return replace(view, memory=memory, open_calls=(), interactions=(), queued=())
 
 
 def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, PLR0912, C901 - one arm a kind
@@ -171,7 +213,8 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
                 return view
             return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode, window=window):
-            begun = replace(view, turns=turn, steps_before=view.steps, context_limit=window or context_limit(model))
+            memory = replace(view.remembered, steps_before=view.steps)
+            begun = replace(view, turns=turn, memory=memory, context_limit=window or context_limit(model))
             return replace(begun, model=model, permission_mode=mode or view.permission_mode)
         case BlockDone(block=ToolCall(id=id)):
             return replace(view, open_calls=(*view.open_calls, id))
@@ -185,13 +228,13 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             return replace(view, interactions=tuple(entry for entry in view.interactions if entry.id != id))
         case TasksReplaced(tasks=tasks):
             done = sum(task.status == "completed" for task in tasks)
-            return replace(view, tasks_done=done, tasks_total=len(tasks))
+            return replace(view, tasks_done=done, tasks_total=len(tasks), current_task=_current(view.id, tasks))
         case ModeChanged(mode=mode):
             return replace(view, permission_mode=mode)
         case ModelChanged(model=model):
             return replace(view, model=model)
         case RunDone(turns=told):
-            steps = max(view.steps, view.steps_before + told)
+            steps = max(view.steps, view.remembered.steps_before + told)
             return replace(view, ended_at=envelope.at, open_calls=(), interactions=(), steps=steps)
         case WorkerStarted() | WorkerExited():
             return _worked(view, event, envelope.at)
@@ -206,6 +249,13 @@ def _counted(view: SessionView, event: MessageDone, *, main: bool) -> SessionVie
         return view
     view = replace(view, steps=view.steps + 1)
     return replace(view, last_usage=event.usage, context=event.usage.context) if main else view
+
+
+def _current(session_id: str, tasks: tuple[Task, ...]) -> CurrentTask | None:
+    for place, task in enumerate(tasks):
+        if task.status == "in_progress":
+            return CurrentTask(f"sdk-{session_id}-{place}", task.content[:PREVIEW_LENGTH])
+    return None
 
 
 def _described(view: SessionView, event: SessionChanged) -> SessionView:
@@ -227,9 +277,10 @@ def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -
     before = next((worker for worker in view.workers if worker.id == event.worker), None)
     if isinstance(event, WorkerStarted):
         engine = event.engine_session or (before.engine_session if before else "")
-        worker = WorkerView(event.worker, event.kind, "running", event.epoch, event.pid, engine, at=at)
+        state: ProcessState = "running" if event.ready else "starting"
+        worker = WorkerView(event.worker, event.kind, state, event.epoch, event.pid, engine, at=at)
         return replace(view, workers=(*others, worker))
-    state: ProcessState = "error" if event.error else "exited" if event.why == "exit" else "stopped"
+    state = "error" if event.error else "exited" if event.why == "exit" else "stopped"
     engine = before.engine_session if before else ""
     worker = WorkerView(event.worker, event.kind, state, event.epoch, 0, engine, event.error, at)
     return replace(view, workers=_without_old((*others, worker)))
@@ -237,9 +288,7 @@ def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -
 
 def _without_old(workers: tuple[WorkerView, ...]) -> tuple[WorkerView, ...]:
     """Leave out the terminals and watchers that ended first: each one opened is another, and they would pile up."""
-    ended = [
-        one.id for one in workers if one.kind in ("terminal", "git_diff") and one.state not in ("starting", "running")
-    ]
+    ended = [one.id for one in workers if one.kind in ("terminal", "git_diff") and one.state not in UP]
     old = frozenset(ended[: max(len(ended) - MOST_ENDED_SHOWN, 0)])
     return tuple(one for one in workers if one.id not in old)
 

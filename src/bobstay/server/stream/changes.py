@@ -62,7 +62,7 @@ class Changes:
     def _tell(self, view: SessionView, now: float) -> None:
         self._waiting.pop(view.id, None)
         self._told[view.id] = now, view
-        self._hub.publish(APP, live("session.changed", {"session": view}, topic=APP))
+        self._hub.publish(APP, live("session.changed", {"session": view.shown()}, topic=APP))
 
     def _due(self) -> None:
         self._timer = None

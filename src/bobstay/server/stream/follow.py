@@ -176,7 +176,7 @@ class _Following:
         parts: list[dict[str, Any]] = session.parts.snapshot() if session is not None else []
         view = self._registry.view(self._session_id)
         self._hub.follow(self._topic, self._client)
-        said = {"topic": self._topic, "seq": seq, "epoch": self._epoch, "session": view, "parts": parts}
+        said = {"topic": self._topic, "seq": seq, "epoch": self._epoch, "session": view.shown(), "parts": parts}
         self._client.offer(live("stream.synchronized", said, self._session_id))
 
     @property
@@ -259,7 +259,7 @@ def app_snapshot(registry: Registry) -> dict[str, Any]:
     shown.sort(key=lambda view: view.updated_at, reverse=True)
     listed = shown[:LISTED] + [view for view in shown[LISTED:] if view.status in BUSY or view.interactions]
     return {
-        "sessions": listed,
+        "sessions": [view.shown() for view in listed],
         "total": len(shown),
         "interactions": open_interactions(registry),
         "loading": len(registry.pending),

@@ -203,7 +203,9 @@ class Parts:
 
     @property
     def _clock(self) -> Clock:
-        return self._given_clock or asyncio.get_running_loop()
+        if self._given_clock is None:
+            self._given_clock = asyncio.get_running_loop()  # asked once: it takes longer than all that is done with it
+        return self._given_clock
 
     def _due(self) -> None:
         """Send what is due, and come back for the rest."""

@@ -46,7 +46,9 @@ class StreamQuery(Struct, frozen=True):
 
 class SessionStreamQuery(Struct, frozen=True):
     after: str = ""
+    """A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it."""
     types: str = ""
+    """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
 
 
 async def stream_events(call: Call) -> Response:

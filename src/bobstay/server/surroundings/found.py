@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from bobstay.config.merge import hooks_disabled
 from bobstay.config.paths import Paths, local_settings, project_settings
 from bobstay.config.settings import Settings
 from bobstay.config.sources import BrokenSettings, read_file
@@ -57,10 +58,11 @@ def files_of(cwd: str, paths: Paths, problems: list[str], *, external: bool) -> 
 def hooks_of(files: list[SettingsFile], problems: list[str], *, trusted: bool) -> tuple[HookEntry, ...]:
     """The commands that settings name. Those of a directory nobody trusts are listed, and not in force."""
     found: list[HookEntry] = []
-    off = any(file.settings.disable_all_hooks for file in files if trusted or file.level not in OF_FOLDER)
+    counting = [file for file in files if trusted or file.level not in OF_FOLDER]
+    disabling = {file.level for file in counting if file.settings.disable_all_hooks}
     for file in files:
-        mine = trusted or file.level not in OF_FOLDER
-        runs = mine and not (off and file.level != "managed")
+        mine = file in counting
+        runs = mine and not hooks_disabled(file.level, disabling)
 
         def notice(_: str, what: str, path: str = file.path) -> None:
             problems.append(f"{path}: {what}"[:500])

@@ -48,10 +48,8 @@ class Launch(Struct, frozen=True):
     mode: str = ""
     """Permission mode to begin in."""
     mcp_file: str = ""
-    throw_away: bool = False
-    """The engine keeps nothing of the talk."""
-    project: tuple[str, ...] = ()
-    """Flags that keep the engine from using the folder's own files."""
+    own: tuple[str, ...] = ()
+    """Flags that only this engine is given."""
 
 
 def live_arguments(launch: Launch) -> tuple[str, ...]:
@@ -61,7 +59,9 @@ def live_arguments(launch: Launch) -> tuple[str, ...]:
 
 def one_shot_arguments(launch: Launch, query: str) -> tuple[str, ...]:
     """For a process that answers one prompt and ends: all flags first, then the prompt behind `--` (S000-3..7)."""
-    return (*STREAM, *_talk(launch), *_settings(launch), "--print", "--", query)
+    form = launch.config.output_format
+    output = STREAM if form == "stream-json" else ("--output-format", form)
+    return (*output, *_talk(launch), *_settings(launch), "--print", "--", query)
 
 
 def starting_mode(config: SessionConfig, mode: str, now: float) -> str:
@@ -86,7 +86,7 @@ def _talk(launch: Launch) -> tuple[str, ...]:
                 found += flag("--resume-session-at", talk.at)
     elif talk.new:
         found = flag("--session-id", talk.new)
-    return (*found, "--no-session-persistence") if launch.throw_away else found
+    return (*found, "--no-session-persistence") if launch.config.ephemeral else found
 
 
 def _settings(launch: Launch) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def _settings(launch: Launch) -> tuple[str, ...]:
         found += flag("--mcp-config", launch.mcp_file)
     if only_reads(config):
         found += ("--tools", ",".join((*STARTING, *sorted(READING))), "--settings", ASK_FIRST)
-    return (*found, *launch.project)
+    return (*found, *launch.own)
 
 
 def write_mcp_config(config: dict[str, Any], directory: str) -> str:

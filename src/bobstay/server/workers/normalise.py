@@ -35,7 +35,8 @@ from bobstay.server.workers.process_tasks import Tasks
 NO_RESULT = "No result received: the engine ended before the call did. Check what it did before trying again."
 MOST_HELD = 1_000
 """Results that may wait for their calls."""
-SILENT = frozenset({"keep_alive", "transcript_mirror", "control_request", "control_response", "control_cancel_request"})
+CONTROL = frozenset({"control_request", "control_response", "control_cancel_request"})
+SILENT = CONTROL | {"keep_alive", "transcript_mirror", "tool_progress"}
 _LOCAL = "<local-command-stdout>"
 
 
@@ -69,6 +70,10 @@ class Normaliser:
             for event in self._events(frame, parent, agent)
         ]
         return found if parent else _named(found, text(frame, "uuid"))
+
+    def begin_anew(self) -> None:
+        """A process comes that knows nothing of the talk: it counts what it costs from nothing."""
+        self._messages = Messages()
 
     def agent(self, agent_id: str) -> tuple[str, str]:
         """The name of a sub-agent and the call that started it."""

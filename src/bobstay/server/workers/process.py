@@ -12,10 +12,13 @@ from bobstay.model.message import Image
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.sweep import born
+from bobstay.server.slots import Seat
 from bobstay.server.workers.base import Kind, WorkerError
 from bobstay.server.workers.bypass import BypassTimer
+from bobstay.server.workers.engine_version import version_warning
 from bobstay.server.workers.process_asks import Asks, Post
 from bobstay.server.workers.process_child import EngineProcess
+from bobstay.server.workers.process_fields import text
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_past import Past
 from bobstay.server.workers.process_reading import ReadingOnly
@@ -28,6 +31,7 @@ from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 Why: TypeAlias = Literal["stopped", "asleep", "killed"]
+FORGOTTEN = "This session is ephemeral: the engine kept nothing of what was said before, and begins anew."
 
 
 class ProcessWorker:
@@ -52,13 +56,15 @@ class ProcessWorker:
         self._past = Past()
         self._past.catch_up(session)
         hiding = Hiding(Mask(parts.environment.secrets | own.secrets()))
-        ears = Ears(self._control, self._known, self._turn_over, self._storage_failed)
+        told = (self._control, self._known, self._spoke, self._introduced)
+        ears = Ears(*told, self._turn_over, self._storage_failed)
         self._scribe = Scribe(session, hiding, self._past, ears)
         self._wire = Wire()
         agent, store = self._scribe.normaliser.agent, self._scribe.store
         reading = ReadingOnly(session.view.config, session.view.cwd, parts.environment.paths.home)
         send, broken = self._wire.send, self._storage_failed
-        post = Post(session.id, parts.inbox, hiding.mask, store, send, agent, self._waits, broken, reading)
+        self._seat = Seat(parts.slots)
+        post = Post(session.id, parts.inbox, hiding.mask, store, send, agent, self._seat.waits, broken, reading)
         self._asks = Asks(post)
         self._engine_session = ""
         self._why: Why | Literal[""] = ""
@@ -68,7 +74,6 @@ class ProcessWorker:
         self._down = asyncio.Event()
         """Set when it is over with this worker, and the log says so."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._holds_slot = self._lent = False
         self._bypass = BypassTimer(lambda: self._task("bypass", self._end_bypass()))
 
     # ------------------------------------------------------------ the face
@@ -77,8 +82,7 @@ class ProcessWorker:
         if self._tasks or self._down.is_set():
             raise WorkerError("This worker was started before.")
         try:
-            self._spawner.check()
-            await asyncio.to_thread(self._spawner.look_at_folder)
+            await self._spawner.prepare()
             if self._live:
                 await self._spawn(None)
             else:
@@ -166,7 +170,7 @@ class ProcessWorker:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
-                async with self._parts.slots.held():
+                async with self._seat.held():
                     queued = self._next()
                     if queued is not None and not self._scribe.in_turn:
                         await self._turn(queued)
@@ -179,18 +183,14 @@ class ProcessWorker:
                 self._finish(self._exited(why="killed", error=str(error)))
 
     async def _turn(self, queued: InputQueued) -> None:
-        self._holds_slot = True
-        try:
-            self._scribe.begin(queued)
-            if self._live:
-                self._prompt(queued)
-            else:
-                await self._spawn(queued)
-            await asyncio.wait([self._scribe.over])
-            if not self._live:
-                await asyncio.wait([self._tasks["watch"]])
-        finally:
-            self._holds_slot = False
+        self._scribe.begin(queued)
+        if self._live:
+            self._prompt(queued)
+        else:
+            await self._spawn(queued)
+        await asyncio.wait([self._scribe.over])
+        if not self._live:
+            await asyncio.wait([self._tasks["watch"]])
 
     def _next(self) -> InputQueued | None:
         """The input whose turn it is; none while the engine itself still has one."""
@@ -218,21 +218,26 @@ class ProcessWorker:
         if queued is not None and any(isinstance(block, Image) for block in queued.blocks):
             self._session.record(Noted("A command that runs once takes no images: they are left out.", "warning"))
         self._past.catch_up(self._session)
-        talk = self._past.talk()
+        config = self._session.view.config
+        talk = self._past.talk(ephemeral=config.ephemeral)
         engine = self._wire.engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
         self._engine_session = "" if talk.fork else talk.resume
-        self._started(engine.pid)
+        if not talk.resume:
+            self._scribe.normaliser.begin_anew()
+        self._started(engine.pid, ready=not self._live)
         self._task("watch", self._until_gone(engine))
         self._scribe.note_once(self._spawner.trust.notice)
+        self._scribe.note_once(FORGOTTEN if config.ephemeral and self._past.engine_session else "")
         await engine.open_input()
         if self._live:
             self._wire.greet(hooked=self._parts.questions == "hook")
-            self._bypass.set(self._spawner.mode, self._session.view.config.bypass_until)
+            self._bypass.set(self._spawner.mode, config.bypass_until)
 
-    def _started(self, pid: int) -> None:
+    def _started(self, pid: int, *, ready: bool = True) -> None:
         moment = born(pid) if pid else ""
         command = self._spawner.command
-        started = WorkerStarted(self.id, "process", self.epoch, pid, moment, self._engine_session, command)
+        started = WorkerStarted(self.id, "process", self.epoch, pid, moment, self._engine_session, command, ready)
+        self._scribe.mute = not ready
         self._session.record(started)
 
     async def _end_turn(self) -> None:
@@ -246,7 +251,7 @@ class ProcessWorker:
     async def _until_gone(self, engine: EngineProcess) -> None:
         code = await engine.ended
         try:
-            self._scribe.rest()
+            self._scribe.rest(code)
             await self._end(code)
         except Exception as error:  # the boundary of a worker: one that breaks must not stay half up
             log.exception("process worker of %s broke", self._session.id)
@@ -312,7 +317,13 @@ class ProcessWorker:
 
     def _known(self, engine_session: str) -> None:
         self._engine_session = engine_session
+        self._spoke()
+
+    def _spoke(self) -> None:
         self._started(self._wire.engine.pid if self._wire.engine is not None else 0)
+
+    def _introduced(self, frame: dict[str, Any]) -> None:
+        self._scribe.note_once(version_warning(self._spawner.command, text(frame, "claude_code_version")))
 
     def _turn_over(self) -> None:
         self._asks.cancel_all("turn_over")
@@ -323,15 +334,6 @@ class ProcessWorker:
         self._why = "killed"
         if self._wire.engine is not None:
             self._wire.engine.kill()
-
-    def _waits(self, waiting: bool) -> None:
-        """An engine that waits for a person takes up no place among those that work."""
-        if waiting and self._holds_slot:
-            self._lent = True
-            self._parts.slots.lend()
-        elif not waiting and self._lent:
-            self._lent = False
-            self._parts.slots.take_back()
 
     async def _end_bypass(self) -> None:
         try:

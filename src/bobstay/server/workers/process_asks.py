@@ -13,6 +13,7 @@ from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
 from bobstay.permissions.access import Verdict
+from bobstay.permissions.shell.destructive import is_destructive
 from bobstay.server.inbox import Inbox
 from bobstay.server.workers.process_fields import record, text
 from bobstay.server.workers.process_reading import ReadingOnly, refusal
@@ -194,7 +195,14 @@ def _of_permission(request: dict[str, Any]) -> InteractionOpened:
         tuple(entry for entry in suggestions if isinstance(entry, dict)) if isinstance(suggestions, list) else (),
         text(request, "blocked_path"),
         text(request, "description") or text(request, "title"),
+        destructive=_is_destructive(call),
     )
+
+
+def _is_destructive(call: ToolCall) -> bool:
+    """Where its shell stands is not known here; that decides nothing about what a command destroys."""
+    command = call.input.get("command")
+    return isinstance(command, str) and is_destructive(command, "/", "/")
 
 
 def _of_hook(call: dict[str, Any]) -> InteractionOpened:

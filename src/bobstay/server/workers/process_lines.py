@@ -36,8 +36,8 @@ class Lines:
         self._add(rest)
         return found
 
-    def rest(self) -> list[bytes | TooLong]:
-        """What came after the last newline: nothing more will."""
+    def rest(self, code: int = 0) -> list[bytes | TooLong]:
+        """What came after the last newline: nothing more will, however the process ended."""
         return self._taken()
 
     def _add(self, piece: bytes) -> None:

@@ -20,6 +20,10 @@ NOISE = frozenset(
 """Known, and told better by other frames: not worth a row."""
 
 
+MOST_OF_A_HOOK = 4_000
+"""Characters kept of what a hook said that went wrong; what one says that went well is for the engine."""
+
+
 def notice(frame: dict[str, Any], model: str) -> Durable | Live | None:
     """The event for a `system` frame; `Raw` for one we have no word for, None for noise."""
     subtype = text(frame, "subtype")
@@ -41,8 +45,9 @@ def notice(frame: dict[str, Any], model: str) -> Durable | Live | None:
         case "permission_denied":
             return Noted(text(frame, "message") or "A call was refused by a rule.", "warning")
         case "hook_response":
-            words = text(frame, "output") or text(frame, "stderr")
-            return HookRan(text(frame, "hook_name"), text(frame, "hook_event"), text(frame, "outcome"), words)
+            outcome = text(frame, "outcome")
+            words = "" if outcome == "success" else text(frame, "output") or text(frame, "stderr")
+            return HookRan(text(frame, "hook_name"), text(frame, "hook_event"), outcome, words[:MOST_OF_A_HOOK])
         case "compact_boundary":
             return Noted("The engine made the talk shorter: what came before is now a summary to the model.")
         case "task_notification":

@@ -44,8 +44,13 @@ class Past(Struct):
                     continue
         self.inputs = {id: queued for id, queued in self.inputs.items() if id in waiting}
 
-    def talk(self) -> Talk:
-        """How the engine is told which talk to go on with. Only UUIDs: nothing else is an id to it."""
+    def talk(self, *, ephemeral: bool = False) -> Talk:
+        """How the engine is told which talk to go on with. Only UUIDs: nothing else is an id to it.
+
+        An `ephemeral` engine has none to go on with.
+        """
+        if ephemeral:
+            return Talk(new=new_id())
         if is_uuid(self.engine_session):
             return Talk(resume=self.engine_session)
         if is_uuid(self.inherited):

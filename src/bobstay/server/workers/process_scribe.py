@@ -27,16 +27,16 @@ from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.live import LIVE, MessageBegan
 from bobstay.server.sessions.open import OpenSession
 from bobstay.server.sessions.status import GOOD
-from bobstay.server.workers.normalise import Normaliser, unreadable
+from bobstay.server.workers.normalise import CONTROL, Normaliser, unreadable
 from bobstay.server.workers.process_hiding import Hiding
 from bobstay.server.workers.process_lines import Lines, TooLong, frame_of
 from bobstay.server.workers.process_messages import Said
 from bobstay.server.workers.process_past import Past
+from bobstay.server.workers.process_whole import Whole
 from bobstay.server.workflows import MODES
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
-CONTROL = frozenset({"control_request", "control_response", "control_cancel_request"})
 LASTING = (Prompted, TurnStarted, InteractionOpened, InteractionClosed, RunDone)
 """What must survive a power cut before anything follows from it."""
 KEPT = 8_192
@@ -51,6 +51,10 @@ class Ears(Struct, frozen=True):
     """A frame of the control protocol."""
     known: Callable[[str], None]
     """The engine's own id of the talk."""
+    spoke: Callable[[], None]
+    """The first frame of a process came."""
+    introduced: Callable[[dict[str, Any]], None]
+    """The engine says what it is, before each turn."""
     turn_over: Callable[[], None]
     """A turn is about to end."""
     broken: Callable[[LogError], None]
@@ -66,6 +70,8 @@ class Scribe:
         """Done when no turn runs."""
         self.over.set_result(None)
         self.malformed = 0
+        self.mute = False
+        """A process was started that has not said a frame yet."""
         self.failed = False
         """The last turn ended with an error, as the engine said itself."""
         self._session = session
@@ -75,7 +81,8 @@ class Scribe:
         self._known = past.engine_session
         self._heard = False
         """The engine has said something in this turn."""
-        self._lines = Lines()
+        form = view.config.output_format
+        self._lines = Lines() if view.config.live or form == "stream-json" else Whole(form)
         self._errors = Ends(KEPT, KEPT)
 
     # ------------------------------------------------------------ what comes in
@@ -88,9 +95,9 @@ class Scribe:
         else:
             self._errors.add(data)
 
-    def rest(self) -> None:
+    def rest(self, code: int) -> None:
         """The process has ended: a last line may lack its newline."""
-        for line in self._lines.rest():
+        for line in self._lines.rest(code):
             self._line(line)
 
     def note_once(self, text: str) -> None:
@@ -115,6 +122,8 @@ class Scribe:
             self.store(Noted(text, "error"))
             return
         frame = frame_of(line)
+        if frame is not None and self.mute:
+            self._ears.spoke()
         if frame is None:
             self.malformed += 1
             self._said(unreadable(line))
@@ -124,6 +133,8 @@ class Scribe:
             self._heard = True
             for said in self.normaliser.feed(frame):
                 self._said(said, frame)
+            if frame.get("subtype") == "init":
+                self._ears.introduced(frame)
             if self.normaliser.engine_session not in ("", self._known):
                 self._known = self.normaliser.engine_session
                 self._ears.known(self._known)

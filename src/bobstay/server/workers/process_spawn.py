@@ -1,5 +1,6 @@
 """Starts the processes of one worker: command line, environment and files, from the session as it stands."""
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from msgspec import Struct
 from bobstay.config.environment import Environment
 from bobstay.config.keys import secret_values
 from bobstay.context.git import guarded
+from bobstay.kit.secrets import Mask
 from bobstay.kit.watchdog import mark_of_this_process
 from bobstay.model.event import InputQueued
 from bobstay.model.message import text_of
@@ -27,9 +29,10 @@ from bobstay.server.workers.command_line import (
     starting_mode,
     write_mcp_config,
 )
-from bobstay.server.workers.engine_trust import FolderTrust, folder_trust, is_trusted
+from bobstay.server.workers.engine_trust import FolderTrust, folder_trust, is_bobstay, is_claude, is_trusted
 from bobstay.server.workers.process_child import EngineProcess, Patience, check_directory, program_of
 from bobstay.server.workers.process_environment import engine_environment
+from bobstay.server.workers.terminal_past import bring_back, was_in_terminal
 from bobstay.server.workflows import permission_mode
 
 
@@ -68,6 +71,7 @@ class Spawner:
         self._parts = parts
         self._own = own
         self._mcp_file = ""
+        self._started_at = 0.0
         self.mode = ""
         """The permission mode the last process was started in."""
         self.trust = FolderTrust()
@@ -82,16 +86,26 @@ class Spawner:
         check_directory(self._session.view.cwd)
         return program_of(self.command, self._parts.environment.children.get("PATH", ""))
 
-    def look_at_folder(self) -> None:
-        """Find out what the next process may use of the folder. It reads files: not for the event loop.
+    async def prepare(self) -> None:
+        """Find out what the next process may use of the folder, and bring back what was said in a terminal.
 
         Raises:
-            WorkerError: the folder is not trusted, and this engine cannot be kept from using its files.
+            WorkerError: it cannot be run there, or the folder is not trusted and it cannot be kept from its files.
+            LogError: the log cannot be written.
         """
-        self.trust = folder_trust(self.command, self._session.view.cwd, self._parts.environment.paths)
+        self.check()
+        paths, cwd = self._parts.environment.paths, self._session.view.cwd
+        self.trust = await asyncio.to_thread(folder_trust, self.command, cwd, paths)
+        await bring_back(self._session, paths, Mask(self._parts.environment.secrets | self._own.secrets()))
+        self._started_at = time.time()
 
     def is_outdated(self) -> bool:
-        """Whether the folder was trusted, or is no longer, since the last process was started. It reads files."""
+        """Whether the last process was started before the folder's trust changed, or before its talk went on elsewhere.
+
+        It reads files.
+        """
+        if was_in_terminal(self._session.view, self._started_at):
+            return True
         return is_trusted(self._session.view.cwd, self._parts.environment.paths) != self.trust.trusted
 
     def start(
@@ -105,7 +119,7 @@ class Spawner:
         program = self.check()
         view = self._session.view
         self.mode = self._mode()
-        launch = Launch(view.config, talk, self.mode, self._mcp(), project=self.trust.arguments)
+        launch = Launch(view.config, talk, self.mode, self._mcp(), (*self.trust.arguments, *self._told()))
         arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
         mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
         environment = engine_environment(
@@ -124,6 +138,11 @@ class Spawner:
             receive=receive,
             live=queued is None,
         )
+
+    def _told(self) -> tuple[str, ...]:
+        """Have engines that can tell what their hooks do, so that the log has it."""
+        streams = self._session.view.config.output_format == "stream-json"
+        return ("--include-hook-events",) if streams and (is_claude(self.command) or is_bobstay(self.command)) else ()
 
     def clear(self) -> None:
         if self._mcp_file:

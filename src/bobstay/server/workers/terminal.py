@@ -61,12 +61,17 @@ class TerminalWorker:
         cwd: str,
         environment: Mapping[str, str],
         command: Sequence[str] = (),
+        engine_session: str = "",
         granted: Mapping[str, str] | None = None,
     ) -> None:
-        """`environment` is passed on without its secrets; `granted` as it is. Without a `command` it is a shell."""
+        """`environment` is passed on without its secrets; `granted` as it is. Without a `command` it is a shell.
+
+        `engine_session` is the talk that the command goes on with, if it does with one.
+        """
         self.id = id
         self.epoch = epoch
         self.session_id = session_id
+        self.engine_session = engine_session
         self.scrollback = Scrollback(epoch)
         self.pid = 0
         self.size = (COLUMNS, ROWS)
@@ -108,7 +113,8 @@ class TerminalWorker:
             text = f"The terminal could not be started: {error.strerror}." if isinstance(error, OSError) else str(error)
             self._note(WorkerExited(self.id, "terminal", self.epoch, why="not_started", error=text))
             raise WorkerError(text) from None
-        self._note(WorkerStarted(self.id, "terminal", self.epoch, self.pid, born(self.pid), command=command))
+        moment, talk = born(self.pid), self.engine_session
+        self._note(WorkerStarted(self.id, "terminal", self.epoch, self.pid, moment, talk, command))
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
         if self._ended is None:

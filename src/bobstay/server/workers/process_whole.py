@@ -1,0 +1,51 @@
+"""Output that comes in one piece, as text or as one JSON object, told as an engine that streams would tell it."""
+
+from typing import Any, Literal
+
+from bobstay.model.ids import new_id
+from bobstay.server.workers.process_endings import is_failure
+from bobstay.server.workers.process_fields import text
+from bobstay.server.workers.process_lines import LONGEST, TooLong, frame_of
+from bobstay.sessions.codec import to_json
+
+
+class Whole:
+    """Takes the place of `Lines`, but gives out nothing before the process has ended."""
+
+    def __init__(self, form: Literal["json", "text"], longest: int = LONGEST) -> None:
+        self._form = form
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        if self._size <= self._longest:
+            self._pieces.append(data)
+        self._size += len(data)
+        return []
+
+    def rest(self, code: int = 0) -> list[bytes | TooLong]:
+        """The frames of an answer and of its end; `code` is how the process ended."""
+        data, size = b"".join(self._pieces).strip(), self._size
+        self._pieces, self._size = [], 0
+        if size > self._longest:
+            return [TooLong(size, data[:200])]
+        if not data:
+            return []
+        result = frame_of(data) if self._form == "json" else _result(data, code)
+        return [data] if result is None else [to_json(frame) for frame in (*_answer(result), result)]
+
+
+def _result(words: bytes, code: int) -> dict[str, Any]:
+    how = "error_during_execution" if code else "success"
+    return {"type": "result", "subtype": how, "is_error": bool(code), "result": words.decode("utf-8", "replace")}
+
+
+def _answer(result: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """A stream has the words of an answer before its result repeats them."""
+    words = text(result, "result")
+    if not words or is_failure(result):
+        return ()
+    content = [{"type": "text", "text": words}]
+    message = {"id": new_id(), "role": "assistant", "content": content, "usage": result.get("usage")}
+    return ({"type": "assistant", "message": message, "session_id": text(result, "session_id")},)

@@ -1,0 +1,76 @@
+"""Requests that a client sends again because it never heard the answer: what they ask for is done once."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.server.rpc.server import NAME
+from tests.modelserver.script import Say, Step
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+from tests.server.files.shelf import repository
+
+API = "/api/v1"
+
+
+@pytest.mark.parametrize("worktree", [False, True])
+async def test_a_session_asked_for_twice_with_the_same_client_id_is_made_once(
+    place: Place, model: ModelServer, worktree: bool
+) -> None:
+    """Also where the second comes while the first is under way."""
+    repository(place.work, file="one\n")
+    prompt = model.play("once", Step(blocks=[Say("ok")]))
+    body = {"cwd": str(place.work), "prompt": prompt, "client_id": "c-1", "worktree": worktree}
+    both = await asyncio.gather(*(place.post(f"{API}/sessions", body) for _ in range(2)))
+    assert [reply.status for reply in both] == [201, 201], [reply.body for reply in both]
+    (id,) = {reply.json["id"] for reply in both}
+    await place.until_status(id, "completed")
+    assert (await place.post(f"{API}/sessions", body)).json["id"] == id
+    child = {"prompt": model.play("more", Step(blocks=[Say("more")])), "client_id": "c-2"}
+    twice = [await place.post(f"{API}/sessions/{id}/continue", child) for _ in range(2)]
+    assert [reply.status for reply in twice] == [201, 201]
+    assert len({reply.json["id"] for reply in twice} - {id}) == 1
+    other = await place.post(f"{API}/sessions", {**body, "prompt": "", "title": "another wish", "worktree": False})
+    assert other.json["id"] != id
+    listed = (await place.get(f"{API}/sessions")).json["sessions"]
+    assert len(listed) == 3
+    assert [request.body["messages"][0]["role"] for request in model.requests] == ["user", "user"]
+
+
+async def test_a_client_id_is_known_after_a_restart_and_belongs_to_its_person(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    body = {"cwd": str(tmp_path / "work"), "client_id": "c-1"}
+    async with Place(model, tmp_path) as place:
+        id = (await place.post(f"{API}/sessions", body)).json["id"]
+    async with Place(model, tmp_path) as place:
+        assert (await place.post(f"{API}/sessions", body)).json["id"] == id
+        clients = place.console.doors.clients
+        _, secret = await clients.create("token", "bob", ("operate",), label="x", by="test", lifetime=None)
+        bob = {"Authorization": f"Bearer {secret}"}
+        assert (await place.post(f"{API}/sessions", body, headers=bob)).json["id"] != id
+        assert (await place.ask("DELETE", f"{API}/sessions/{id}")).status == 204
+        deleted = await place.post(f"{API}/sessions", body)
+        assert (deleted.status, deleted.json["error"]["code"]) == (409, "conflict")
+        assert [each["id"] for each in (await place.get(f"{API}/trash")).json["sessions"]] == [id]
+
+
+async def test_an_idempotency_key_counts_over_the_unix_socket_too(place: Place) -> None:
+    reader, writer = await asyncio.open_unix_connection(f"{place.config.state}/{NAME}")
+
+    async def call(number: int, title: str, headers: dict[str, str]) -> Any:
+        params = {"body": {"cwd": str(place.work), "title": title}, "headers": headers}
+        request = {"jsonrpc": "2.0", "id": number, "method": "POST /sessions", "params": params}
+        writer.write(json.dumps(request).encode() + b"\n")
+        return json.loads(await reader.readline())
+
+    key = {"Idempotency-Key": "k-1"}
+    first, again = await call(1, "one", key), await call(2, "one", key)
+    assert first["result"]["id"] == again["result"]["id"]
+    other = await call(3, "another", key)
+    assert other["error"]["data"]["code"] == "conflict"
+    assert (await call(4, "one", {}))["result"]["id"] != first["result"]["id"]
+    writer.close()

@@ -1,0 +1,115 @@
+"""A session of an external engine that goes on in a terminal, and back: one talk, and one history of it."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from bobstay.config.trust_parts import executable_parts
+from bobstay.config.trust_store import TrustStore
+from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.event import Prompted, RunDone, TurnStarted
+from bobstay.sessions.claude_paths import project_directory
+from tests.modelserver.server import ModelServer
+from tests.server.api.place import Place
+from tests.server.process.world import FAKE
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+"""As the small engine calls its talk."""
+WRITER = """
+import datetime, json, os, sys
+path, talk, secret = sys.argv[1:]
+now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+common = {"timestamp": now, "cwd": os.getcwd(), "sessionId": talk}
+user = {"type": "user", "uuid": "00000000-0000-4000-8000-00000000000a", "parentUuid": None, **common}
+user["message"] = {"role": "user", "content": "said in the terminal"}
+model = {"type": "assistant", "uuid": "00000000-0000-4000-8000-00000000000b", "parentUuid": user["uuid"], **common}
+content = [{"type": "text", "text": "heard in the terminal " + secret}]
+usage = {"input_tokens": 3, "output_tokens": 4}
+model["message"] = {"id": "msg_t", "role": "assistant", "model": "fake-1", "content": content, "usage": usage,
+                    "stop_reason": "end_turn"}
+os.makedirs(os.path.dirname(path), exist_ok=True)
+with open(path, "w") as file:
+    file.write(json.dumps(user) + "\\n" + json.dumps(model) + "\\n")
+"""
+"""What the engine's own terminal leaves: a person said something there, and was answered."""
+
+
+def claude(folder: Path, work: Path, secret: str) -> tuple[str, ...]:
+    """A program of this name: with `--resume` alone a terminal, else the small engine of the process tests."""
+    writer = folder / "writer.py"
+    writer.write_text(WRITER)
+    transcript = Path(project_directory(str(folder / ".claude"), str(work)), f"{SESSION}.jsonl")
+    talk = shlex.join((sys.executable, "-S", str(writer), str(transcript)))
+    program = folder / "claude"
+    program.write_text(
+        f'#!/bin/sh\nif [ "$1" = --resume ]; then exec {talk} "$2" {secret}; fi\nexec {shlex.join(FAKE)} "$@"\n'
+    )
+    program.chmod(0o755)
+    return (str(program),)
+
+
+def kinds(events: list[Any]) -> list[str]:
+    """The order of what matters here."""
+    told = ((WorkerStarted, "started"), (WorkerExited, "exited"), (Prompted, "said"), (RunDone, "done"))
+    found = [
+        f"{word} {getattr(event, 'kind', '')}".strip()
+        for event in events
+        for kind, word in told
+        if isinstance(event, kind)
+    ]
+    return [word for place, word in enumerate(found) if place == 0 or found[place - 1] != word]
+
+
+async def test_a_talk_goes_on_in_a_terminal_and_comes_back_with_both_histories(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    """S004-35, S004-36"""
+    folder = tmp_path.resolve()
+    secret = "sk-ant-this-is-a-dummy-key-for-tests"
+    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as place:
+        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+        id = await place.launch("echo one", engine="claude")
+        await place.until_status(id, "completed")
+        opened = await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+        assert opened.status == 201, opened.body
+        assert {"process": "stopped"}.items() <= {one.kind: one.state for one in place.view(id).workers}.items()
+        view = await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        assert (view.last_prompt, view.usage.output) == ("said in the terminal", 11)
+        terminal = next(worker for worker in view.workers if worker.kind == "terminal")
+        assert terminal.engine_session == SESSION
+
+        sent = await place.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
+        assert sent.status == 202
+        await place.until(id, lambda view: view.turns == 3 and view.status == "completed")
+        session = place.console.registry.reader(id)
+        events = [envelope.event for envelope in session.read()]
+        flags = json.loads(next(event.text for event in reversed(events) if isinstance(event, RunDone)))
+        assert flags[flags.index("--resume") + 1] == SESSION
+        assert [event.turn for event in events if isinstance(event, TurnStarted)] == [1, 2, 3], "nothing twice"
+        assert kinds(events) == [
+            *("started process", "said", "started process", "done", "exited process"),
+            *("started terminal", "exited terminal", "said", "done"),
+            *("started process", "said", "started process", "done"),
+        ]
+        log = Path(session.path).read_text()
+        assert "heard in the terminal [masked API key]" in log
+        assert secret not in log
+
+
+async def test_an_agent_that_was_started_while_the_terminal_was_open_is_started_anew_after_it(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    """S004-36: it would not know what was said there."""
+    folder = tmp_path.resolve()
+    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", "")}) as place:
+        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+        id = await place.launch("echo one", engine="claude")
+        await place.until_status(id, "completed")
+        session = await place.console.registry.take(id)
+        session.record(WorkerStarted("terminal-1", "terminal", engine_session=SESSION))
+        session.record(WorkerExited("terminal-1", "terminal"))
+        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
+        view = await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        assert [one.epoch for one in view.workers if one.kind == "process"] == [2]
