@@ -12,7 +12,7 @@ const TOGETHER = [
     test: /node_modules\/(react|react-dom|scheduler|zustand|use-sync-external-store|openapi-fetch|idb|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
   },
   // Before the tools, or what both need would be with them, and every page would fetch them.
-  { name: "ground", test: /\/src\/(ui|words|keys|state|stream|api)\/(?!SheetBox)/ },
+  { name: "ground", test: /\/src\/(ui|words|keys|state|stream|api)\/(?!SheetBox|Combo|Field|Switch)/ },
   { name: "tools", test: /\/src\/(tools|diff|text)\/|node_modules\/(marked|anser|diff)\// },
 ];
 

@@ -10,7 +10,7 @@ import { transcriptOf } from "@/stream/live";
 import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
-import { baseName, money, shortPath } from "@/words/format";
+import { baseName, count, money, shortPath } from "@/words/format";
 import { serverNow } from "@/words/now";
 import { BypassFrame, BypassState } from "./Bypass";
 import { Since } from "./Clock";
@@ -184,7 +184,9 @@ function ChangeCount({ session }: { session: SessionView }) {
   if (added + removed === 0) return null;
   return (
     <span title="Lines added and removed">
-      <span className="text-done">+{added}</span> <span className="text-failed">−{removed}</span>
+      {added > 0 && <span className="text-done">+{count(added)}</span>}
+      {added > 0 && removed > 0 && " "}
+      {removed > 0 && <span className="text-failed">−{count(removed)}</span>}
     </span>
   );
 }

@@ -7,6 +7,8 @@ export function permissionLabel(config: ServerConfig | null, mode: string): stri
   return config?.permission_modes.find((each) => each.name === mode)?.label ?? mode;
 }
 
+type DefaultModel = Pick<ServerConfig, "default_model" | "models">;
+
 export interface Choice {
   value: string;
   label: string;
@@ -39,11 +41,15 @@ export function modelChoices(config: ServerConfig): Choice[] {
   }));
 }
 
+export function workflowAbout({ description, details }: ServerConfig["workflows"][number]): string {
+  return `${description}. ${details}`;
+}
+
 export function workflowChoices(config: ServerConfig, disabled: boolean): Choice[] {
   return config.workflows.map((each) => ({
     value: each.name,
     label: each.label,
-    about: each.description,
+    about: workflowAbout(each),
     disabled,
   }));
 }
@@ -61,6 +67,11 @@ export function workflowChange(
 
 export function workflowLabel(config: ServerConfig | null, workflow: string | undefined): string {
   return config?.workflows.find((each) => each.name === workflow)?.label ?? workflow ?? "Chat";
+}
+
+/** What new sessions use, by a name that tells something: `default` is an alias for the best model there is. */
+export function defaultModelName({ default_model: alias, models }: DefaultModel): string {
+  return alias === "default" ? (models.find((each) => each.alias === alias)?.label ?? alias) : alias;
 }
 
 /** The alias of the model a session uses or would use, where there is one. */

@@ -4,7 +4,7 @@ import type { InteractionOpened, InteractionView, SessionView } from "@/api/type
 import { may, useApp } from "@/state/app";
 import { Boundary } from "@/ui/Boundary";
 import { Shown } from "@/ui/Hidden";
-import { askedWords } from "./asking";
+import { askedWords, reasonOf } from "./asking";
 import { Permission } from "./Permission";
 import { mine, settledWords } from "./settled";
 
@@ -39,6 +39,7 @@ export function Decision({ keys = true, asker, aside, ...props }: DecisionProps)
   const me = useApp((state) => state.me);
   const who = asker || interaction.agent || "";
   const words = askedWords(opened);
+  const reason = reasonOf(opened);
   return (
     <article aria-label={words} className="flex min-h-0 flex-col">
       <header className="flex items-center gap-2 px-3 pt-2">
@@ -56,9 +57,9 @@ export function Decision({ keys = true, asker, aside, ...props }: DecisionProps)
         <span className="flex-1" />
         {aside}
       </header>
-      {opened.reason && opened.kind === "permission" && (
-        <p className="m-0 line-clamp-3 px-3 text-small text-ink-2" title={opened.reason}>
-          <Quoting text={opened.reason} />
+      {reason && (
+        <p className="m-0 line-clamp-3 px-3 text-small text-ink-2" title={reason}>
+          <Quoting text={reason} />
         </p>
       )}
       {settled && !mine.has(interaction.id) ? (

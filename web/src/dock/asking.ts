@@ -11,6 +11,12 @@ export function askerOf(fold: Fold, interaction: InteractionView): string {
   return task ? `${name || "Sub-agent"}: ${task}` : name;
 }
 
+/** Why somebody is asked; empty where it says no more than the file, which stands below it anyway. */
+export function reasonOf({ kind, reason = "", call }: InteractionOpened): string {
+  if (kind !== "permission") return "";
+  return reason === `${call.name} would change ${String(call.input.file_path)}.` ? "" : reason;
+}
+
 const VERBS: Record<string, string> = {
   Bash: "wants to run a command",
   Edit: "wants to change a file",

@@ -23,6 +23,8 @@ const PLACES: readonly { reach: Reach; label: string; until: string }[] = [
 
 /** The same choice the server makes: the first rule, else the first of what was suggested. */
 export function lastingOf(opened: InteractionOpened, trusted = true): Lasting | null {
+  // What is destroyed cannot be brought back: each such call is decided on its own.
+  if (opened.destructive) return null;
   const all = opened.suggestions ?? [];
   const chosen = all.find((each) => each.type === "addRules") ?? all[0];
   if (!chosen) return null;

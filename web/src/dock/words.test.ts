@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InteractionOpened } from "@/api/types";
+import { reasonOf } from "./asking";
 import { readInput } from "./EditFirst";
 import { lastingOf } from "./lasting";
 import { answersOf, choose, isAnswered, NOTHING, questionsOf, write } from "./questions";
@@ -9,6 +10,18 @@ function opened(suggestions: unknown[], input: object = {}): InteractionOpened {
   const call = { type: "tool_call", id: "c", name: "Bash", input };
   return { type: "interaction_opened", id: "i", kind: "permission", call, suggestions } as never;
 }
+
+describe("why somebody is asked", () => {
+  const asks = (reason: string, kind = "permission") =>
+    reasonOf({ ...opened([], { file_path: "/shop/cart.py" }), kind, reason } as never);
+
+  it("is not said where it only repeats the file", () => {
+    expect(asks("Bash would change /shop/cart.py.")).toBe("");
+    const more = "Bash would change /shop/cart.py, which is outside the working directories.";
+    expect(asks(more)).toBe(more);
+    expect(asks("The plan is done.", "plan")).toBe("");
+  });
+});
 
 describe("what always would store", () => {
   it("is the rule as it is written, for the places where it can be", () => {
@@ -31,6 +44,12 @@ describe("what always would store", () => {
     expect(lasting?.reaches.map((each) => each.reach)).toEqual(["session"]);
     expect(lastingOf(opened([]))).toBeNull();
     expect(lastingOf(opened([{ type: "addRules", rules: [] }]))).toBeNull();
+  });
+
+  it("is nothing for a call that destroys what cannot be brought back", () => {
+    const rule = { type: "addRules", rules: [{ toolName: "Bash", ruleContent: "rm x" }], behavior: "allow" };
+    expect(lastingOf({ ...opened([rule]), destructive: true })).toBeNull();
+    expect(lastingOf({ ...opened([rule]), destructive: false })).not.toBeNull();
   });
 
   it("names the directories", () => {

@@ -1,10 +1,14 @@
 /** A page that could not be loaded or drawn: says so in its place, and what to do. */
+import { useEffect, useRef } from "react";
 import { wordsOf } from "@/api/client";
+import { useApp } from "@/state/app";
+import { MISSING_PART } from "@/ui/Boundary";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 
 export function BrokenPage({ error }: { error: unknown }) {
   const words = wordsOf(error);
+  useReloadOnceBack(words === MISSING_PART);
   return (
     <Empty
       page
@@ -18,4 +22,14 @@ export function BrokenPage({ error }: { error: unknown }) {
       {words.slice(0, 1).toUpperCase() + words.slice(1)}
     </Empty>
   );
+}
+
+/** A part that was asked for while the server was away is there again with it: nobody has to press a button for that. */
+function useReloadOnceBack(missing: boolean): void {
+  const live = useApp((state) => state.connection === "live");
+  const before = useRef(live);
+  useEffect(() => {
+    if (missing && live && !before.current) location.reload();
+    before.current = live;
+  }, [missing, live]);
 }

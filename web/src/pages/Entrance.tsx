@@ -14,7 +14,7 @@ export function Entrance({ children }: { children: ReactNode }) {
   if (entry === "checking") return <main aria-busy="true" className="h-full" />;
   return (
     <main className="flex h-full items-center justify-center p-6">
-      <div className="w-full max-w-104 space-y-4">
+      <div className="flex w-full max-w-104 flex-col gap-4">
         <h1 className="m-0 text-[20px] leading-7 font-semibold">bobstay</h1>
         {entry === "down" ? <Down /> : <Out />}
       </div>
@@ -47,17 +47,19 @@ function Out() {
   return (
     <>
       <p className="m-0">
-        Paste a sign-in code. To get one, run <code className="font-mono text-code">bobstay token code</code>{" "}
-        in a terminal on the server.
+        Open the link that the server printed when it started, or paste it here. For a new code, run{" "}
+        <code className="font-mono text-code">bobstay token code</code> on the server.
       </p>
-      <form aria-label="Sign in" onSubmit={submit} className="space-y-2">
+      <form aria-label="Sign in" onSubmit={submit} className="flex flex-col gap-2">
         <div className="flex gap-2">
           <input
+            // biome-ignore lint/a11y/noAutofocus: there is nothing else to do here
+            autoFocus
             aria-label="Sign-in code"
             autoComplete="one-time-code"
             spellCheck={false}
             autoCapitalize="off"
-            placeholder="Code or link"
+            placeholder="Link or code"
             value={text}
             onChange={(event) => setText(event.target.value)}
             className={`${FIELD} font-mono text-code`}

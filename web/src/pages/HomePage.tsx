@@ -6,8 +6,13 @@ import { useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { useNarrow } from "@/ui/media";
 
-const Overview = lazy(async () => ({ default: (await import("./home/Overview")).Overview }));
-const Welcome = lazy(async () => ({ default: (await import("./home/Welcome")).Welcome }));
+const overview = () => import("./home/Overview");
+const welcome = () => import("./home/Welcome");
+const Overview = lazy(async () => ({ default: (await overview()).Overview }));
+const Welcome = lazy(async () => ({ default: (await welcome()).Welcome }));
+// What will be shown here comes while the server is still asked who is there: it does not jump in later.
+if (location.pathname === "/")
+  void (useUi.getState().welcomed ? overview() : welcome()).catch(() => undefined);
 
 export function HomePage() {
   return (

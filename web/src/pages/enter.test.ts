@@ -8,7 +8,8 @@ function serve() {
   let admitted = false;
   vi.stubGlobal("fetch", async (request: Request) => {
     const path = new URL(request.url, "http://x").pathname.replace("/api/v1", "");
-    asked.push(`${request.method} ${path}`);
+    const { code = "" } = request.method === "POST" ? ((await request.json()) as { code?: string }) : {};
+    asked.push(`${request.method} ${path} ${code}`.trimEnd());
     if (path === "/auth/exchange") admitted = true;
     const error = { code: "unauthorized", message: "Not signed in.", details: {} };
     const [body, status] = admitted ? [{ name: "ann", scopes: [] }, 200] : [{ error }, 401];
@@ -31,7 +32,7 @@ test("a code put into the address of a page that is open already lets one in, an
   location.hash = "#code=abc";
   window.dispatchEvent(new HashChangeEvent("hashchange"));
   await vi.waitFor(() => expect(useApp.getState().entry).toBe("in"));
-  expect(asked).toContain("POST /auth/exchange");
+  expect(asked).toContain("POST /auth/exchange abc");
   expect(location.hash).toBe("");
 });
 
@@ -43,6 +44,14 @@ test("who is let in again after being sent out begins with a fresh page: nothing
   await enter();
   expect(reload).toHaveBeenCalledOnce();
   expect(useApp.getState().entry).not.toBe("in");
+});
+
+test("a code that was pasted lets one in as one in the address does", async () => {
+  const asked = serve();
+  useApp.setState({ entry: "out", connection: "connecting" });
+  await enter("pasted");
+  expect(useApp.getState().entry).toBe("in");
+  expect(asked[0]).toBe("POST /auth/exchange pasted");
 });
 
 test.each([

@@ -67,6 +67,9 @@ function Config({ session }: { session: SessionView }) {
     ["Model", session.model || config.model || "the default"],
     ["Permissions", session.permission_mode],
     ["Messages", config.inputs ?? ""],
+    ["Started", config.live === false ? "once for each prompt" : ""],
+    ["Output", config.live === false ? (config.output_format ?? "stream-json") : ""],
+    ["Kept", config.ephemeral ? "until a day after its last entry" : ""],
     ["Allowed tools", listed(config.allowed_tools)],
     ["Forbidden tools", listed(config.disallowed_tools)],
     [

@@ -1,4 +1,4 @@
-/** The session's log as it is, by its numbers: every entry, its kind, its time, and its JSON (S002-17). */
+/** The session's log as it is, by its numbers: every entry, its kind, its time, and its JSON. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionView } from "@/api/types";
@@ -10,6 +10,7 @@ import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 import { count, moment, plural } from "@/words/format";
 import { Filtered, summary } from "./events/filter";
+import { TasksTrail } from "./events/TasksTrail";
 
 const LINE = 26;
 
@@ -49,7 +50,7 @@ export function EventsPanel({ session }: { session: SessionView }) {
         )}
       </div>
       <Log entries={entries} places={places} chosen={chosen} onChoose={setChosen} />
-      {entry && <Inspect entry={entry} onClose={() => setChosen(0)} />}
+      {entry && <Inspect entry={entry} sessionId={session.id} onClose={() => setChosen(0)} />}
     </div>
   );
 }
@@ -146,7 +147,13 @@ function timeOf(at: number): string {
   return `${date.toLocaleTimeString("en-GB")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
-function Inspect({ entry, onClose }: { entry: Entry; onClose: () => void }) {
+interface InspectProps {
+  entry: Entry;
+  sessionId: string;
+  onClose: () => void;
+}
+
+function Inspect({ entry, sessionId, onClose }: InspectProps) {
   const text = useMemo(() => JSON.stringify(entry, null, 2), [entry]);
   return (
     <section aria-label="One entry" className="hairline-t flex h-1/2 min-h-0 shrink-0 flex-col bg-surface-0">
@@ -161,6 +168,7 @@ function Inspect({ entry, onClose }: { entry: Entry; onClose: () => void }) {
           <Icon name="close" size={14} />
         </IconButton>
       </div>
+      {entry.event.type === "tasks_replaced" && <TasksTrail entry={entry} sessionId={sessionId} />}
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
         tabIndex={0}

@@ -75,7 +75,7 @@ function Finder({ sessionId, chosen, onChoose }: FinderProps) {
         <input
           type="search"
           aria-label="Find a file"
-          aria-controls="files-found"
+          aria-controls={query.trim() && found.length > 0 ? "files-found" : undefined}
           placeholder="Find a file"
           value={query}
           onChange={(event) => setQuery(event.target.value)}

@@ -1,5 +1,6 @@
 /** A path whose end is seen even where there is little room; nothing in it hides or turns the text around. */
 import { Shown } from "@/ui/Hidden";
+import { count } from "@/words/format";
 
 export function PathName({ path, className = "" }: { path: string; className?: string }) {
   const cut = path.replace(/\/+$/, "").lastIndexOf("/") + 1;
@@ -15,12 +16,12 @@ export function PathName({ path, className = "" }: { path: string; className?: s
   );
 }
 
-/** `+12 −3`, with the signs kept for those who see no colours. */
+/** `+12 −3`, with the signs kept for those who see no colours; what is zero is not said. */
 export function Counts({ added, removed }: { added: number; removed: number }) {
   return (
     <span className="tabular inline-flex shrink-0 gap-1.5 font-mono text-small">
-      <span className={added ? "text-done" : "text-ink-3"}>+{added}</span>
-      <span className={removed ? "text-failed" : "text-ink-3"}>−{removed}</span>
+      {added > 0 && <span className="text-done">+{count(added)}</span>}
+      {removed > 0 && <span className="text-failed">−{count(removed)}</span>}
     </span>
   );
 }

@@ -1,10 +1,11 @@
 /** What the agent means to do, as it says it, and what people want to keep in mind beside it. */
 import { type FormEvent, useState } from "react";
 import { wordsOf } from "@/api/client";
-import type { SessionView, Task } from "@/api/types";
+import type { SessionView } from "@/api/types";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
+import { AgentTasks } from "./tasks/AgentTasks";
 import { OwnTask } from "./tasks/OwnTask";
 import { addTask, type Tasks, useTasks } from "./tasks/useTasks";
 
@@ -26,12 +27,7 @@ export function TasksPanel({ session }: { session: SessionView }) {
         {tasks.agents.length > 0 && (
           <section aria-label="The agent's tasks">
             <Title words="Agent" number={`${done} of ${tasks.agents.length}`} />
-            <ol className="m-0 list-none p-0">
-              {tasks.agents.map((task, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the agent's tasks have no names but their words, which repeat
-                <AgentTask key={`${index}/${task.content}`} task={task} />
-              ))}
-            </ol>
+            <AgentTasks tasks={tasks.agents} />
           </section>
         )}
         {tasks.mine.length > 0 && (
@@ -59,30 +55,6 @@ function Title({ words, number }: { words: string; number: string }) {
       {words}
       <span className="tabular font-normal text-ink-3">{number}</span>
     </h2>
-  );
-}
-
-const MARKS: Record<Task["status"], { shape: string; word: string; colour: string }> = {
-  pending: { shape: "◦", word: "to do", colour: "text-ink-3" },
-  in_progress: { shape: "●", word: "doing", colour: "text-running" },
-  completed: { shape: "✓", word: "done", colour: "text-done" },
-};
-
-function AgentTask({ task }: { task: Task }) {
-  const { shape, word, colour } = MARKS[task.status] ?? MARKS.pending;
-  const doing = task.status === "in_progress";
-  return (
-    <li className="flex min-h-7 items-baseline gap-2 px-3 py-1">
-      <span className={`w-3.5 shrink-0 text-center ${colour}`} title={word}>
-        <span aria-hidden="true">{shape}</span>
-        <span className="sr-only">{word}</span>
-      </span>
-      <span
-        className={`min-w-0 break-words ${doing ? "font-medium text-ink-1" : task.status === "completed" ? "text-ink-3" : "text-ink-2"}`}
-      >
-        {(doing && task.active_form) || task.content}
-      </span>
-    </li>
   );
 }
 

@@ -1,7 +1,7 @@
 /** Finds sessions, commands and models by a few letters. What was used last comes first. */
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import { keyOf, shown, useKeymap } from "@/keys/keymap";
@@ -13,6 +13,7 @@ import { Icon } from "@/ui/Icon";
 import { Keys } from "@/ui/Keys";
 import { StatusMark } from "@/ui/Status";
 import { shortPath } from "@/words/format";
+import type { FinderProps } from "./FirstLetters";
 import { groupsFor, type PaletteItem } from "./paletteItems";
 import { useCurrentId } from "./useListed";
 
@@ -28,8 +29,8 @@ function remember(key: string): void {
   useRecent.setState(({ keys }) => ({ keys: [key, ...keys.filter((each) => each !== key)].slice(0, KEPT) }));
 }
 
-export function Finder({ onClose }: { onClose: () => void }) {
-  const [query, setQuery] = useState("");
+export function Finder({ finding, onFind, onClose }: FinderProps) {
+  const { query, entered } = finding;
   const sessions = useApp((state) => state.sessions);
   const config = useApp((state) => state.config);
   const here = useSession(useCurrentId());
@@ -53,6 +54,11 @@ export function Finder({ onClose }: { onClose: () => void }) {
       }
     }, AFTER_CLOSING);
   };
+  const first = groups[0]?.items[0];
+  const runFirst = useRef(() => first && run(first));
+  useEffect(() => {
+    if (entered) runFirst.current();
+  }, [entered]);
   return (
     <Command shouldFilter={false} loop label="Find anything">
       <div className="hairline-b flex items-center gap-2 px-4">
@@ -60,7 +66,7 @@ export function Finder({ onClose }: { onClose: () => void }) {
         <Command.Input
           autoFocus
           value={query}
-          onValueChange={setQuery}
+          onValueChange={(query) => onFind({ query, entered: false })}
           placeholder="A session, a command, a model"
           className="h-12 min-w-0 flex-1 bg-transparent text-prose outline-none placeholder:text-ink-3"
         />

@@ -67,15 +67,15 @@ const PAGE = 200;
 
 /** Pages of older sessions, from the newest on: those that are known already are passed over. */
 function useOlder(archived: boolean) {
-  const [cursor, setCursor] = useState<string | null>(null);
+  const [cursor, setCursor] = useState<string | null | undefined>(undefined);
   const more = async () => {
-    let next = cursor ?? "";
+    let next = cursor;
     try {
       for (let fresh = false; !fresh; ) {
         const query = { archived, limit: PAGE, ...(next ? { cursor: next } : {}) };
         const page = await said(api.GET("/sessions", { params: { query } }));
         const { sessions } = useApp.getState();
-        fresh = page.cursor === "" || page.sessions.some((each) => !(each.id in sessions));
+        fresh = page.cursor === null || page.sessions.some((each) => !(each.id in sessions));
         next = page.cursor;
         putSessions(page.sessions);
       }
@@ -84,7 +84,7 @@ function useOlder(archived: boolean) {
       complain(error);
     }
   };
-  return { more, begun: cursor !== null, ended: cursor === "" };
+  return { more, begun: cursor !== undefined, ended: cursor === null };
 }
 
 /** Sessions too old to be in the list are found by their words all the same. */

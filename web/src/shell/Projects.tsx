@@ -20,6 +20,12 @@ export function Projects({ onPick }: { onPick: (path: string) => void }) {
   if (grouping === "project" || projects.length < 2) return null;
   return (
     <section aria-label="Projects" className="hairline-t mt-2 pt-2">
+      <p
+        aria-hidden="true"
+        className="m-0 px-2 pb-1 text-[11px] leading-4 font-semibold tracking-wide text-ink-3 uppercase"
+      >
+        Projects
+      </p>
       {projects.map((path) => (
         <button
           key={path}

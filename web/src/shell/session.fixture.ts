@@ -40,7 +40,6 @@ export function session(id: string, more: Partial<SessionView> & { project?: str
     seq: 1,
     head: "",
     elsewhere: false,
-    standing: { status: "completed", error: "", in_turn: false, asking: [] },
     ...rest,
   } as SessionView;
 }

@@ -1,6 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { byId, session } from "@/shell/session.fixture";
 import { transcriptOf } from "@/stream/live";
-import { send } from "./actions";
+import { useToasts } from "@/ui/toast";
+import { configure, send } from "./actions";
+import { putSession, useApp } from "./app";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -42,4 +45,31 @@ test("words that are said a second time after they were heard are heard a second
 test("words that the stream has told of do not come back to the composer when the answer is lost", async () => {
   loseAnswers((clientId) => heard("u", 1, clientId));
   expect(await send("u", "Hello", [], "queue")).toBe(true);
+});
+
+test("what was changed at once is as it was when the server refuses it, and why is said (S000-63)", async () => {
+  useApp.setState({ sessions: byId(session("c", { title: "before" })) });
+  const titleNow = () => useApp.getState().sessions.c?.title;
+  const shown: (string | undefined)[] = [];
+  vi.stubGlobal("fetch", async () => {
+    shown.push(titleNow());
+    return Response.json({ error: { code: "conflict", message: "The log is locked." } }, { status: 409 });
+  });
+  expect(await configure("c", { title: "after" })).toBeUndefined();
+  expect(shown).toEqual(["after"]);
+  expect(titleNow()).toBe("before");
+  expect(useToasts.getState().told.at(-1)).toMatchObject({ words: "The log is locked.", error: true });
+});
+
+test("what the server says of a change counts, and what came meanwhile is not undone by a refusal (S000-63)", async () => {
+  useApp.setState({ sessions: byId(session("d", { title: "before" })) });
+  vi.stubGlobal("fetch", async () => Response.json(session("d", { title: "after, cut", seq: 2 })));
+  await configure("d", { title: "after, too long" });
+  expect(useApp.getState().sessions.d?.title).toBe("after, cut");
+  vi.stubGlobal("fetch", async () => {
+    putSession(session("d", { title: "by somebody else", seq: 3 }));
+    throw new TypeError("network");
+  });
+  await configure("d", { title: "mine" });
+  expect(useApp.getState().sessions.d?.title).toBe("by somebody else");
 });

@@ -278,9 +278,15 @@ function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
   });
 }
 
+/** The talk of an external engine goes on in a terminal, or comes back from it. */
 function worker(fold: Fold, entry: Entry, event: Of<"worker_started">): void {
-  const external = event.kind === "process" || event.kind === "terminal";
-  if (external && event.epoch > 1) mark(fold, entry, "worker", event.kind);
+  if (event.kind === "terminal" && event.engine_session) {
+    fold.inTerminal = true;
+    mark(fold, entry, "terminal", "");
+  } else if (event.kind === "process" && fold.inTerminal) {
+    fold.inTerminal = false;
+    mark(fold, entry, "console", "");
+  }
 }
 
 function mark(fold: Fold, entry: Entry, of: MarkOf, text: string): void {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Entry, entryOfFrame, type Frame, isStored, type Part } from "@/stream/frames";
+import { markWords } from "@/transcript/words";
 import { Fold } from "./fold";
 import claude from "./recordings/claude.json";
 import native from "./recordings/native.json";
@@ -282,4 +283,37 @@ describe("the time of a turn", () => {
     const row = [...fold.rows.values()].find((each) => each.kind === "turn");
     expect(row).toMatchObject({ durationMs: 29_000, waitedMs: 70_000 });
   });
+});
+
+test("a talk that went on in a terminal is marked there and where it came back, and nowhere else (S004-36)", () => {
+  let seq = 0;
+  const entry = (event: object): Entry => {
+    seq += 1;
+    return { seq, id: `w${seq}`, parent: "", at: seq, event, agent: "", parentCall: "" } as Entry;
+  };
+  const started = (kind: string, epoch: number, engine_session = "") =>
+    entry({ type: "worker_started", worker: kind, kind, epoch, engine_session });
+  const said = (text: string) =>
+    entry({ type: "prompted", id: text, blocks: [{ type: "text", text }], origin: "human" });
+  const fold = new Fold();
+  fold.take([
+    started("process", 1),
+    started("process", 1, "talk"),
+    said("one"),
+    started("process", 2, "talk"),
+    started("terminal", 1),
+    started("terminal", 1, "talk"),
+    said("in the terminal"),
+    started("process", 3),
+    started("process", 3, "talk"),
+    said("two"),
+  ]);
+  const rows = [...fold.rows.values()];
+  expect(rows.map((row) => (row.kind === "mark" ? markWords(row) : row.kind))).toEqual([
+    "user",
+    "Goes on in a terminal. What is said there follows here, as far as the engine keeps it.",
+    "user",
+    "Back in the console. The history of both is kept.",
+    "user",
+  ]);
 });

@@ -33,6 +33,8 @@ export class Fold {
   readonly children = new Map<string, string[]>();
   readonly interactions = new Map<string, InteractionState>();
   tasks: Tasks = { tasks: [], at: 0 };
+  /** Whether the talk was last gone on with in a terminal. */
+  inTerminal = false;
   seq = 0;
   turn: TurnSoFar = noTurn(0, 0);
   /** What the model is asked right now, and how often it was asked anew. */

@@ -114,7 +114,8 @@ export type MarkOf =
   | "model"
   | "mode"
   | "workflow"
-  | "worker"
+  | "terminal"
+  | "console"
   | "forked"
   | "advised"
   | "stopping";

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MOST_SETTLED, useApp } from "@/state/app";
+import { Transcript } from "@/state/transcript";
 import type { LiveFrame } from "./frames";
 import { Pump } from "./pump";
 
@@ -9,11 +10,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function pumped() {
+function pumped(transcript?: Transcript) {
   const heard: LiveFrame[] = [];
   const pump = new Pump({
     crossed: () => undefined,
-    transcript: () => undefined,
+    transcript: () => transcript,
     astray: () => undefined,
     synchronized: () => undefined,
     other: (frame) => heard.push(frame),
@@ -47,6 +48,26 @@ test("what is drawn in time is brought once", () => {
   draw();
   expect(heard).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("the first words of an answer are shown with the next frame of the screen (S000-91)", () => {
+  const draws: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (draw: () => void) => draws.push(draw));
+  vi.stubGlobal("cancelAnimationFrame", () => undefined);
+  const transcript = new Transcript("s");
+  const shown: string[] = [];
+  transcript.onAny(() => {
+    for (const row of transcript.fold.rows.values()) if (row.kind === "text") shown.push(row.text);
+  });
+  const { pump } = pumped(transcript);
+  const part = { message_id: "m", index: 0, kind: "text" as const };
+  pump.take([
+    { type: "part.began", topic: "session:s", data: part },
+    { type: "part.delta", topic: "session:s", data: { ...part, offset: 0, text: "Good mor" } },
+  ]);
+  expect(draws).toHaveLength(1);
+  draws[0]?.();
+  expect(shown).toEqual(["Good mor"]);
 });
 
 test("of what was settled only the newest is remembered, however long the page is open", () => {

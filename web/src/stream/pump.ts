@@ -95,6 +95,7 @@ export class Pump {
           touched.add(transcript);
           this.#to.synchronized(id);
         }
+        this.#to.other(frame);
         return;
       case "stream.reset":
         if (id) this.#to.astray(id, true);

@@ -214,6 +214,16 @@ describe("Bash", () => {
     expect(place.textContent).toBe(`${"x".repeat(80)}… (2 lines)`);
   });
 
+  it("counts all lines of an output, also of one that came without its middle", () => {
+    const lines = (row: ToolRow) => {
+      draw(viewOf("Bash").inline?.(row));
+      return /\((.*)\)/.exec(place.textContent ?? "")?.[1];
+    };
+    expect(lines(call("Bash", { output: long, display: { outputLines: 5001 } }))).toBe("5,001 lines");
+    const missing = { input: COMPLETE, output: { characters: 9_000, lines: 1_000 }, display: COMPLETE };
+    expect(lines(call("Bash", { output: long, missing }))).toBe("1,300 lines");
+  });
+
   it("open shows how a long output begins and ends, and all of it when asked", () => {
     body(call("Bash", { input: { command: "seq 300", description: "Count" }, output: long }));
     expect(place.textContent).toContain("Count");

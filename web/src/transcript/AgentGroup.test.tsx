@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SessionView } from "@/api/types";
 import { useApp } from "@/state/app";
 import { Transcript } from "@/state/transcript";
+import { useFolds } from "@/state/ui";
 import type { Entry } from "@/stream/frames";
 import { LineView } from "./LineView";
 
@@ -36,6 +37,7 @@ function asks(...calls: string[]): void {
 
 beforeEach(() => {
   seq = 0;
+  useFolds.setState({ open: {} });
   place = document.createElement("div");
   document.body.append(place);
   root = createRoot(place);
@@ -56,9 +58,11 @@ function show(transcript: Transcript): void {
   );
 }
 
-const isOpen = () => place.querySelector("button")?.getAttribute("aria-expanded") === "true";
+const head = () => place.querySelector("button") as HTMLButtonElement;
+const isOpen = () => head().getAttribute("aria-expanded") === "true";
 
-test("a group opens while something in it waits for a person, and is then as it was before (S000-80)", () => {
+/** A sub-agent that is over, with another one in it that ran a command. */
+function nested(): Transcript {
   const transcript = new Transcript("t");
   transcript.begin(
     [
@@ -70,22 +74,41 @@ test("a group opens while something in it waits for a person, and is then as it 
     ],
     "epoch",
   );
-  show(transcript);
-  expect(place.textContent).toContain("Task: review");
-  expect(place.textContent).toContain("(1 tool)");
-  expect(isOpen()).toBe(false);
-  act(() => asks("c"));
+  return transcript;
+}
+
+test("a group has its task, how many tools, and a chevron; it is open until somebody folds it (S000-80)", () => {
+  show(nested());
+  expect(head().textContent).toContain("Task: review(1 tool)");
+  expect(head().querySelectorAll("svg")).toHaveLength(2);
   expect(isOpen()).toBe(true);
-  expect(place.textContent).toContain("rm -r x");
-  act(() => asks());
+  const lines = [...place.querySelectorAll("button[aria-expanded]")].map((each) => each.textContent);
+  expect(lines.slice(0, 3).map((each) => /Task: review|Task: deeper|rm -r x/.exec(each ?? "")?.[0])).toEqual([
+    "Task: review",
+    "Task: deeper",
+    "rm -r x",
+  ]);
+  act(() => head().click());
   expect(isOpen()).toBe(false);
-  act(() => place.querySelector("button")?.click());
-  act(() => asks("c"));
-  act(() => asks());
-  expect(isOpen()).toBe(true);
+  expect(place.textContent).not.toContain("rm -r x");
 });
 
-test("a group is open while it runs and a line when it is over; what its agent does comes in one by one", () => {
+test.each([false, true])(
+  "a group opens while something in it waits for a person; then it is as before, open or not: %s (S000-80)",
+  (before) => {
+    show(nested());
+    if (!before) act(() => head().click());
+    expect(isOpen()).toBe(before);
+    act(() => asks("c"));
+    expect(isOpen()).toBe(true);
+    expect(place.textContent).toContain("rm -r x");
+    expect(head().textContent).toContain("needs you");
+    act(() => asks());
+    expect(isOpen()).toBe(before);
+  },
+);
+
+test("what an agent does comes in one by one, and stays when it is over", () => {
   const transcript = new Transcript("t");
   transcript.begin([call("x", "Task", { description: "look" })], "epoch");
   show(transcript);
@@ -100,5 +123,6 @@ test("a group is open while it runs and a line when it is over; what its agent d
     transcript.take([done("y", "Bash", "x"), done("x", "Task")]);
     transcript.tell();
   });
-  expect(isOpen()).toBe(false);
+  expect(isOpen()).toBe(true);
+  expect(place.textContent).toContain("$ ls");
 });

@@ -1,5 +1,4 @@
-/** A sub-agent: its call, and under it what it said and did (S000-80). */
-import { useContext, useRef } from "react";
+/** A sub-agent: its call, and under it what it said and did. */
 import { useApp } from "@/state/app";
 import { useOfTranscript, useRow } from "@/state/hooks";
 import { isOver, type Row, type ToolRow } from "@/state/rows";
@@ -8,7 +7,7 @@ import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { duration, plural } from "@/words/format";
 import { Elapsed } from "./Elapsed";
-import { ReadingContext, useFold } from "./place";
+import { useFold } from "./place";
 import { RowFrame } from "./RowFrame";
 import { RowView } from "./rows/RowView";
 import { ToolLine } from "./ToolLine";
@@ -32,7 +31,7 @@ interface Props {
 export function AgentGroup({ transcript, row, sessionId }: Props) {
   const children = useOfTranscript(transcript, (all) => all.fold.children.get(row.id) ?? NONE);
   const waits = useWaits(transcript, row.id);
-  const [chosen, change] = useFold(`agent-${row.id}`, useUntilOver(row));
+  const [chosen, change] = useFold(`agent-${row.id}`, true);
   const open = waits || chosen;
   const tools = children.reduce((sum, id) => sum + (transcript.row(id)?.kind === "tool" ? 1 : 0), 0);
   const { shape, word, ink, edge } = toolStanding(row);
@@ -105,17 +104,6 @@ export function descriptionOf(row: ToolRow): string {
   for (const words of [description, kind, prompt])
     if (typeof words === "string" && words) return words.slice(0, 200);
   return row.name || "an agent";
-}
-
-/** Open while it runs; at its end it folds, unless somebody reads in it just then. */
-function useUntilOver(row: ToolRow): boolean {
-  const reading = useContext(ReadingContext);
-  const ran = useRef(false);
-  const kept = useRef(false);
-  const over = isOver(row.status);
-  if (ran.current && over && reading && !reading.pinned) kept.current = true;
-  ran.current = !over;
-  return !over || kept.current;
 }
 
 /** Whether somebody is asked about something in it. */

@@ -2,9 +2,12 @@ import { Tooltip } from "radix-ui";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { expect, test, vi } from "vitest";
+import { byId, session } from "@/shell/session.fixture";
+import { useApp } from "@/state/app";
 import { Transcript } from "@/state/transcript";
 import type { Entry } from "@/stream/frames";
 import { LineView } from "./LineView";
+import { FirstWords } from "./rows/SendingRow";
 
 (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
 
@@ -31,5 +34,19 @@ test("a row that cannot be drawn says so in its own place, and the others are th
   expect(place.textContent).toContain("before");
   expect(place.textContent).toContain("This row cannot be shown");
   expect(place.textContent).toContain("after");
+  act(() => root.unmount());
+});
+
+test("a session that has just begun shows what it began with before its log has come; an older one does not", () => {
+  const place = document.createElement("div");
+  const root = createRoot(place);
+  const begun = (seconds: number) => {
+    const created_at = Date.now() / 1000 - seconds;
+    useApp.setState({ sessions: byId(session("s", { first_prompt: "Fix the <test>", created_at })) });
+    act(() => root.render(<FirstWords key={seconds} sessionId="s" />));
+    return place.textContent;
+  };
+  expect(begun(1)).toBe("YouFix the <test>");
+  expect(begun(3600)).toBe("");
   act(() => root.unmount());
 });

@@ -1,5 +1,5 @@
 /**
- * A call of a tool: one line when it is finished, its end while it runs, all of it when opened (S000-71..79). What
+ * A call of a tool: one line when it is finished, its end while it runs, all of it when opened. What
  * went wrong is never folded away.
  */
 import { memo } from "react";

@@ -14,7 +14,7 @@ import { Inspector } from "./Inspector";
 import { JumpToLatest } from "./JumpToLatest";
 import { LineView } from "./LineView";
 import { ReadingContext } from "./place";
-import { SendingRow } from "./rows/SendingRow";
+import { FirstWords, SendingRow } from "./rows/SendingRow";
 import { useReading } from "./scroll/useReading";
 import { useLinked } from "./useLinked";
 import { useRowKeys } from "./useRowKeys";
@@ -90,6 +90,7 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
               ))}
             </div>
             <div className="mx-auto max-w-[868px] px-6 pb-6 max-md:px-4">
+              {!ready && items.length === 0 && <FirstWords sessionId={transcript.id} />}
               {sending.map((each) => (
                 <SendingRow key={each.clientId} sending={each} />
               ))}

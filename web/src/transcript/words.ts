@@ -65,8 +65,10 @@ export function markWords(row: MarkRow): string {
       return `The permission mode is now ${row.text}.`;
     case "workflow":
       return `The workflow is now ${row.text}.`;
-    case "worker":
-      return `Goes on in another worker (${row.text}). The history of both is kept.`;
+    case "terminal":
+      return "Goes on in a terminal. What is said there follows here, as far as the engine keeps it.";
+    case "console":
+      return "Back in the console. The history of both is kept.";
     case "forked":
       return "Forked from an earlier session. What is above happened there.";
     case "stopping":

@@ -1,5 +1,5 @@
 /** What lies over the page. Its parts come when the first one is opened: the page itself is there without them. */
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, type RefObject, Suspense, useState } from "react";
 
 export interface SheetProps {
   open: boolean;
@@ -11,6 +11,8 @@ export interface SheetProps {
   /** Without a head of its own: the title is only said aloud. */
   bare?: boolean;
   footer?: ReactNode;
+  /** What had the focus before, where a field in it takes the focus by itself. */
+  before?: RefObject<Element | null>;
   children: ReactNode;
 }
 

@@ -13,9 +13,10 @@ export default function SheetBox({
   wide = false,
   bare = false,
   footer,
+  before,
   children,
 }: SheetProps) {
-  const focus = useFocusBack();
+  const focus = useFocusBack(before);
   return (
     <Dialog.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Dialog.Portal>

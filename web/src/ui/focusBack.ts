@@ -1,16 +1,18 @@
 /** Where the focus was before a dialog came: there it goes back to, unless somebody took it meanwhile. */
-import { useRef } from "react";
+import { type RefObject, useRef } from "react";
 
 interface FocusBack {
   onOpenAutoFocus: () => void;
   onCloseAutoFocus: (event: Event) => void;
 }
 
-export function useFocusBack(): FocusBack {
-  const before = useRef<Element | null>(null);
+/** `known` is given where a field in the dialog takes the focus by itself, before the dialog could look where it was. */
+export function useFocusBack(known?: RefObject<Element | null>): FocusBack {
+  const found = useRef<Element | null>(null);
+  const before = known ?? found;
   return {
     onOpenAutoFocus: () => {
-      before.current = document.activeElement;
+      found.current = document.activeElement;
     },
     onCloseAutoFocus: (event) => {
       event.preventDefault();

@@ -57,7 +57,7 @@ export function plural(number: number, one: string, many = `${one}s`): string {
 
 /** The end of a path is what tells it from others. */
 export function shortPath(path: string, home = ""): string {
-  return home && path.startsWith(home) ? `~${path.slice(home.length)}` : path;
+  return home && `${path}/`.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
 export function baseName(path: string): string {

@@ -8,7 +8,7 @@ import { Interrupted } from "@/shell/Interrupted";
 import { askedFor, useOpenItems } from "@/shell/openItems";
 import { changedAt, projectOf, sectionOf, titleOf } from "@/shell/order";
 import { Since } from "@/shell/Since";
-import { interruptedWork, useApp, useSession } from "@/state/app";
+import { interruptedWork, may, useApp, useSession } from "@/state/app";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
 import { StatusMark } from "@/ui/Status";
@@ -43,6 +43,7 @@ export function Overview() {
     <div className="h-full overflow-y-auto">
       <div className="mx-auto max-w-205 px-6 py-8">
         <h1 className="sr-only">Overview</h1>
+        <ConnectModel />
         <NeedsYou items={open.items} quiet={interrupted > 0} />
         <Interrupted />
         <Group title="Running" sessions={running} empty="No sessions running." />
@@ -50,6 +51,25 @@ export function Overview() {
         <Group title="Recently finished" sessions={done.slice(0, MOST_DONE)} />
       </div>
     </div>
+  );
+}
+
+/** Who has tried the demo and wants to go on finds the way here. */
+function ConnectModel() {
+  const needed = useApp(({ config, me }) => config !== null && !config.default_model && may(me, "admin"));
+  if (!needed) return null;
+  return (
+    <p className="m-0 mb-8 rounded-box bg-surface-1 px-3 py-2">
+      No model is connected yet.{" "}
+      <Link
+        to="/settings/$part"
+        params={{ part: "models" }}
+        className="text-accent underline underline-offset-2"
+      >
+        Connect a model
+      </Link>{" "}
+      to give agents tasks of your own.
+    </p>
   );
 }
 

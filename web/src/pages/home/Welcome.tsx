@@ -6,6 +6,7 @@ import { startDemo } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
+import { shortPath } from "@/words/format";
 
 const LINES: [string, string, string][] = [
   ["●", "text-running", "Start a session: choose a directory and describe the task."],
@@ -78,15 +79,16 @@ function Demo() {
       setBusy(false);
     }
   };
-  const root = useApp((state) => state.config?.roots[0] ?? "");
+  const root = useApp((state) => shortPath(state.config?.roots[0] ?? "", state.config?.home));
   return (
     <div className="mt-6">
       <Button look="primary" disabled={busy} onClick={() => void start()} className="h-9 px-4 max-md:w-full">
         Try it
       </Button>
       <p className="m-0 mt-2 text-small text-ink-3">
-        A scripted demo model fixes a failing test in a new folder in <bdi className="font-mono">{root}</bdi>.
-        It asks you once. No key and no network needed.
+        A scripted demo model fixes a failing test in a new folder in{" "}
+        {root === "~" ? "your home directory" : <bdi className="font-mono">{root}</bdi>}. It asks you once. No
+        key and no network needed.
       </p>
       {problem && (
         <p role="alert" className="m-0 mt-2 text-failed">

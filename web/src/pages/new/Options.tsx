@@ -3,7 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { ServerConfig, Workflow } from "@/api/types";
-import { permissionChoices, workflowChoices } from "@/composer/modes";
+import { defaultModelName, permissionChoices, workflowAbout, workflowChoices } from "@/composer/modes";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Combo, type Proposal } from "@/ui/Combo";
@@ -14,6 +14,7 @@ import { Select } from "@/ui/Select";
 import { Switch } from "@/ui/Switch";
 import { short } from "@/words/format";
 import { useDraft } from "./draft";
+import { engineAbout, engineChoices } from "./engines";
 import { isModelNeeded, type Problems } from "./problems";
 
 export function Options({ config, problems }: { config: ServerConfig; problems: Problems }) {
@@ -27,9 +28,10 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
   );
   const changed = [draft.turns, draft.budget, draft.worktree, draft.engine !== "native"].some(Boolean);
   const workflow = config.workflows.find((each) => each.name === draft.workflow);
+  const engine = config.engine_options.find((each) => each.name === draft.engine);
   return (
     <div className="grid gap-4 sm:grid-cols-3">
-      <Field label="Workflow" about={workflow?.description} problem={problems.workflow}>
+      <Field label="Workflow" about={workflow && workflowAbout(workflow)} problem={problems.workflow}>
         {(given) => (
           <Select
             {...given}
@@ -54,7 +56,7 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
       <ModelField config={config} problem={problems.model} />
       <Rest problems={problems} changed={changed}>
         {config.engines.length > 1 && (
-          <Field label="Engine" about={aboutEngine(draft.engine)} problem={problems.engine}>
+          <Field label="Engine" about={engine && engineAbout(engine)} problem={problems.engine}>
             {(given) => (
               <Select
                 {...given}
@@ -96,21 +98,6 @@ function Rest(props: { problems: Problems; changed: boolean; children: ReactNode
   );
 }
 
-function engineChoices(config: ServerConfig) {
-  return config.engine_options.map(({ name, label, installed, problem }) => ({
-    value: name,
-    label,
-    about: installed ? aboutEngine(name) : problem,
-    disabled: !installed,
-  }));
-}
-
-function aboutEngine(name: string): string {
-  return name === "native"
-    ? "The agent built into this server."
-    : `The command ${name} on the server's machine.`;
-}
-
 function ModelField({ config, problem }: { config: ServerConfig; problem: string | undefined }) {
   const { model, engine, set } = useDraft();
   return (
@@ -123,7 +110,7 @@ function ModelField({ config, problem }: { config: ServerConfig; problem: string
             value={model}
             onChange={(next) => set({ model: next })}
             proposals={proposals(config, model)}
-            placeholder={config.default_model || "No model connected"}
+            placeholder={defaultModelName(config) || "No model connected"}
           />
         )}
       </Field>
@@ -168,7 +155,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
   const { turns, budget, set } = useDraft();
   return (
     <>
-      <Field label="Max turns" problem={problems.turns}>
+      <Field label="Max steps" about="Model requests for one prompt" problem={problems.turns}>
         {(given) => (
           <input
             {...given}

@@ -1,6 +1,7 @@
 /** What runs here, how it stands, and where to look when something is wrong. */
 import { api } from "@/api/client";
 import { runCommand } from "@/keys/useCommand";
+import { engineTitle } from "@/pages/new/engines";
 import { Fact } from "@/panels/Section";
 import { complain } from "@/state/actions";
 import { useApp } from "@/state/app";
@@ -28,7 +29,7 @@ export function About() {
         <dl className="m-0 -ml-3 pt-2">
           <Fact name="Version">{config?.version}</Fact>
           <Fact name="Connection">{connection}</Fact>
-          <Fact name="Engines">{config?.engines.join(", ")}</Fact>
+          <Fact name="Engines">{config?.engine_options.map(engineTitle).join(", ")}</Fact>
           <Fact name="Models">{config?.models.map((model) => model.alias || model.name).join(", ")}</Fact>
           <Fact name="At once">{count(config?.limits.running ?? 0)} agents</Fact>
           <Fact name="Largest message">{bytes(config?.limits.body_bytes ?? 0)}</Fact>

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, said, wordsOf } from "@/api/client";
 import type { LocalServer, ProviderList, ProviderView } from "@/api/types";
+import { defaultModelName } from "@/composer/modes";
 import { learnConfig } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
@@ -90,7 +91,7 @@ function Default({ list, local, change }: { list: ProviderList; local: LocalServ
   const about = list.environment_model
     ? `The server's environment names ${list.environment_model}, which takes precedence.`
     : list.default_model
-      ? `New sessions use ${list.default_model}.`
+      ? `New sessions use ${defaultModelName({ default_model: list.default_model, models })}.`
       : "No model connected.";
   return (
     <form onSubmit={(event) => void submit(event)} className="flex max-w-[560px] items-start gap-2">
@@ -143,28 +144,37 @@ function Provider({ provider, change }: { provider: ProviderView; change: Change
       setVerdict({ good: false, words: wordsOf(error) });
     }
   };
-  const test = () =>
-    attempt(async () => {
-      setVerdict({ good: true, words: "Testing…" });
-      const { accepted, problem } = await said(
-        api.POST("/providers/{name}/test", { ...path, body: { key: "" } }),
-      );
-      setVerdict({ good: accepted, words: accepted ? "Key accepted" : problem });
+  /** An empty key stands for the one that is used now. */
+  const test = async (key: string) => {
+    setVerdict({ good: true, words: "Testing…" });
+    const { accepted, problem } = await said(api.POST("/providers/{name}/test", { ...path, body: { key } }));
+    setVerdict({
+      good: accepted,
+      words: accepted ? "Key accepted" : key ? `Not saved. ${problem}` : problem,
     });
-  const save = (key: string) =>
+    return accepted;
+  };
+  /** A key that is refused is not stored, unless somebody knows better: the provider may be out of reach just now. */
+  const save = (key: string, anyway: boolean) =>
     attempt(async () => {
-      await change(said(api.PUT("/providers/{name}/key", { ...path, body: { key } })));
-      setOpen(false);
-      await test();
+      if (!anyway && !(await test(key))) return;
+      const kept = said(api.PUT("/providers/{name}/key", { ...path, body: { key } }));
+      await kept;
+      setOpen(false); // at once: what is stored is not shown any more
+      await change(kept);
     });
   const remove = () => attempt(() => change(said(api.DELETE("/providers/{name}/key", path))));
   const connected = provider.key !== "none";
+  const act = open ? "Cancel" : provider.stored ? "Replace key" : "Add key";
   return (
     <Row
       actions={
         <>
           {connected && (
-            <Button aria-label={`Test ${label}`} onClick={() => void test()}>
+            <Button
+              aria-label={`Test ${label}`}
+              onClick={() => void attempt(async () => void (await test("")))}
+            >
               Test
             </Button>
           )}
@@ -174,11 +184,15 @@ function Provider({ provider, change }: { provider: ProviderView; change: Change
             </Button>
           )}
           <Button
-            aria-label={`${provider.stored ? "Replace key" : "Add key"}: ${label}`}
+            look={open ? "quiet" : "plain"}
+            aria-label={`${act}: ${label}`}
             aria-expanded={open}
-            onClick={() => setOpen(!open)}
+            onClick={() => {
+              setOpen(!open);
+              setVerdict(null);
+            }}
           >
-            {provider.stored ? "Replace key" : "Add key"}
+            {act}
           </Button>
         </>
       }
@@ -196,22 +210,34 @@ function Provider({ provider, change }: { provider: ProviderView; change: Change
           <Shown text={verdict.words} />
         </span>
       )}
-      {open && <KeyForm label={label} onSave={save} />}
+      {open && <KeyForm label={label} refused={verdict?.good === false} onSave={save} />}
     </Row>
   );
 }
 
-function KeyForm({ label, onSave }: { label: string; onSave: (key: string) => Promise<void> }) {
+interface KeyFormProps {
+  label: string;
+  /** The key that was tried last was not accepted. */
+  refused: boolean;
+  onSave: (key: string, anyway: boolean) => Promise<void>;
+}
+
+function KeyForm({ label, refused, onSave }: KeyFormProps) {
   const [key, setKey] = useState("");
+  const [tried, setTried] = useState("");
   const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const save = async (anyway: boolean) => {
     setBusy(true);
-    await onSave(key.trim());
+    setTried(key);
+    await onSave(key.trim(), anyway);
     setBusy(false);
   };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save(false);
+  };
   return (
-    <form onSubmit={(event) => void submit(event)} className="mt-2 mb-1 flex max-w-[480px] gap-2">
+    <form onSubmit={submit} className="mt-2 mb-1 flex max-w-[480px] gap-2">
       <input
         // biome-ignore lint/a11y/noAutofocus: somebody has just asked for this field
         autoFocus
@@ -226,6 +252,11 @@ function KeyForm({ label, onSave }: { label: string; onSave: (key: string) => Pr
       <Button look="primary" type="submit" disabled={busy || !key.trim()} className="h-8">
         Save key
       </Button>
+      {refused && !busy && tried !== "" && tried === key && (
+        <Button className="h-8 shrink-0" onClick={() => void save(true)}>
+          Save anyway
+        </Button>
+      )}
     </form>
   );
 }

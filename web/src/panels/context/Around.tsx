@@ -44,6 +44,11 @@ function Everything({ around }: { around: Surroundings }) {
           ))}
         </div>
       )}
+      {around.version && (
+        <dl className="m-0">
+          <Fact name="Engine version">{around.version}</Fact>
+        </dl>
+      )}
       <Section title="Instructions" number={around.instructions.length}>
         {around.instructions.map((file) => (
           <div key={file.path} className="flex min-h-7 items-center gap-2 px-3">

@@ -5,8 +5,8 @@ import type { SessionView, WorkerState } from "@/api/types";
 import { complain } from "@/state/actions";
 import { may, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { ago } from "@/words/format";
 import { Section } from "../Section";
+import { workerWords } from "./workers";
 
 const KINDS: Record<WorkerState["worker"]["kind"], string> = {
   native: "Agent",
@@ -67,7 +67,8 @@ interface LineProps {
   onAct: (what: "stop" | "restart") => void;
 }
 
-function Line({ state: { worker, alive, heartbeat = 0, failures = 0 }, allowed, onAct }: LineProps) {
+function Line({ state, allowed, onAct }: LineProps) {
+  const { worker, alive, current_task } = state;
   const agent = worker.kind === "native" || worker.kind === "process";
   return (
     <li className="px-3 py-1">
@@ -85,13 +86,10 @@ function Line({ state: { worker, alive, heartbeat = 0, failures = 0 }, allowed, 
           </Button>
         )}
       </div>
-      <p className="tabular m-0 text-small break-words text-ink-3">
-        epoch {worker.epoch}
-        {worker.pid ? `, pid ${worker.pid}` : ""}
-        {heartbeat > 0 && alive ? `, heard of ${ago(heartbeat)} ago` : ""}
-        {failures > 0 ? `, failed ${failures} times` : ""}
-        {worker.error ? `: ${worker.error}` : ""}
-      </p>
+      <p className="tabular m-0 text-small break-words text-ink-3">{workerWords(state)}</p>
+      {agent && alive && current_task && (
+        <p className="m-0 text-small break-words text-ink-2">Works on: {current_task.title}</p>
+      )}
     </li>
   );
 }

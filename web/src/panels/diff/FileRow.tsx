@@ -29,7 +29,7 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
   const { letter, word, colour } = statusOf(file);
   return (
     <section aria-label={file.path} data-file={file.path} className="hairline-b">
-      <header className="sticky top-0 z-10 flex h-8 items-center gap-1 bg-surface-1 pr-1 max-md:h-11">
+      <header className="sticky top-0 z-10 flex h-8 items-center gap-2 bg-surface-1 pr-1 max-md:h-11">
         <button
           type="button"
           data-file-head

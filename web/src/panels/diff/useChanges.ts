@@ -55,6 +55,7 @@ function useWatch(sessionId: string): void {
     if (!sessionId) return;
     let timer = 0;
     let since = 0;
+    let left = false;
     const again = () => {
       window.clearTimeout(timer);
       since ||= performance.now();
@@ -65,16 +66,16 @@ function useWatch(sessionId: string): void {
         void queries.invalidateQueries({ queryKey: ["worktree", sessionId] });
       }, wait);
     };
+    // Of what changed before it was watched, or before the session was followed, nobody tells: one looks again.
+    const watch = () => void watched(sessionId).then(() => !left && again());
     const leave = onFrame((frame) => {
-      if (frame.type === "diff.changed" && frame.topic === `session:${sessionId}`) again();
-      // After a gap nobody knows what was missed, and whether anything is still watched.
-      if (frame.type === "server.hello") {
-        watch(sessionId);
-        again();
-      }
+      if (!("topic" in frame) || frame.topic !== `session:${sessionId}`) return;
+      if (frame.type === "diff.changed") again();
+      if (frame.type === "stream.synchronized") watch();
     });
-    watch(sessionId);
+    watch();
     return () => {
+      left = true;
       window.clearTimeout(timer);
       leave();
     };
@@ -82,6 +83,6 @@ function useWatch(sessionId: string): void {
 }
 
 /** Without a watcher the list is as it was when it was opened; the button asks again. */
-function watch(id: string): void {
-  void api.POST("/sessions/{id}/watch", { params: { path: { id } } }).catch(() => undefined);
+async function watched(id: string): Promise<void> {
+  await api.POST("/sessions/{id}/watch", { params: { path: { id } } }).catch(() => undefined);
 }

@@ -38,6 +38,7 @@ export function summary(entry: Entry): string {
   const event = entry.event as unknown as Record<string, unknown>;
   const words = [
     pick(event.name),
+    pick(event.hook),
     pick((event.block as { type?: unknown; name?: unknown } | undefined)?.name),
     pick((event.block as { type?: unknown } | undefined)?.type),
     pick(event.kind),
@@ -45,9 +46,15 @@ export function summary(entry: Entry): string {
     pick(event.ending),
     pick(event.mode),
     pick(event.model),
+    progress(event.tasks),
     pick(event.text) || pick((event.block as { text?: unknown } | undefined)?.text),
   ].filter(Boolean);
   return words.join(" · ").replace(/\s+/g, " ").slice(0, 160);
+}
+
+function progress(tasks: unknown): string {
+  if (!Array.isArray(tasks)) return "";
+  return `${tasks.filter((task) => task?.status === "completed").length} of ${tasks.length} done`;
 }
 
 function pick(value: unknown): string {

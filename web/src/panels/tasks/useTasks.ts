@@ -23,10 +23,12 @@ export function useTasks(sessionId: string) {
   useEffect(
     () =>
       onFrame((frame) => {
-        if (frame.type === "tasks.changed" && frame.topic === `session:${sessionId}`)
+        if (!("topic" in frame) || frame.topic !== `session:${sessionId}`) return;
+        if (frame.type === "tasks.changed")
           queries.setQueryData(["tasks", sessionId], { tasks: frame.data.tasks });
-        // After a gap nobody knows what was missed.
-        if (frame.type === "server.hello") void queries.invalidateQueries({ queryKey: ["tasks", sessionId] });
+        // Nobody knows what was missed before it was followed.
+        if (frame.type === "stream.synchronized")
+          void queries.invalidateQueries({ queryKey: ["tasks", sessionId] });
       }),
     [sessionId, queries],
   );
@@ -52,7 +54,7 @@ export function useTasks(sessionId: string) {
 
 export type Tasks = ReturnType<typeof useTasks>;
 
-/** What the agent said last counts: it is on the page before the tables of the server have it (S002-3). */
+/** What the agent said last counts: it is on the page before the tables of the server have it. */
 function useAgentsTasks(sessionId: string, stored: readonly TaskRow[] | undefined): Task[] {
   const transcript = useTranscript(sessionId);
   const told = useOfTranscript(transcript, (each) => each.fold.tasks);

@@ -1,0 +1,44 @@
+import { act } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { useApp } from "@/state/app";
+import { MISSING_PART } from "@/ui/Boundary";
+import { BrokenPage } from "./BrokenPage";
+
+(globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+
+let root: Root;
+const reload = vi.spyOn(location, "reload").mockImplementation(() => undefined);
+
+beforeEach(() => {
+  reload.mockClear();
+  root = createRoot(document.createElement("div"));
+});
+
+afterEach(() => act(() => root.unmount()));
+
+function broken(words: string, connection: "live" | "connecting"): void {
+  useApp.setState({ connection });
+  act(() => root.render(<BrokenPage error={new Error(words)} />));
+}
+
+const back = () => act(() => useApp.setState({ connection: "live" }));
+
+test("a part that could not be loaded without a server is loaded when the server is back", () => {
+  broken(MISSING_PART, "connecting");
+  expect(reload).not.toHaveBeenCalled();
+  back();
+  expect(reload).toHaveBeenCalledOnce();
+});
+
+test("a part that a server does not have is not asked for again and again", () => {
+  broken(MISSING_PART, "live");
+  back();
+  expect(reload).not.toHaveBeenCalled();
+});
+
+test("a page that cannot be drawn is not loaded again by itself", () => {
+  broken("x is not a function", "connecting");
+  back();
+  expect(reload).not.toHaveBeenCalled();
+});

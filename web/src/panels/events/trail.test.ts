@@ -1,0 +1,42 @@
+// @vitest-environment node
+import { expect, test } from "vitest";
+import type { TaskRow } from "@/api/types";
+import type { Entry } from "@/stream/frames";
+import { summary } from "./filter";
+import { inTable, onPage } from "./trail";
+
+const AT = 1_767_323_045_678;
+const tasks = [
+  { content: "Read", status: "completed" },
+  { content: "Fix", status: "pending" },
+];
+const list = { seq: 7, at: AT, event: { type: "tasks_replaced", tasks } } as unknown as Entry;
+const row = (source: string, at: number) => ({ source, updated_at: at / 1000 }) as TaskRow;
+
+test("a list of tasks is followed from the log to the page (S002-17)", () => {
+  expect(onPage(list, 0)).toBe("not shown yet");
+  expect(onPage(list, AT)).toBe("shown");
+  expect(onPage(list, AT + 5_000)).toBe("replaced by a later list");
+});
+
+test("a list of tasks is followed from the log to the server's table (S002-17)", () => {
+  const mine = row("user", AT);
+  expect(inTable(list, [mine])).toEqual({ words: "no rows", behind: true });
+  expect(inTable(list, [row("sdk", AT - 9_000), mine])).toEqual({ words: "not written yet", behind: true });
+  expect(inTable(list, [row("sdk", AT + 0.4), row("sdk", AT + 0.4), mine])).toEqual({
+    words: "written, 2 rows",
+    behind: false,
+  });
+  expect(inTable(list, [row("sdk", AT + 9_000)]).words).toBe("replaced by a later list");
+});
+
+test("an empty list that has no rows is not waited for", () => {
+  const empty = { ...list, event: { type: "tasks_replaced", tasks: [] } } as unknown as Entry;
+  expect(inTable(empty, [])).toEqual({ words: "no rows", behind: false });
+});
+
+test("hooks that ran and lists of tasks are told from others in one line (S002-17)", () => {
+  expect(summary(list)).toBe("1 of 2 done");
+  const hook = { type: "hook_ran", hook: "PostToolUse:TodoWrite", event: "PostToolUse", outcome: "none" };
+  expect(summary({ seq: 8, at: AT, event: hook } as unknown as Entry)).toBe("PostToolUse:TodoWrite · none");
+});

@@ -1,0 +1,59 @@
+/** The agent's own list. What changes its place in it slides there, so that the eye can follow. */
+import { useLayoutEffect, useRef } from "react";
+import type { Task } from "@/api/types";
+import { named } from "./order";
+
+const MARKS: Record<Task["status"], { shape: string; word: string; colour: string }> = {
+  pending: { shape: "◦", word: "to do", colour: "text-ink-3" },
+  in_progress: { shape: "●", word: "doing", colour: "text-running" },
+  completed: { shape: "✓", word: "done", colour: "text-done" },
+};
+
+export function AgentTasks({ tasks }: { tasks: readonly Task[] }) {
+  const list = useRef<HTMLOListElement>(null);
+  const places = useRef(new Map<string, number>());
+  useLayoutEffect(() => {
+    const items = [...(list.current?.children ?? [])] as HTMLElement[];
+    places.current = slide(items, places.current);
+  });
+  return (
+    <ol ref={list} className="m-0 list-none p-0">
+      {named(tasks).map(({ key, task }) => (
+        <AgentTask key={key} name={key} task={task} />
+      ))}
+    </ol>
+  );
+}
+
+function AgentTask({ name, task }: { name: string; task: Task }) {
+  const { shape, word, colour } = MARKS[task.status] ?? MARKS.pending;
+  const doing = task.status === "in_progress";
+  const ink = doing ? "font-medium text-ink-1" : task.status === "completed" ? "text-ink-3" : "text-ink-2";
+  return (
+    <li data-task={name} className="flex min-h-7 items-baseline gap-2 px-3 py-1">
+      <span className={`w-3.5 shrink-0 text-center ${colour}`} title={word}>
+        <span aria-hidden="true">{shape}</span>
+        <span className="sr-only">{word}</span>
+      </span>
+      <span className={`min-w-0 break-words ${ink}`}>{(doing && task.active_form) || task.content}</span>
+    </li>
+  );
+}
+
+const TIMING: KeyframeAnimationOptions = { duration: 150, easing: "ease-out" };
+
+/** Start from where each item stood before; new ones fade in. Returns where they stand now. */
+function slide(items: readonly HTMLElement[], before: ReadonlyMap<string, number>): Map<string, number> {
+  const still = before.size === 0 || window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const now = new Map<string, number>();
+  for (const item of items) {
+    const name = item.dataset.task ?? "";
+    const top = item.offsetTop;
+    const was = before.get(name);
+    now.set(name, top);
+    if (still || was === top) continue;
+    if (was === undefined) item.animate([{ opacity: 0 }, { opacity: 1 }], TIMING);
+    else item.animate([{ transform: `translateY(${was - top}px)` }, { transform: "none" }], TIMING);
+  }
+  return now;
+}
