@@ -77,4 +77,5 @@ class _Comparison:
 
 
 def _ratio(ours: float | None, theirs: float | None) -> float | None:
-    return None if ours is None or not theirs else ours / theirs
+    """None where there is none: a difference that noise has made negative is no measurement."""
+    return None if ours is None or theirs is None or ours <= 0 or theirs <= 0 else ours / theirs

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
+from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.shells import Shells
 from tests.toolkit import make_context
@@ -27,6 +28,7 @@ async def main() -> int:
         sandbox = Sandbox(
             Spec(root=str(root), home=str(Path(name, "home")), state=str(Path(name, "home", ".bobstay", "sandbox")))
         )
+        await _check(shells, sandbox, context, Path(name, "outside"))
         took: dict[str, list[float]] = {"plain": [], "bare": [], "boxed": []}
         for _ in range(ROUNDS):
             began = time.perf_counter()
@@ -45,6 +47,15 @@ async def main() -> int:
         f"- added: {ratio:.1f}x plain (limit 15)",
     )
     return 0 if ratio <= 15 else 1
+
+
+async def _check(shells: Shells, sandbox: Sandbox, context: Context, outside: Path) -> None:
+    """See that commands run, and that the sandbox holds them: one that is not there takes no time."""
+    for used, written in ((sandbox, False), (None, True)):
+        shells.sandbox = used
+        outcome = await Bash().run(BashArgs(f"echo x > {outside}; echo ran"), context)
+        assert "ran" in str(outcome.content), outcome.content
+        assert outside.exists() is written, "the sandbox does not hold" if used else "nothing was run"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ _block = msgspec.json.Decoder(Block)
 class Watcher(asyncio.Protocol):
     """Follows one topic and counts; may stall once it is up to date."""
 
-    def __init__(self, topic: str, *, stalls: bool = False, sample: bool = False) -> None:
+    def __init__(self, topic: str, host: str, token: str, *, stalls: bool = False, sample: bool = False) -> None:
         self.topic = topic
         self.stalls = stalls
         self.sample = sample
@@ -42,6 +42,7 @@ class Watcher(asyncio.Protocol):
         self.lost = False
         self.latencies: list[float] = []
         self.synchronized: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._identity = (f"Host: {host}", f"Authorization: Bearer {token}")
         self._buffer = b""
         self._open = False
         self._transport: asyncio.Transport | None = None
@@ -49,7 +50,7 @@ class Watcher(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         key = base64.b64encode(os.urandom(16)).decode()
-        lines = ("GET /api/v1/ws HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: Upgrade")
+        lines = ("GET /api/v1/ws HTTP/1.1", *self._identity, "Upgrade: websocket", "Connection: Upgrade")
         more = (f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", "", "")
         transport.write("\r\n".join((*lines, *more)).encode())
 
