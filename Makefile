@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup web web-dev run demo test check bench fault server-fault fuzz schemas api lock clean
+.PHONY: help setup web web-dev run demo test check bench fault server-fault fuzz mutants schemas api lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -40,6 +40,10 @@ server-fault: setup  ## kill -9 the server a hundred times, in every status of a
 fuzz: setup  ## look for holes in the permission policy: 50,000 allowed commands run in a sandbox
 	@bash scripts/packages.sh
 	@bash scripts/fuzz.sh
+
+mutants: setup  ## change the code in 300 small ways and see that a test fails (BOBSTAY_MUTANTS=30 for fewer, ARGS="--module loop")
+	@command -v bwrap >/dev/null || bash scripts/packages.sh
+	@nice -n 10 .venv/bin/python -m scripts.mutants --count $${BOBSTAY_MUTANTS:-300} $(ARGS)
 
 schemas: setup  ## write the list of built-in tools again
 	@.venv/bin/python scripts/make_schemas.py

@@ -1,0 +1,53 @@
+"""Which code is mutated, and which tests are asked about it."""
+
+from typing import NamedTuple
+
+
+class Area(NamedTuple):
+    """Files that are judged by the same suites."""
+
+    name: str
+    sources: tuple[str, ...]
+    """Patterns of files, relative to the project."""
+    tests: tuple[str, ...]
+    """Folders and files whose tests are run once, to see which lines each of them reaches."""
+
+
+_SERVER = "src/bobstay/server"
+
+AREAS = (
+    Area(
+        "engine",
+        ("src/bobstay/engine/*.py",),
+        ("tests/unit/engine", "tests/unit/assembly", "tests/flow", "tests/fault/test_truncation.py"),
+    ),
+    Area(
+        "permissions",
+        tuple(
+            f"src/bobstay/permissions/{name}.py"
+            for name in ("policy", "rule", "rulebook", "judgement", "mode", "paths")
+        ),
+        ("tests/unit/permissions", "tests/unit/cli/test_permissions_command.py", "tests/flow"),
+    ),
+    Area(
+        "server",
+        (
+            *(f"{_SERVER}/{name}.py" for name in ("commands", "runner", "inbox", "recover", "slots", "startable")),
+            *(f"{_SERVER}/{name}.py" for name in ("deletion", "worktrees", "workflows", "variables")),
+            f"{_SERVER}/sessions/*.py",
+            *(f"{_SERVER}/stream/{name}.py" for name in ("hub", "follow", "history", "recent", "changes", "cutting")),
+            *(f"{_SERVER}/doors/{name}.py" for name in ("access", "gatekeeper", "clients")),
+        ),
+        tuple(
+            f"tests/server/{name}"
+            for name in ("native", "api", "stream", "doors", "git", "process", "files", "index", "compat", "terminal")
+        ),
+    ),
+)
+
+UNSEEN: dict[str, tuple[str, ...]] = {
+    "src/bobstay/engine/": ("tests/wire/test_print_mode.py", "tests/wire/test_flows.py"),
+    "src/bobstay/permissions/": ("tests/unit/cli/test_permissions_command.py",),
+    "src/bobstay/server/": ("tests/server/flow/test_served.py",),
+}
+"""Code that only other processes run is reached by no test that can be seen: these are run for it instead."""
