@@ -41,6 +41,7 @@ suite fault run_pytest tests/fault
 suite security run_pytest tests/security
 suite server twice_at_most tests/server
 suite web npm --prefix web run --silent test
-suite browser twice_at_most tests/browser
+# Any worker takes what is left: files of these tests differ much in length.
+suite browser twice_at_most --dist worksteal tests/browser
 printf '%s\n' "" "suites:" "${report[@]}"
 exit $status

@@ -11,11 +11,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 class Authority:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "an authority of our own") -> None:
         """Keep the certificate in `folder`, as `file`."""
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "an authority of our own")])
+        self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         built = (
             _builder(self._name, self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)

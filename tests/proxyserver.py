@@ -7,6 +7,7 @@ request: Squid answers those with an error page, tinyproxy 1.11 with 501. SOCKS:
 
 import asyncio
 import contextlib
+import ssl
 from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -121,10 +122,15 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @asynccontextmanager
 async def proxying(
-    hosts: dict[str, str], *, user: str = "", password: str = "", socks: bool = False
+    hosts: dict[str, str],
+    *,
+    user: str = "",
+    password: str = "",
+    socks: bool = False,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[Proxy, None]:
-    """A proxy that runs while the block does."""
+    """A proxy that runs while the block does; with `tls` it is an https:// one."""
     proxy = Proxy(hosts, user=user, password=password)
-    async with listening(proxy.socks if socks else proxy.http) as address:
+    async with listening(proxy.socks if socks else proxy.http, tls=tls) as address:
         proxy.address = address
         yield proxy

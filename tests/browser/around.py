@@ -13,6 +13,10 @@ KNOWN = """try { if (!localStorage.getItem("bobstay.ui")) {
   localStorage.setItem("bobstay.ui", JSON.stringify({ state, version: 0 }));
 } } catch {}"""
 
+RETRY = """() => {
+  for (const button of document.querySelectorAll("button")) if (button.textContent === "Retry now") button.click();
+}"""
+
 
 async def known(seat: Seat) -> Seat:
     """Somebody who has been here before: nothing is explained to them, and they look at all changes of a directory."""
@@ -32,6 +36,12 @@ async def is_live(page: Page) -> None:
         await expect(page.get_by_role("navigation", name="Places")).to_be_visible()
     else:
         await expect(state(page)).to_contain_text("live")
+
+
+async def reconnected(page: Page) -> None:
+    """A server that is back is found: at once by the button, or by the page itself while the button was looked for."""
+    await page.evaluate(RETRY)
+    await is_live(page)
 
 
 def state(page: Page) -> Locator:

@@ -1,5 +1,6 @@
 """A person's desk: a whole console on a real port with a scripted model, and real browsers signed in to it."""
 
+import asyncio
 import json
 import os
 import re
@@ -12,17 +13,26 @@ from playwright.async_api import Browser, BrowserContext, Page
 
 from bobstay.server.doors.principal import SCOPES, Scope
 from tests.browser.watch import Watch
+from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
 ROOT = Path(__file__).parents[2]
 SHOTS = Path(os.environ.get("BOBSTAY_SHOTS") or ROOT / "tests/browser/shots")
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
-PATIENCE = 15_000.0
-"""Milliseconds after which a browser's wait gives up; a test that works never comes near."""
+PATIENCE = DEADLINE * 1000
+"""Milliseconds after which a browser's wait gives up."""
 WIDE = (1440, 900)
 PHONE = (390, 844)
 Theme: TypeAlias = Literal["dark", "light"]
+COLOURS = "['color-contrast', 'link-in-text-block']"
+"""The rules of axe whose outcome depends on the theme."""
+DRAWN = """async () => {
+    await new Promise(requestAnimationFrame);
+    const moving = document.getAnimations().filter((each) => each instanceof CSSTransition);
+    await Promise.allSettled(moving.map((each) => each.finished));
+    await new Promise(requestIdleCallback);
+}"""
 
 
 class Seat:
@@ -80,13 +90,27 @@ class Seat:
         await (page or self.page).screenshot(path=path, full_page=full, animations="disabled", caret="hide")
         return path
 
-    async def axe(self, page: Page | None = None, within: str = "") -> list[str]:
-        """What axe-core finds fault with, one line each: the rule, its weight, where. Empty means nothing."""
+    async def settled(self, page: Page | None = None) -> Page:
+        """Wait until all that was asked for is there and drawn, and nothing more was asked for because of it."""
+        page, watch = page or self.page, self.watch
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                asked = len(watch.requests)
+                await page.evaluate(DRAWN)
+                if not watch.pending and len(watch.requests) == asked:
+                    return page
+
+    async def axe(self, page: Page | None = None, within: str = "", *, colours: bool = False) -> list[str]:
+        """What axe-core finds fault with, one line each: the rule, its weight, where. Empty means nothing.
+
+        With `colours` only what depends on the theme: for a page that was looked at whole in the other one.
+        """
         page = page or self.page
         if not await page.evaluate("() => 'axe' in window"):
             await page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
+        options = f"{{ resultTypes: ['violations']{f', runOnly: {COLOURS}' if colours else ''} }}"
         found: dict[str, Any] = await page.evaluate(
-            "async (within) => await axe.run(within || document, { resultTypes: ['violations'] })", within
+            f"async (within) => await axe.run(within || document, {options})", within
         )
         return [
             f"{rule['id']} ({rule['impact']}): {node['target']} {node['html'][:200]} {node['failureSummary']}"

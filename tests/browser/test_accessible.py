@@ -1,68 +1,111 @@
 """Everybody can use every page: axe finds no fault, in both themes, on a desk and on a phone."""
 
-import pytest
-from playwright.async_api import expect
+from collections.abc import AsyncIterator
 
-from tests.browser.desk import PHONE, WIDE, Desk, Theme
+import pytest
+import pytest_asyncio
+from msgspec import Struct
+from playwright.async_api import Browser, Page, expect
+
+from bobstay.server import page as page_files
+from tests.browser.desk import Desk, Seat, Theme
 from tests.browser.scene import Scene, busy
+from tests.modelserver.server import ModelServer
 
 PANELS = ("Changes", "Files", "Terminal", "Tasks", "Context", "Events")
+SESSIONS = ("asking", "running", "question", "plan", "done", "failed")
+PARTS = (
+    "permissions",
+    "surroundings",
+    "keys",
+    "notifications",
+    "appearance",
+    "devices",
+    "people",
+    "audit",
+    "about",
+)
+PAGES = {
+    "home": "/",
+    "inbox": "/inbox",
+    "new": "/new",
+    "search": "/search?q=cart",
+    "usage": "/usage",
+    "compare": "/compare?ids={asking},{running}",
+    "nowhere": "/nowhere",
+    **{f"session-{name}": f"/session/{{{name}}}" for name in SESSIONS},
+    **{f"settings-{part}": f"/settings/{part}" for part in PARTS},
+}
+GO = "(path) => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')) }"
 
 
-def places(scene: Scene) -> list[str]:
-    sessions = (scene.asking, scene.running, scene.question, scene.plan, scene.done, scene.failed)
-    settings = (
-        "permissions",
-        "surroundings",
-        "keys",
-        "notifications",
-        "appearance",
-        "devices",
-        "people",
-        "audit",
-        "about",
-    )
-    return [
-        "/",
-        "/inbox",
-        "/new",
-        "/search?q=cart",
-        "/usage",
-        f"/compare?ids={scene.asking},{scene.running}",
-        "/nowhere",
-        *(f"/session/{id}" for id in sessions),
-        *(f"/settings/{part}" for part in settings),
-    ]
+class Hour(Struct):
+    """A console in a busy hour, which no test changes, and two browsers signed in to it."""
+
+    desk: Desk
+    scene: Scene
+    wide: Seat
+    phone: Seat
+
+    def path(self, pattern: str) -> str:
+        return pattern.format(**{name: getattr(self.scene, name) for name in SESSIONS})
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desk", "phone"])
-async def test_axe_finds_no_fault_on_any_page(desk: Desk, theme: Theme, size: tuple[int, int]) -> None:
-    scene = await busy(desk)
-    seat = await desk.seat(theme=theme, size=size, touch=size == PHONE)
-    page = await seat.open("/")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def hour(browser: Browser, built_page: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hour]:
+    with pytest.MonkeyPatch.context() as patch, ModelServer() as model:
+        patch.setattr(page_files, "BUILT", built_page)
+        async with Desk(browser, model, tmp_path_factory.mktemp("hour")) as desk:
+            scene = await busy(desk)
+            seats = await desk.seat(), await desk.phone()
+            for seat in seats:
+                await seat.open("/")
+            yield Hour(desk, scene, *seats)
+            scene.gate.open()
+
+
+async def faults(seat: Seat, within: str = "") -> list[str]:
+    """What axe finds in the dark, and what light adds to it."""
+    await lit(seat, "dark")
+    found = await seat.axe(within=within)
+    await lit(seat, "light")
+    return found + [f"light: {fault}" for fault in await seat.axe(within=within, colours=True)]
+
+
+async def lit(seat: Seat, theme: Theme) -> None:
+    """Wait until all there is stands in this theme."""
+    await seat.page.emulate_media(color_scheme=theme)
+    await expect(seat.page.locator("html")).to_have_attribute("data-theme", theme)
+    await seat.settled()
+
+
+async def at(hour: Hour, seat: Seat, pattern: str) -> Page:
+    page = seat.page
+    await page.evaluate(GO, hour.path(pattern))
+    await expect(page.get_by_role("main")).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_axe_finds_no_fault_on_the_page(hour: Hour, name: str) -> None:
     found: list[str] = []
-    for path in places(scene):
-        await page.goto(desk.url + path)
-        await expect(page.get_by_role("main")).to_be_visible()
-        await page.wait_for_load_state("networkidle")
-        found += [f"{path}: {fault}" for fault in await seat.axe()]
-    scene.gate.open()
+    for device, seat in (("desk", hour.wide), ("phone", hour.phone)):
+        await at(hour, seat, PAGES[name])
+        found += [f"{device}: {fault}" for fault in await faults(seat)]
     assert not found, "\n\n".join(found)
+    assert hour.desk.trouble() == []
 
 
-async def test_axe_finds_no_fault_in_any_panel(desk: Desk) -> None:
-    scene = await busy(desk)
+async def test_axe_finds_no_fault_in_any_panel_nor_in_the_palette(hour: Hour) -> None:
+    page = await at(hour, hour.wide, "/session/{asking}")
     found: list[str] = []
-    for theme in ("dark", "light"):
-        seat = await desk.seat(theme="dark" if theme == "dark" else "light")
-        page = await seat.open(f"/session/{scene.asking}")
-        for name in PANELS:
-            await page.get_by_role("tab", name=name, exact=True).click()
-            await page.wait_for_load_state("networkidle")
-            found += [f"{theme} {name}: {fault}" for fault in await seat.axe()]
-        await page.keyboard.press("Control+k")
-        await expect(page.get_by_role("dialog")).to_be_visible()
-        found += [f"{theme} palette: {fault}" for fault in await seat.axe()]
-    scene.gate.open()
+    for name in PANELS:
+        await page.get_by_role("tab", name=name, exact=True).click()
+        await expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+        found += [f"{name}: {fault}" for fault in await faults(hour.wide, "aside")]
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
+    found += [f"palette: {fault}" for fault in await faults(hour.wide)]
+    await page.keyboard.press("Escape")
     assert not found, "\n\n".join(found)
+    assert hour.desk.trouble() == []

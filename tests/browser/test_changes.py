@@ -4,7 +4,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.around import come, line, running, sessions
 from tests.browser.desk import Desk
-from tests.browser.test_panels import git, panel, project
+from tests.browser.test_panels import file_of, git, panel, project
 from tests.modelserver.script import Call, Say, Step
 
 
@@ -37,6 +37,7 @@ async def test_a_session_shows_its_own_changes_and_others_only_on_request(desk: 
     await expect(heads).to_contain_text("b.md")
     await choose(page, "Everything in the directory")
     await expect(heads).to_have_count(2)
+    await expect(page.get_by_title("Lines added and removed")).to_have_text("+1")
     await choose(page, "This turn")
     await expect(heads).to_have_count(1)
     assert await desk.axe(within="aside") == []
@@ -84,10 +85,9 @@ async def test_files_are_worked_through_by_one_key_and_the_count_stays(desk: Des
     await expect(panel(page).get_by_text("1 of 3 reviewed")).to_be_visible()
     await expect(heads.nth(1)).to_be_focused()
     await expect(page.get_by_role("checkbox", name="Reviewed docs/a.md")).to_be_checked()
-    await page.get_by_role("button", name="Accept", exact=True).last.click()
+    await file_of(page, "z.md").get_by_role("button", name="Accept", exact=True).click()
     await expect(panel(page).get_by_text("2 of 3 reviewed")).to_be_visible()
-    async with page.expect_response("**/watch"):
-        await page.reload()
+    await page.reload()
     await expect(panel(page).get_by_text("2 of 3 reviewed")).to_be_visible()
     (desk.work / "docs/a.md").write_text("other text\n")
     await expect(panel(page).get_by_text("1 of 3 reviewed")).to_be_visible()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.around import asking, come, is_live, known, line, repository, running, sessions, state
+from tests.browser.around import asking, come, is_live, known, line, reconnected, repository, running, sessions, state
 from tests.browser.desk import Desk, Seat
 from tests.modelserver.script import Say, Step
 from tests.server.api.push_service import Browser as Device
@@ -62,14 +62,15 @@ async def test_work_that_a_restart_cut_off_is_shown_with_its_reason_and_resumed(
     names = ("builds the image", "writes the docs", "fixes the cart")
     cut = [await running(desk, name) for name in names]
     page = await come(desk, "/")
+    await expect(page.get_by_role("region", name="Running").get_by_role("listitem")).to_have_count(3)
     desk.expect(GONE)
     await desk.stop()
+    await expect(state(page)).to_contain_text("Can't reach the server.")
     await expect(page.get_by_text("agents go on")).to_have_count(0)
     await desk.start()
     for _, gate in cut:
         gate.open()
-    await page.get_by_role("button", name="Retry now").click()
-    await is_live(page)
+    await reconnected(page)
     work = page.get_by_role("region", name="Interrupted")
     await expect(work.get_by_role("listitem")).to_have_count(3)
     await expect(work).to_contain_text("The server ended while this ran.")
@@ -97,7 +98,9 @@ async def test_a_server_that_restarts_in_mid_stream_loses_doubles_and_clears_not
     await desk.place.until_status(session, "completed")
     again = desk.play("again", Step(blocks=[Say("Said after all that.")]))
     other, gate = await running(desk, "builds the image")
-    page = await come(desk, f"/session/{session}")
+    seat = await known(await desk.seat())
+    await seat.context.clock.install()
+    page = await seat.open(f"/session/{session}")
     await expect(page.get_by_text("Said before all that.")).to_be_visible()
     await line(page, "builds the image").click()
     await expect(page.get_by_text("First words.")).to_be_visible()
@@ -109,9 +112,13 @@ async def test_a_server_that_restarts_in_mid_stream_loses_doubles_and_clears_not
     await expect(page.get_by_text("First words.")).to_be_visible()
     await line(page, "fix the cart").click()
     await expect(page.get_by_text("Said before all that.")).to_be_visible()
+    # With its clock stopped the page does not try by itself: it is the button that does.
+    await page.clock.pause_at(await page.evaluate("() => Date.now() + 60_000"))
     await desk.start()
     gate.open()
-    await page.get_by_role("button", name="Retry now").click()
+    async with page.expect_websocket():
+        await page.get_by_role("button", name="Retry now").click()
+    await page.clock.resume()
     await is_live(page)
     await once(page, "Said before all that.")
     await expect(line(page, "builds the image")).to_contain_text("Interrupted")
@@ -154,8 +161,7 @@ async def test_without_a_server_the_page_opens_with_what_was_seen_before(desk: D
     await expect(page.get_by_text("Words that were read.")).to_be_visible()
     await expect(state(page)).to_contain_text("Can't reach the server.")
     await desk.start()
-    await page.get_by_role("button", name="Retry now").click()
-    await is_live(page)
+    await reconnected(page)
     await once(page, "Words that were read.")
 
 

@@ -42,18 +42,24 @@ async def test_a_code_is_pasted_to_sign_in(desk: Desk) -> None:
     await expect(page.get_by_role("button", name="Try it")).to_be_visible()
 
 
-async def test_trying_it_shows_one_approval_one_diff_and_a_green_test(desk: Desk) -> None:
-    page = await desk.open()
-    await expect(page.get_by_role("heading", name="Agents that work in your directories")).to_be_visible()
-    assert await desk.axe() == []
-    await page.get_by_role("button", name="Try it").click()
-    await expect(line(page, "Fix the failing test")).to_have_attribute("aria-current", "page")
-    await page.get_by_role("button", name="Allow", exact=True).click()
-    await expect(page.get_by_text("passes now")).to_be_visible()
-    await expect(line(page, "Fix the failing test")).to_contain_text("Done")
-    await expect(page.get_by_role("tabpanel").first.get_by_text("greeting.py").first).to_be_visible()
-    await page.get_by_role("link", name="bobstay", exact=True).click()
-    await expect(page.get_by_role("region", name="Recently finished")).to_contain_text("Fix the failing test")
+async def test_trying_it_shows_one_approval_one_diff_a_green_test_and_how_to_go_on(
+    browser: Browser, model: ModelServer, tmp_path: Path, page_here: None
+) -> None:
+    async with Bare(browser, model, tmp_path) as bare:
+        page = await bare.open()
+        await expect(page.get_by_role("heading", name="Agents that work in your directories")).to_be_visible()
+        assert await bare.axe() == []
+        await page.get_by_role("button", name="Try it").click()
+        await expect(line(page, "Fix the failing test")).to_have_attribute("aria-current", "page")
+        await page.get_by_role("button", name="Allow", exact=True).click()
+        await expect(page.get_by_text("passes now")).to_be_visible()
+        await expect(line(page, "Fix the failing test")).to_contain_text("Done")
+        await expect(page.get_by_role("tabpanel").first.get_by_text("greeting.py").first).to_be_visible()
+        await page.get_by_role("link", name="bobstay", exact=True).click()
+        await expect(page.get_by_role("region", name="Recently finished")).to_contain_text("Fix the failing test")
+        assert bare.trouble() == []
+        await page.get_by_role("main").get_by_role("link", name="Connect a model").click()
+        await expect(page.get_by_role("heading", name="Models")).to_be_visible()
 
 
 async def start(page: Page, prompt: str) -> None:

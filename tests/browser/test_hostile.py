@@ -65,7 +65,7 @@ async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> No
     found: list[str] = []
 
     async def look(where: str) -> None:
-        await page.wait_for_load_state("networkidle")
+        await desk.seats[0].settled(page)
         found.extend(f"{where}: {each}" for each in await unharmed(page))
 
     for call in ("toolu_c", "toolu_q", "toolu_p"):

@@ -16,10 +16,10 @@ async def test_an_idle_page_asks_for_next_to_nothing(desk: Desk) -> None:
     for name in ("Files", "Tasks", "Context", "Events", "Changes"):
         await page.get_by_role("tab", name=name, exact=True).click()
     await expect(page.get_by_role("tabpanel")).to_be_visible()
-    await page.wait_for_load_state("networkidle")
+    await seat.settled()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     await page.clock.run_for(60_000)
-    await page.wait_for_load_state("networkidle")
+    await seat.settled()
     scene.gate.open()
     assert len([url for url in asked if "/api/" in url]) < 20, asked

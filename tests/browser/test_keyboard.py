@@ -5,7 +5,9 @@ import subprocess
 
 from playwright.async_api import Page, expect
 
+from tests.browser.around import done, is_live, known, repository
 from tests.browser.desk import Desk
+from tests.browser.held import Held
 from tests.modelserver.script import SAID, Call, Say, Step
 
 EDIT = {"file_path": "cart.py", "old_string": "return sum(items)", "new_string": "return sum(items, 0)"}
@@ -80,8 +82,8 @@ async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
 
     # search
     await press("Escape")
-    await page.locator("body").press("g")
-    await press("/")
+    await page.locator("body").focus()
+    await write("g/")
     await expect(page.get_by_role("heading", name="Search")).to_be_visible()
     await write("marmalade")
     await expect(page.get_by_text("marmalade").first).to_be_visible()
@@ -89,3 +91,51 @@ async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
     await press("Enter")
     await expect(page).to_have_url(re.compile(r"/session/"))
     await expect(page.get_by_text("The cart adds up to a marmalade.")).to_be_visible()
+
+
+async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_field(desk: Desk) -> None:
+    repository(desk)
+    session = await done(desk, "fix the cart")
+    # A service worker would fetch the palette beforehand.
+    seat = await known(await desk.seat(service_workers="block"))
+    held = await Held().at(seat.context, re.compile(r"/assets/Finder"))
+    page = await seat.open(f"/session/{session}")
+    await is_live(page)
+    message = page.get_by_role("textbox", name="Message", exact=True)
+    await message.fill("half a thought")
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("cu")  # in the message field these are letters, and anywhere else `c` begins a session
+    await expect(message).to_have_value("half a thought")
+    await page.keyboard.press("Escape")
+    await expect(message).to_be_focused()
+
+    await page.get_by_role("region", name="Transcript").click(position={"x": 5, "y": 5})
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("cu")
+    await page.keyboard.press("Backspace")
+    await page.keyboard.press("Backspace")
+    await page.keyboard.type("us")
+    await held.let_go()
+    palette = page.get_by_role("dialog", name="Find anything")
+    await expect(palette.get_by_role("option", name="Go to usage")).to_be_visible()
+    await page.keyboard.type("age")
+    await expect(palette.get_by_role("combobox")).to_have_value("usage")
+    assert page.url == f"{desk.url}/session/{session}"
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(f"{desk.url}/usage")
+
+
+async def test_the_focus_goes_back_to_where_it_was_before_the_palette(desk: Desk) -> None:
+    repository(desk)
+    page = await (await known(await desk.seat())).open(f"/session/{await done(desk, 'fix the cart')}")
+    await is_live(page)
+    message = page.get_by_role("textbox", name="Message", exact=True)
+    listed = page.get_by_role("searchbox", name="Filter sessions")
+    palette = page.get_by_role("dialog", name="Find anything")
+    for field in (message, listed, message):
+        await field.focus()
+        await page.keyboard.press("Control+k")
+        await expect(palette.get_by_role("combobox")).to_be_focused()
+        await page.keyboard.press("Escape")
+        await expect(palette).to_have_count(0)
+        await expect(field).to_be_focused()

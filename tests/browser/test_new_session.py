@@ -46,7 +46,7 @@ def start(page: Page) -> Locator:
 
 async def choose(page: Page, what: str, option: str) -> None:
     await page.get_by_role("button", name=f"{what}: ").click()
-    await page.get_by_role("menuitemradio", name=option).click()
+    await page.get_by_role("menuitemradio", name=re.compile(f"^{re.escape(option)}")).click()
 
 
 async def launched(desk: Desk, page: Page) -> str:
@@ -76,7 +76,7 @@ async def test_what_is_filled_in_is_what_is_started_and_the_new_session_is_selec
     await page.keyboard.press("Escape")
     if size == PHONE:
         await page.get_by_role("button", name="More options").tap()
-    await page.get_by_role("textbox", name="Max turns").fill("7")
+    await page.get_by_role("textbox", name="Max steps").fill("7")
     await page.get_by_role("textbox", name="Budget (USD)").fill("1.50")
     assert await desk.axe() == []
     await start(page).click()
@@ -119,6 +119,7 @@ async def test_directories_are_proposed_recent_ones_first(desk: Desk) -> None:
     page = await come(desk, "/new")
     await expect(directory(page)).to_have_value(str(desk.folder / "home" / "docs"))
     await expect(prompt(page)).to_be_focused()
+    desk.expect(r"404 .*cwd=[^&]*home%2Fsh[&:]")  # asked about if it stands there for long
     await directory(page).fill(str(desk.folder / "home" / "sh"))
     options = page.get_by_role("listbox", name="Directories").get_by_role("option")
     await expect(options).to_have_count(2)
@@ -194,13 +195,13 @@ async def test_a_draft_with_its_choices_survives_a_reload(desk: Desk) -> None:
     long = "a long thought " * 2000
     await prompt(page).fill(long)
     await choose(page, "Workflow", "Implement")
-    await page.get_by_role("textbox", name="Max turns").fill("12")
+    await page.get_by_role("textbox", name="Max steps").fill("12")
     await page.reload()
     await is_live(page)
     await expect(prompt(page)).to_have_value(long)
     await expect(directory(page)).to_have_value(str(desk.work))
     await expect(page.get_by_role("button", name="Workflow: Implement")).to_be_visible()
-    await expect(page.get_by_role("textbox", name="Max turns")).to_have_value("12")
+    await expect(page.get_by_role("textbox", name="Max steps")).to_have_value("12")
 
 
 async def test_commands_the_engine_would_know_are_proposed(desk: Desk) -> None:

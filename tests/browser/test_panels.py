@@ -238,7 +238,7 @@ async def test_a_device_that_may_not_use_terminals_is_told_so(desk: Desk) -> Non
 
 
 async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_theirs(desk: Desk) -> None:
-    """S002-3: what the agent says is on the page without asking."""
+    """S002-3, S002-17: what the agent says is on the page without asking; and one can look where it has got to."""
     todos = [
         {"content": "Read the test", "status": "completed", "activeForm": "Reading"},
         {"content": "Take the lock", "status": "in_progress", "activeForm": "Taking the lock"},
@@ -270,6 +270,15 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
     await expect(yours).to_have_text(["Second", "Zeroth", "<b>Third</b>"])
     assert await desk.axe(within="aside") == []
 
+    await to_panel(page, "6")
+    listed = page.get_by_role("listbox").get_by_role("option").filter(has_text="tasks_replaced")
+    await expect(listed).to_contain_text("1 of 2 done")
+    await listed.click()
+    entry = page.get_by_role("region", name="One entry")
+    await expect(entry).to_contain_text("In Tasks:shown")
+    await expect(entry).to_contain_text("Server's table:written, 2 rows")
+    assert await desk.axe(within="aside") == []
+
 
 async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: Desk) -> None:
     project(desk)
@@ -289,6 +298,7 @@ async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: D
     await desk.place.post(f"/api/v1/interactions/{asked['id']}/decision", verdict)
     await expect(decisions).to_contain_text("Denied by ada")
     await expect(decisions).to_contain_text("Not now.")
+    await expect(panel(page)).to_contain_text("Turns1Steps2 max 100 per turn")
 
     await page.get_by_role("button", name="Workers").click()
     workers = page.get_by_role("region", name="Workers")

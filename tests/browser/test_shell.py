@@ -187,9 +187,8 @@ async def test_all_keys_are_on_one_sheet_and_lead_to_their_places(desk: Desk) ->
     await expect(sheet.get_by_role("region", name="Decisions")).to_contain_text("Allow")
     await page.keyboard.press("Escape")
     await expect(sheet).to_have_count(0)
-    for keys, place in (("g i", "/inbox"), ("g s", "/"), ("c", "/new")):
-        for key in keys.split():
-            await page.keyboard.press(key)
+    for keys, place in (("gi", "/inbox"), ("gs", "/"), ("c", "/new")):
+        await page.keyboard.type(keys)
         await expect(page).to_have_url(desk.url + place)
 
 
@@ -299,13 +298,13 @@ async def test_crossing_to_a_phones_width_and_back_asks_for_nothing_anew(desk: D
     repository(desk)
     session = await done(desk, "fix the cart")
     page = await come(desk, f"/session/{session}")
-    await page.wait_for_load_state("networkidle")
+    await desk.seats[0].settled()
     before = len(desk.seats[0].watch.requests)
     await page.set_viewport_size({"width": 600, "height": 800})
     await expect(page.get_by_role("navigation", name="Places")).to_be_visible()
     await page.set_viewport_size({"width": 1440, "height": 900})
     await expect(sessions(page)).to_be_visible()
-    await page.wait_for_load_state("networkidle")
+    await desk.seats[0].settled()
     asked = [url for url in desk.seats[0].watch.requests[before:] if "/snapshot" in url or "/events" in url]
     assert asked == []
     assert len([url for url in desk.seats[0].watch.requests if url.startswith("ws:")]) == 1
@@ -355,8 +354,7 @@ async def test_a_page_whose_files_the_server_no_longer_has_says_what_to_do(desk:
     await is_live(page)
     desk.seats[0].watch.expect(r"status of 404 .*UsagePage|this part could not be loaded")
     await page.context.route(re.compile(r"/assets/UsagePage-"), lambda route: route.fulfill(status=404))
-    await page.keyboard.press("g")
-    await page.keyboard.press("u")
+    await page.keyboard.type("gu")
     main = page.get_by_role("main")
     await expect(main.get_by_role("heading", name="This page cannot be shown")).to_be_visible()
     await expect(main).to_contain_text("This part could not be loaded. Nothing you wrote is lost.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
+from tests.browser.around import known
 from tests.browser.desk import Desk, Seat
 from tests.browser.written import Written
 from tests.browser.xss import ADDRESSES, ALL, FILE_NAMES, HIDDEN, unharmed
@@ -301,7 +302,8 @@ async def test_lines_of_a_diff_are_walked_and_commented_by_keyboard(desk: Desk) 
     for command in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
         subprocess.run(["git", *command], cwd=desk.work, check=True)
     (desk.work / "cart.py").write_text(CART.replace("sum(", "total("))
-    page = await at_work(desk, [Call("Bash", {"command": "true"})])
+    # All changes of the directory: whose this one is, nobody can tell.
+    page = await at_work(desk, [Call("Bash", {"command": "true"})], seat=await known(await desk.seat()))
     diff = page.get_by_role("figure", name="Changes in cart.py")
     first = diff.get_by_role("button", name="Comment on").first
     await first.focus()

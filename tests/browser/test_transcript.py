@@ -5,9 +5,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import FloatRect, Locator, Page, Route, expect
+from playwright.async_api import FloatRect, Locator, Page, expect
 
 from tests.browser.desk import Desk
+from tests.browser.held import Held
 from tests.browser.written import Written
 from tests.modelserver.script import Call, Gate, Say, Step, Think
 
@@ -39,7 +40,7 @@ async def stays(page: Page, before: dict[str, Any]) -> None:
 
 
 async def is_at_the_end(page: Page) -> None:
-    assert (await spot(page))["left"] <= 2
+    await page.wait_for_function(f"() => ({SPOT})().left <= 2")
 
 
 async def scroll(page: Page, by: int) -> None:
@@ -54,6 +55,25 @@ async def scroll(page: Page, by: int) -> None:
 async def box(element: Locator) -> FloatRect:
     found = await element.bounding_box()
     assert found is not None
+    return found
+
+
+async def edge(call: Locator) -> str:
+    """The colour at the left of a call."""
+    found: str = await call.first.evaluate("(call) => getComputedStyle(call).borderLeftColor")
+    return found
+
+
+async def colour(page: Page, value: str) -> str:
+    """A colour of the style sheet, as the browser computes it."""
+    script = """(value) => {
+      const probe = document.body.appendChild(document.createElement("i"));
+      probe.style.color = value;
+      const found = getComputedStyle(probe).color;
+      probe.remove();
+      return found;
+    }"""
+    found: str = await page.evaluate(script, value)
     return found
 
 
@@ -113,11 +133,13 @@ async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
     check = line(page, "make check").first
     assert 28 <= (await box(check))["height"] <= 32
     await expect(line(page, "make fail")).to_contain_text("no rule to make it")
-    await expect(line(page, "make fail").locator("[data-status=error]")).to_have_class(re.compile("border-failed"))
+    assert await edge(line(page, "make fail").locator("[data-status=error]")) == await colour(page, "var(--failed)")
+    success = await colour(page, "color-mix(in oklab, var(--done) 50%, transparent)")
+    assert await edge(check.locator("[data-status=completed]")) == success
     group = page.get_by_role("button", name="Task: review the fix (1 tool)")
-    await expect(page.get_by_text("A helper speaks.")).to_have_count(0)
-    await group.click()
     await expect(page.get_by_text("A helper speaks.")).to_be_visible()
+    await group.click()
+    await expect(page.get_by_text("A helper speaks.")).to_have_count(0)
     await expect(line(page, "a result whose call never came")).to_be_visible()
     unknown = page.get_by_role("button", name="telepathy")
     await unknown.click()
@@ -142,25 +164,18 @@ async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jum
     await expect(page.get_by_text("Question 139")).to_be_visible()
     await is_at_the_end(page)
     assert (await spot(page))["drawn"] < 80
-    held: list[Route] = []
-
-    async def hold(route: Route) -> None:
-        held.append(route)
-
-    await page.route(lambda url: "/events?" in url and "before=" in url, hold)
+    held = await Held().at(page, re.compile(r"/events\?.*before="))
+    first = page.locator("[data-line][aria-posinset='1']")
     came = 0
-    for _ in range(60):
-        await scroll(page, -1500)
-        if not held:
-            continue
+    while await page.get_by_text("Loading what came before").count():
+        while not await first.count():
+            await scroll(page, -1500)
         before = await spot(page)
-        await held.pop().continue_()
+        await held.let_go()
         moved = '([id, place]) => document.querySelector(`[data-line="${id}"]`).ariaPosInSet !== place'
         await page.wait_for_function(moved, arg=[before["id"], before["place"]])
         await stays(page, before)
         came += 1
-        if await page.get_by_text("Loading what came before").count() == 0:
-            break
     assert came >= 2
     await scroll(page, -100_000)
     await expect(page.get_by_text("Question 0", exact=True)).to_be_in_viewport()
@@ -333,7 +348,7 @@ async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(desk: Desk) 
 
 
 async def test_a_running_command_shows_the_end_of_what_it_prints(desk: Desk) -> None:
-    """S000-71, FM-22: fixed in height, in the terminal's colours; a line when it is over."""
+    """S000-71, S000-73, S000-78, FM-22: fixed in height, in the terminal's colours; a line when it is over."""
     repository(desk.work)
     gate = Gate()
     fifo = desk.work / "go"
@@ -351,6 +366,10 @@ async def test_a_running_command_shows_the_end_of_what_it_prints(desk: Desk) -> 
     await expect(tail).not_to_contain_text("line 12")
     await expect(tail.locator("span[style*=ansi-green]").first).to_be_visible()
     assert (await box(tail))["height"] == 160
+    call = page.locator("[data-status=running]")
+    assert await edge(call) == await colour(page, "var(--needs)")
+    mark = call.get_by_text("●")
+    assert await mark.evaluate("(mark) => getComputedStyle(mark).animationDuration") == "1.5s"
     fifo.write_text("done\n")
     await gate.reached()
     await expect(tail).to_have_count(0)
@@ -425,12 +444,7 @@ async def test_the_middle_of_a_huge_answer_is_loaded_where_it_is_missing(desk: D
     session = written.save(desk.folder / "bobstay")
     await desk.restart()
     page = await desk.open("/")
-    held: list[Route] = []
-
-    async def hold(route: Route) -> None:
-        held.append(route)
-
-    await page.route(re.compile(r"/events\?after="), hold)
+    held = await Held().at(page, re.compile(r"/events\?after="))
     await page.goto(f"{desk.place.url}/session/{session}")
     await expect(page.get_by_role("heading", name="Recommendation 199")).to_be_visible()
     load = page.get_by_role("button", name=re.compile(r"Load [\d,]+ characters|Loading…"))
@@ -438,7 +452,7 @@ async def test_the_middle_of_a_huge_answer_is_loaded_where_it_is_missing(desk: D
     await load.scroll_into_view_if_needed()
     await expect(load).to_have_text("Loading…")
     await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(0)
-    await held[0].continue_()
+    await held.let_go()
     await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(1)
     await expect(load).to_have_count(0)
 

@@ -21,6 +21,8 @@ class Watch:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         """All addresses that were asked for, in order."""
+        self.pending: set[Request] = set()
+        """Requests that are under way."""
         self.said: list[str] = []
         """All lines of the console, for whoever looks why a test failed."""
 
@@ -30,6 +32,8 @@ class Watch:
         context.on("console", self._heard)
         context.on("weberror", self._broke)
         context.on("request", self._asked)
+        context.on("requestfinished", self._answered)
+        context.on("requestfailed", self._answered)
         context.on("page", self._opened)
 
     def expect(self, pattern: str) -> None:
@@ -57,7 +61,11 @@ class Watch:
         self._complain(f"not caught: {_words(error.error)}")
 
     def _asked(self, request: Request) -> None:
+        self.pending.add(request)
         self._note(request.url)
+
+    def _answered(self, request: Request) -> None:
+        self.pending.discard(request)
 
     def _opened(self, page: Page) -> None:
         page.on("websocket", self._connected)

@@ -36,7 +36,7 @@ def run_printing(killing: Killing, *options: str, room: int | None = None) -> "s
         text=True,
         cwd=killing.folder / "work",
         env=env,
-        timeout=30,
+        timeout=200,
         check=False,
         preexec_fn=limit,
     )

@@ -190,7 +190,7 @@ log.append(Noted("room again"))
 def test_a_full_disk_is_told_and_leaves_a_whole_log(tmp_path: Path) -> None:
     """F1: the entry that found no room is taken back, and storing works again once there is some."""
     with run_python(FILL_THE_DISK, str(tmp_path), SESSION) as process:
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output
     stored, message = output.split(" ", 1)
     assert message.startswith("no room to store the session in ")

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY, DEADLINE, Frame, Program, environment
+from tests.wire.program import BOBSTAY, Frame, Program, environment
 
 INTERPOSED = """#!{python}
 import errno, os, runpy, signal, sys
