@@ -15,7 +15,7 @@ suite() {
     fi
 }
 
-run_pytest() { .venv/bin/python -m pytest -q -n "${JOBS:-2}" --dist loadfile "$@"; }
+run_pytest() { .venv/bin/python -m pytest -q -n "${JOBS:-3}" --dist loadfile "$@"; }
 
 # Suites of many processes at once: what failed is run again, alone, and named. What fails then has failed.
 twice_at_most() {
