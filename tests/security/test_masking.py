@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step, Think
 from tests.wire.program import BOBSTAY, Program, environment, initialize, prompt
@@ -35,11 +36,11 @@ class Place:
         self.env = {**environment(server, self.home), "DB_PASSWORD": PASSWORD, "BOBSTAY_DEBUG": "1"}
 
     async def run(self, *arguments: str, text: str) -> tuple[bytes, bytes]:
-        pipe = asyncio.subprocess.PIPE
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         process = await asyncio.create_subprocess_exec(
-            *(BOBSTAY, "-p", text, *arguments), cwd=self.work, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe
+            *(BOBSTAY, "-p", text, *arguments), cwd=self.work, env=self.env, stdin=nothing, stdout=pipe, stderr=pipe
         )
-        return await asyncio.wait_for(process.communicate(), 40)
+        return await asyncio.wait_for(process.communicate(), DEADLINE)
 
     def stored(self) -> dict[str, bytes]:
         """All files of the user's own folders."""
