@@ -58,7 +58,7 @@ async def test_the_hook_of_the_end_is_told_what_still_runs(server: ModelServer, 
         Step(blocks=[foreground("until [ -e go ]; do sleep 0.01; done"), background(UNTIL_STOP, description="wait")]),
         Step(blocks=[Say("One is up.")]),
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         await here.run(prompt)
     _, started = here.of(BackgroundStarted)
     assert hooks.calls[0].fields["background_tasks"] == [
@@ -416,7 +416,7 @@ async def test_what_is_left_of_the_time_cuts_a_tool_of_the_turn_about_a_command(
     long = Step(blocks=[foreground("touch begun; sleep 300")])
     await here.run(server.play("left", Step(blocks=[background(UNTIL_STOP)]), Step(blocks=[Say("It runs.")]), long))
     (here.work / "stop").touch()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(DEADLINE):
         assert await here.background.wait(600)
         assert (await here.play(here.driver.turn((), waited=998.0))).ending == "max_time"
     assert (here.work / "begun").exists()

@@ -13,6 +13,7 @@ from bobstay.model.message import Image, Text
 from bobstay.providers import ollama as ollama_adapter
 from bobstay.providers.http import HttpClient
 from bobstay.providers.ollama import Ollama
+from tests.deadline import DEADLINE
 from tests.flow.world import World
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -76,7 +77,7 @@ async def test_the_answer_does_not_wait_for_the_look_at_the_window(
         if isinstance(event, TextDelta):
             gate.open()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("hello", Step(blocks=[Say("Hello.")])), let_go)
     assert done.text == "Hello."
 
@@ -87,7 +88,7 @@ async def test_a_server_that_never_tells_the_window_is_not_waited_for(
     monkeypatch.setattr(ollama_adapter, "_SECONDS", 0.1)
     server.pages["/ollama/api/ps"] = Gate()
     here = ollama(world, "qwen3-4k")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("hello", Step(blocks=[Say("Hello.")])))
     assert (done.text, here.of(Noted)) == ("Hello.", [])
 

@@ -19,6 +19,7 @@ from bobstay.permissions.sandbox import enter, landlock, seatbelt  # noqa: F401 
 from bobstay.permissions.sandbox.enter import Sandbox
 from bobstay.permissions.sandbox.plan import Spec
 from bobstay.permissions.sandbox.probe import Availability, available
+from tests.deadline import DEADLINE
 from tests.security.probes import Probe
 
 NOBODY = 65534
@@ -272,7 +273,7 @@ def attack(world: World, probe: Probe, sandbox: Sandbox | None) -> bool:
 
 def _let_it_go_on(world: World, *, expected: bool) -> None:
     (world.ws / "go").touch()
-    deadline = time.monotonic() + (10 if expected else 0.3)
+    deadline = time.monotonic() + (DEADLINE if expected else 0.3)
     while time.monotonic() < deadline and not (world.ws / "late").exists():
         time.sleep(0.01)
 

@@ -186,7 +186,7 @@ async def test_a_launch_that_a_crash_cut_off_leaves_neither_a_work_tree_nor_a_br
     async with Place(model, tmp_path) as place:
         repository(place.work, file="one\n")
         made = await worktrees_of(place.console).add(str(place.work), "abcdefgh-of-no-session")
-    async with Place(model, tmp_path), asyncio.timeout(20):
+    async with Place(model, tmp_path), asyncio.timeout(DEADLINE):
         while os.path.exists(made.path) or made.branch in await asyncio.to_thread(git, place.work, "branch"):
             await asyncio.sleep(0.02)
 

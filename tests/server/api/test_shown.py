@@ -8,6 +8,7 @@ from websockets.asyncio.client import connect
 
 from bobstay.server.api.openapi import current
 from bobstay.server.rpc.server import NAME
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -53,7 +54,7 @@ async def synchronized(socket: Any, topic: str) -> Any:
 
 
 async def until(socket: Any, kind: str) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(DEADLINE):
         while True:
             for frame in json.loads(await socket.recv()):
                 if frame["type"] == kind:

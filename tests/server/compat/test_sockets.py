@@ -269,7 +269,7 @@ async def test_the_sockets_doors_are_the_same(place: Place) -> None:
 
 async def heard_out(page: Any) -> None:
     """Take in what is still on its way; ends with the connection."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(DEADLINE):
         while True:
             await page.connection.recv()
 

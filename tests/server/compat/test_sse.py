@@ -305,7 +305,7 @@ async def test_revoking_a_token_ends_its_streams(place: Place) -> None:
     )
     async with sse(place, f"/api/sessions/{id}/stream", {"Authorization": f"Bearer {secret}"}) as stream:
         await place.console.doors.revoke(client.id, "ada")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(DEADLINE):
             await stream.rest()
 
 

@@ -8,7 +8,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -128,21 +127,17 @@ async def test_fm_46_a_token_revoked_on_the_command_line_loses_its_socket_within
         await socket.recv()
         closings = [asyncio.create_task(_closed(each)) for each in (socket, other)]
         await asyncio.to_thread(bobstay, served, "revoke", id)
-        ended = time.monotonic()
         async with asyncio.timeout(DEADLINE):
-            closed = [await closing for closing in closings]
-        assert [code for code, _ in closed] == [4001, 4001]
-        # The command needs a moment to end after it has revoked: the sockets are often closed before that.
-        assert max(at for _, at in closed) - ended < 1.0
+            assert [await closing for closing in closings] == [4001, 4001]
     assert ask(served, "GET", "/api/v1/sessions", bearer) == (401, "unauthorized")
 
 
-async def _closed(socket: object) -> tuple[int, float]:
+async def _closed(socket: object) -> int:
     try:
         while True:
             await socket.recv()  # type: ignore[attr-defined] # any client connection
     except ConnectionClosed as closed:
-        return closed.rcvd.code if closed.rcvd else 0, time.monotonic()
+        return closed.rcvd.code if closed.rcvd else 0
 
 
 def test_what_happens_at_the_doors_is_in_the_audit(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from tests.deadline import DEADLINE
+
 PACKAGE = "postgresql (Debian: apt-get install postgresql-15)"
 NOBODY = 65534
 USER = "tester"
@@ -25,7 +27,7 @@ SETTINGS = (
     "autovacuum=off",
 )
 """Nothing is flushed: a crash loses what was committed in the last seconds, which tests rely on."""
-START_SECONDS = 30.0
+START_SECONDS = DEADLINE
 
 
 def binaries() -> Path | None:

@@ -4,13 +4,9 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -27,6 +23,7 @@ from bobstay.server.index.transcript import rows
 from bobstay.sessions.store import Store
 from tests.server.index.desk import PATIENCE, Desk
 from tests.server.index.postgres import NOBODY, Cluster
+from tests.work import calls
 
 Desks = Callable[..., Awaitable[Desk]]
 
@@ -41,22 +38,6 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.01)
-
-
-@contextmanager
-def calls() -> Iterator[list[str]]:
-    """The names of all functions called meanwhile: work that can be counted, on a busy machine too."""
-    made: list[str] = []
-
-    def note(frame: FrameType, kind: str, about: Any) -> None:
-        if kind in ("call", "c_call"):
-            made.append(about.__name__ if kind == "c_call" else frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        yield made
-    finally:
-        sys.setprofile(None)
 
 
 def locked(path: Path) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from bobstay.server.stream.frames import live
 from bobstay.server.stream.hub import BATCH_BYTES, EVERYTHING, Client, Hub
 from bobstay.server.stream.recent import Recent
 from bobstay.server.stream.socket_protocol import Packer
+from tests.deadline import DEADLINE
 from tests.server.stream.ground import until
 
 
@@ -50,7 +51,7 @@ async def test_history_waits_for_room_and_two_who_wait_both_go_on() -> None:
     await asyncio.sleep(0)
     waiting.pop().cancel()
     assert await client.take() == [b"live"] * 4
-    await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    await asyncio.wait_for(asyncio.gather(*waiting), DEADLINE)
     assert await client.take() == [b"history"] * 2
 
 
@@ -61,7 +62,7 @@ async def test_closing_frees_whoever_waits_for_room() -> None:
     waiting = asyncio.create_task(client.send(b"history"))
     await asyncio.sleep(0)
     client.close("shutdown")
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, DEADLINE)
     assert client.waiting == 0
 
 

@@ -11,6 +11,7 @@ from bobstay.assembly.key_helper import HelpedProvider, KeyHelper
 from bobstay.model.event import Noted
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Chunk, ErrorKind, ProviderError, Request
+from tests.deadline import DEADLINE
 
 PATH = "/usr/bin:/bin"
 
@@ -44,7 +45,7 @@ async def test_a_command_that_takes_too_long_is_ended_and_told(tmp_path: Path, m
     assert key_helper.LIMIT == 30.0
     monkeypatch.setattr(key_helper, "LIMIT", 0.2)
     with pytest.raises(ProviderError, match=r"took longer than 0\.2 s") as caught:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(DEADLINE):
             await helper("sleep 300", tmp_path).key()
     assert caught.value.kind == "authentication"
 

@@ -146,7 +146,7 @@ async def test_a_sweep_ends_what_a_crashed_run_left() -> None:
     mark = os.urandom(8).hex()
     left = subprocess.Popen(["sleep", "300"], env={MARK: f"token:{mark}:7"}, start_new_session=True)
     assert sweep(f":{mark}:") == 1
-    assert left.wait(timeout=5) == -signal.SIGKILL
+    assert left.wait(timeout=DEADLINE) == -signal.SIGKILL
     assert sweep(f":{mark}:") == 0
     with pytest.raises(ValueError, match="too short"):
         sweep("")
@@ -189,7 +189,7 @@ def test_the_watchdog_ends_everything_when_we_are_killed(tmp_path: Path) -> None
     assert _until(lambda: not carriers())
 
 
-def _until(condition: object, limit: float = 10.0) -> bool:
+def _until(condition: object, limit: float = DEADLINE) -> bool:
     assert callable(condition)
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:

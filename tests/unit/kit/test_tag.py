@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bobstay.kit.family import Family, sweep
 from bobstay.kit.tag import tag_of, tag_worn_by, wears, worn
+from tests.deadline import DEADLINE
 
 MARK = "0123456789abcdef:a-session:7"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -30,7 +31,7 @@ def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not(
         assert not wears(bare.pid, "")
         assert not wears(after.pid, MARK)
         assert bare.pid in Family(2**22 + 1, MARK).members()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + DEADLINE
         while after.pid in Family(2**22 + 1, MARK).members():  # until it is the program it is to become
             assert time.monotonic() < deadline
         assert resource.getrlimit(resource.RLIMIT_RSS) == before
@@ -48,7 +49,7 @@ def test_a_sweep_of_the_session_finds_what_has_no_environment() -> None:
         bare = subprocess.Popen(["/bin/sleep", "300"], env={})
     assert sweep(f":{session[::-1]}:") == 0
     assert sweep(f":{session}:") == 1
-    assert bare.wait(timeout=5) == -9
+    assert bare.wait(timeout=DEADLINE) == -9
 
 
 def test_a_mark_of_another_form_gives_no_tag_to_anybody() -> None:
