@@ -182,12 +182,16 @@ async def stalled(server: Server, count: int, seconds: int) -> bool:
 
 
 async def reached(watchers: list[Watcher], seq: int) -> None:
+    """Wait until all have got an entry.
+
+    Raises:
+        RuntimeError: the server has closed some: figures of the others would say nothing.
+    """
     async with asyncio.timeout(120):
         while any(watcher.seq < seq and not watcher.lost for watcher in watchers):
             await asyncio.sleep(0.005)
-    lost = sum(watcher.lost for watcher in watchers)
-    if lost:
-        print(f"{lost} watchers were closed")
+    if lost := sum(watcher.lost for watcher in watchers):
+        raise RuntimeError(f"{lost} of {len(watchers)} watchers were closed")
 
 
 def close(watchers: list[Watcher]) -> None:
