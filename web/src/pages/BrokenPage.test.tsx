@@ -17,8 +17,8 @@ beforeEach(() => {
 
 afterEach(() => act(() => root.unmount()));
 
-function broken(words: string, connection: "live" | "connecting"): void {
-  useApp.setState({ connection });
+function broken(words: string, connection: "live" | "connecting", wasLive = true): void {
+  useApp.setState({ connection, wasLive });
   act(() => root.render(<BrokenPage error={new Error(words)} />));
 }
 
@@ -35,6 +35,15 @@ test("a part that a server does not have is not asked for again and again", () =
   broken(MISSING_PART, "live");
   back();
   expect(reload).not.toHaveBeenCalled();
+});
+
+test("a page that was just loaded without one of its parts is not loaded again and again", () => {
+  broken(MISSING_PART, "connecting", false);
+  act(() => useApp.setState({ connection: "live", wasLive: true }));
+  expect(reload).not.toHaveBeenCalled();
+  act(() => useApp.setState({ connection: "connecting" }));
+  back();
+  expect(reload).toHaveBeenCalledOnce();
 });
 
 test("a page that cannot be drawn is not loaded again by itself", () => {

@@ -24,12 +24,15 @@ export function BrokenPage({ error }: { error: unknown }) {
   );
 }
 
-/** A part that was asked for while the server was away is there again with it: nobody has to press a button for that. */
+/**
+ * A part that was asked for while the server was away is there again with it: nobody has to press a button for that.
+ * One that is missing when the page has just been loaded would be missing the next time, too.
+ */
 function useReloadOnceBack(missing: boolean): void {
   const live = useApp((state) => state.connection === "live");
-  const before = useRef(live);
+  const away = useRef(false);
   useEffect(() => {
-    if (missing && live && !before.current) location.reload();
-    before.current = live;
+    if (missing && live && away.current) location.reload();
+    away.current = !live && useApp.getState().wasLive;
   }, [missing, live]);
 }

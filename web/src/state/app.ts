@@ -16,6 +16,8 @@ export interface AppState {
   me: Me | null;
   config: ServerConfig | null;
   connection: Connection;
+  /** Whether this page has been connected at all since it was loaded. */
+  wasLive: boolean;
   nextTry: number;
   /** Another version of the server than the one this page came from. */
   outdated: boolean;
@@ -36,6 +38,7 @@ export const useApp = create<AppState>(() => ({
   me: null,
   config: null,
   connection: "connecting",
+  wasLive: false,
   nextTry: 0,
   outdated: false,
   sessions: {},

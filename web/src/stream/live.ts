@@ -50,7 +50,12 @@ const world: World = {
 
 export const socket: Socket = new Socket(address(), world, pump.take, () => {
   const { state, nextTry } = socket;
-  useApp.setState({ connection: state, nextTry, ...(state === "refused" ? { entry: "out" as const } : {}) });
+  useApp.setState(({ wasLive, entry }) => ({
+    connection: state,
+    wasLive: wasLive || state === "live",
+    nextTry,
+    entry: state === "refused" ? "out" : entry,
+  }));
 });
 
 function address(): string {
