@@ -13,12 +13,12 @@ export function TasksTrail({ entry, sessionId }: { entry: Entry; sessionId: stri
     queryKey: ["tasks", sessionId, "table", entry.seq],
     queryFn: () => said(api.GET("/sessions/{id}/tasks", { params: { path: { id: sessionId } } })),
     refetchInterval: ({ state }) =>
-      state.data && inTable(entry, state.data.tasks).behind ? AGAIN_MS : false,
+      state.data && inTable(entry, state.data.tasks, shownAt).behind ? AGAIN_MS : false,
   });
   return (
     <dl className="hairline-b m-0 flex shrink-0 flex-wrap gap-x-4 px-3 pb-2 text-small [&>div]:flex [&>div]:gap-1">
       <Fact name="In Tasks" words={onPage(entry, shownAt)} />
-      <Fact name="Server's table" words={data ? inTable(entry, data.tasks).words : "…"} />
+      <Fact name="Server's table" words={data ? inTable(entry, data.tasks, shownAt).words : "…"} />
     </dl>
   );
 }

@@ -30,6 +30,11 @@ test("a list of tasks is followed from the log to the server's table (S002-17)",
   expect(inTable(list, [row("sdk", AT + 9_000)]).words).toBe("replaced by a later list");
 });
 
+test("a list that an empty one has replaced is not waited for", () => {
+  expect(inTable(list, [], AT + 5_000)).toEqual({ words: "replaced by a later list", behind: false });
+  expect(inTable(list, [], AT)).toEqual({ words: "no rows", behind: true });
+});
+
 test("an empty list that has no rows is not waited for", () => {
   const empty = { ...list, event: { type: "tasks_replaced", tasks: [] } } as unknown as Entry;
   expect(inTable(empty, [])).toEqual({ words: "no rows", behind: false });

@@ -27,15 +27,19 @@ export interface Table {
   behind: boolean;
 }
 
-export function inTable(entry: Entry, rows: readonly TaskRow[]): Table {
+const REPLACED: Table = { words: "replaced by a later list", behind: false };
+
+/** A list without tasks leaves no row that tells when it was written: then `shownAt` tells that there was a later one. */
+export function inTable(entry: Entry, rows: readonly TaskRow[], shownAt = 0): Table {
   const own = rows.filter((row) => row.source === "sdk");
   const [first] = own;
+  if (!first && against(entry, shownAt) === "later") return REPLACED;
   if (!first) return { words: "no rows", behind: sizeOf(entry) > 0 };
   switch (against(entry, first.updated_at * 1000)) {
     case "same":
       return { words: `written, ${plural(own.length, "row")}`, behind: false };
     case "later":
-      return { words: "replaced by a later list", behind: false };
+      return REPLACED;
     case "earlier":
       return { words: "not written yet", behind: true };
   }
