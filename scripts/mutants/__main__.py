@@ -13,7 +13,7 @@ from scripts.mutants.reach import Reach
 from scripts.mutants.report import Report
 from scripts.mutants.scratch import Scratch, sandbox_works
 from scripts.mutants.targets import AREAS, Area
-from scripts.mutants.trial import Limits, tried
+from scripts.mutants.trial import Limits, NoVerdict, tried
 
 PROJECT = Path(__file__).parents[2]
 
@@ -45,7 +45,11 @@ def main(words: list[str] | None = None) -> int:
     for number, mutant in enumerate(wanted, 1):
         source = sources[mutant.path]
         known = None if given.survivors else journal.known(mutant, source)
-        outcome = known or tried(scratch, reach, mutant, sources, Limits())
+        try:
+            outcome = known or tried(scratch, reach, mutant, sources, Limits())
+        except NoVerdict as told:
+            print(f"The tests fail without any change, too:\n{told}")
+            return 2
         if known is None:
             journal.add(outcome)
         report.add(mutant, outcome)

@@ -39,6 +39,8 @@ class Reach:
         self._folder = scratch.folder / "reach"
         self._folder.mkdir(parents=True, exist_ok=True)
         self.tests: dict[str, Seen] = {}
+        self.sound: set[str] = set()
+        """Those that were seen to pass without any change after they had failed with one."""
 
     def record(self, files: list[str], seconds: float = _FOLDER_SECONDS) -> int:
         """Record the tests of these files, but for those whose recording still holds; returns how many were run."""

@@ -26,12 +26,38 @@ class Limits(NamedTuple):
     factor: float = 4.0
 
 
+class NoVerdict(Exception):  # noqa: N818 - reads as what happened
+    """Tests fail, and not because of the mutant; says how."""
+
+
 def tried(scratch: Scratch, reach: Reach, mutant: Mutant, sources: dict[str, str], limits: Limits) -> Outcome:
-    """Make the change, run the tests, and undo it."""
-    source = sources[mutant.path]
+    """Make the change, run the tests, and undo it. A test that fails without the change, too, is not asked any more.
+
+    Raises:
+        NoVerdict: no tests can be run here.
+    """
+    while True:
+        chosen = _chosen(reach, mutant, sources, limits)
+        outcome = _tried(scratch, chosen, mutant, sources[mutant.path], limits)
+        if outcome.status != "killed" or outcome.by in reach.sound:
+            return outcome
+        blamed = (outcome.by,) if "::" in outcome.by else chosen.tests  # a file, or a process that ended in the middle
+        ended = scratch.ask(blamed, limits.slack + limits.factor * chosen.seconds)
+        if ended.code == 0:
+            reach.sound.add(outcome.by)
+            return outcome
+        if outcome.by not in reach.tests or ended.code != 1:
+            raise NoVerdict(ended.output[-2000:])
+        print(f"{outcome.by} does not pass here any more and is not asked", flush=True)
+        del reach.tests[outcome.by]
+
+
+def _chosen(reach: Reach, mutant: Mutant, sources: dict[str, str], limits: Limits) -> Chosen:
     chosen = reach.choose(places_of(mutant, sources), limits.chosen)
-    if not chosen.tests:
-        chosen = Chosen(_unseen(mutant.path), 0, limits.chosen)
+    return chosen if chosen.tests else Chosen(_unseen(mutant.path), 0, limits.chosen)
+
+
+def _tried(scratch: Scratch, chosen: Chosen, mutant: Mutant, source: str, limits: Limits) -> Outcome:
     if not chosen.tests:
         return outcome_of(mutant, source, "unreached")
     began = time.monotonic()

@@ -10,7 +10,7 @@ from scripts.mutants.places import places_of
 from scripts.mutants.reach import Reach
 from scripts.mutants.report import Report
 from scripts.mutants.scratch import Scratch
-from scripts.mutants.trial import Limits, tried
+from scripts.mutants.trial import Limits, NoVerdict, tried
 
 AGES = """
 EXEMPT = ("judges", "bailiffs")
@@ -135,6 +135,28 @@ def test_a_planted_survivor_is_found_and_a_planted_victim_is_killed(tmp_path: Pa
     assert outcomes["may_vote"].asked == 4, "only tests that reach the line are asked"
     assert (project / "src" / "ages.py").read_text() == AGES
     assert (scratch.tree / "src" / "ages.py").read_text() == AGES
+
+
+@pytest.mark.timeout(180)
+def test_tests_that_fail_without_the_change_too_kill_nothing(tmp_path: Path) -> None:
+    """A test that does not pass any more is not asked again; if none can be run at all, nothing is said."""
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "ages.py").write_text(AGES)
+    spoilt = "def test_today():\n    assert may_vote(40) and not os.path.exists('spoilt')\n"
+    (project / "test_ages.py").write_text(f"{TESTS}\n{spoilt}")
+    scratch = Scratch(project, tmp_path / "scratch", sandboxed=False)
+    scratch.prepare()
+    reach = Reach(scratch, ["src/*.py"])
+    reach.record(["test_ages.py"])
+    drive, vote, _ = (each for each in mutants_of("src/ages.py", AGES) if each.operator == "comparison")
+
+    (scratch.tree / "spoilt").touch()
+    assert tried(scratch, reach, vote, {vote.path: AGES}, Limits()).status == "survived"
+    assert tried(scratch, reach, drive, {drive.path: AGES}, Limits()).status == "killed"
+    (scratch.tree / "conftest.py").write_text("raise RuntimeError('nothing runs here')")
+    with pytest.raises(NoVerdict, match="nothing runs here"):
+        tried(scratch, reach, vote, {vote.path: AGES}, Limits())
 
 
 def test_a_survivor_is_judged_once_its_row_is_on_the_page(tmp_path: Path) -> None:
