@@ -1,6 +1,6 @@
 """Written-down cases: what is decided about each, how fast, and whatever else may stand in such a file (H5-4)."""
 
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from bobstay.permissions.case import decide
+from tests.work import multiples
 
 FOLDER = Path(__file__).parents[2] / "security" / "corpus"
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -36,20 +37,13 @@ def test_the_cases_cover_both_sides() -> None:
 
 
 def test_decisions_are_fast() -> None:
-    """Median at most 0.5 ms, 99 of 100 at most 5 ms: the best of a few runs, for the machine may be busy."""
+    """On a quiet machine, where the yardstick takes 0.15 ms: median at most 0.5 ms, 99 of 100 at most 5 ms."""
     given = cases("corpus.jsonl")
     for case in given:
         decide(case)
-    best = [min(_seconds(case) for _ in range(5)) for case in given]
-    best.sort()
-    assert best[len(best) // 2] <= 0.0005
-    assert best[len(best) * 99 // 100] <= 0.005
-
-
-def _seconds(case: dict[str, Any]) -> float:
-    began = time.process_time()
-    decide(case)
-    return time.process_time() - began
+    best = sorted(multiples(partial(decide, case)) for case in given)
+    assert best[len(best) // 2] <= 3.3
+    assert best[len(best) * 99 // 100] <= 33
 
 
 @pytest.mark.parametrize(

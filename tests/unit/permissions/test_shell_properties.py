@@ -15,7 +15,9 @@ from bobstay.permissions.shell import read
 from bobstay.permissions.shell.agreement import agrees, is_plain
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.syntax import NotUnderstood
+from tests.deadline import DEADLINE
 from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
+from tests.work import multiples
 
 SIGNS = """ls cat rm -rf src a.txt git status push -C . echo $x "$x" ${x} ${x:-y} $(ls) $(rm) `pwd` 'a' "c" * ? {a,b}
 > >> < 2>&1 &> /dev/null f && || ; | & ( ) { } ! if then fi for in do done case esac while cd .. / ~ <(ls) <<< <<EOF
@@ -143,7 +145,7 @@ HUGE: dict[str, str] = {
 def test_a_megabyte_is_asked_about_in_bounded_time(shape: str) -> None:
     began = time.process_time()
     assert verdict("Bash", HUGE[shape], allow=("Bash",), deny=("Bash(rm *)", "Bash(*a*b*c*d)")) is ASK
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < DEADLINE
 
 
 def test_a_denied_command_behind_a_megabyte_is_denied() -> None:
@@ -175,11 +177,6 @@ TEN_KILOBYTES: dict[str, str] = {
 
 @pytest.mark.parametrize("shape", TEN_KILOBYTES)
 def test_ten_kilobytes_take_little_time(shape: str) -> None:
-    """50 ms are the limit on a quiet machine. A busy one may take thrice as long, a mistake takes seconds."""
+    """50 ms are the limit on a quiet machine, about 330 times the yardstick; a mistake takes seconds."""
     rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(zz *)", "Read(./secrets/**)")}
-    best = 9.0
-    for _ in range(6):
-        began = time.process_time()
-        verdict("Bash", TEN_KILOBYTES[shape], **rules)
-        best = min(best, time.process_time() - began)
-    assert best <= 0.15
+    assert multiples(lambda: verdict("Bash", TEN_KILOBYTES[shape], **rules)) <= 1000
