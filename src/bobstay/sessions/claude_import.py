@@ -27,6 +27,12 @@ from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
 from bobstay.version import __version__
 
+OF_COMMANDS = ("<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>")
+"""How the lines begin that a command like `/model` or `!ls` leaves, which say nothing to the model.
+
+Those of a command that is a prompt begin with `<command-message>`.
+"""
+
 
 class Imported(Struct, frozen=True):
     """An event and what the transcript called it and dated it."""
@@ -211,9 +217,11 @@ def _why(line: Line, blocks: tuple[Block, ...]) -> str:
     if line.data.get("isMeta") is True:
         return "imported"
     first = blocks[0]
-    if isinstance(first, Text) and first.text.startswith("[Request interrupted by user"):
+    if not isinstance(first, Text):
+        return ""
+    if first.text.startswith("[Request interrupted by user"):
         return "interrupt"
-    return ""
+    return "imported" if first.text.startswith(OF_COMMANDS) else ""
 
 
 def _decided(data: Any) -> Decided | None:

@@ -89,6 +89,31 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
     return path
 
 
+LOCAL = (
+    "<command-name>/model</command-name>\n            <command-message>model</command-message>",
+    "<local-command-stdout>Set model to Opus</local-command-stdout>",
+    "<bash-input>ls</bash-input>",
+    "<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>",
+)
+"""As `claude` writes what was typed that is not for the model."""
+
+
+def test_commands_that_say_nothing_to_the_model_begin_no_turn(tmp_path: Path) -> None:
+    first = [asked("u1", None, "go"), answered("a1", "u1", text("done"), "m1", "end_turn")]
+    lines = [asked(f"l{place}", f"l{place - 1}" if place else "a1", words) for place, words in enumerate(LOCAL)]
+    events = list(read(write(tmp_path / "s.jsonl", [*first, *lines])))
+    assert [event.why for event in events if isinstance(event, Prompted)] == ["", *["imported"] * len(LOCAL)]
+    assert [event.ending for event in events if isinstance(event, RunDone)] == ["completed"]
+
+
+def test_a_command_that_is_a_prompt_begins_a_turn(tmp_path: Path) -> None:
+    words = "<command-message>foo</command-message>\n<command-name>/foo</command-name>"
+    lines = [asked("u1", None, words), answered("a1", "u1", text("done"), "m1", "end_turn")]
+    events = list(read(write(tmp_path / "s.jsonl", lines)))
+    assert [event.origin for event in events if isinstance(event, Prompted)] == ["human"]
+    assert [event.turn for event in events if isinstance(event, TurnStarted)] == [1]
+
+
 def test_a_transcript_becomes_the_events_of_a_session(tmp_path: Path) -> None:
     """H6-3: results of calls made side by side hang off their own calls, and all belong."""
     path = write(tmp_path / "s.jsonl", PARALLEL)
