@@ -69,5 +69,7 @@ def _is_prompt(event: Durable) -> bool:
 
 
 def _numbered(event: Durable, view: SessionView) -> Durable:
-    """A transcript counts its turns by itself."""
-    return replace(event, turn=view.turns + 1) if isinstance(event, TurnStarted) else event
+    """A transcript counts its turns by itself, and what was allowed in the terminal is not allowed here."""
+    if not isinstance(event, TurnStarted):
+        return event
+    return replace(event, turn=view.turns + 1, mode=view.permission_mode)
