@@ -121,7 +121,7 @@ class Crew:
         else:
             await self.terminal(worker_id).stop()
             self._terminals.pop(worker_id, None)
-        await self._recorded()
+        await self.recorded()
 
     def works_in(self, session_id: str) -> bool:
         """Whether a terminal or a watcher of this session is up."""
@@ -138,9 +138,10 @@ class Crew:
     async def close(self) -> None:
         workers: list[TerminalWorker | GitDiffWorker] = [*self._terminals.values(), *self._watchers.values()]
         await asyncio.gather(*(worker.stop() for worker in workers))
-        await self._recorded()
+        await self.recorded()
 
-    async def _recorded(self) -> None:
+    async def recorded(self) -> None:
+        """Wait until what is to be noted of terminals that have ended is noted."""
         if self._recording:
             await asyncio.wait(tuple(self._recording))
 
@@ -196,14 +197,18 @@ class Crew:
 
     async def _bring_back(self, session_id: str) -> None:
         """What was said in a terminal follows in the session."""
-        environment = self.console.environment
+        console, environment = self.console, self.console.environment
+
+        def is_at_work() -> bool:
+            return console.runner.worker(session_id) is not None and session.view.standing.in_turn
+
         try:
-            session = await self.console.registry.take(session_id)
-            await bring_back(session, environment.paths, Mask(environment.secrets))
+            session = await console.registry.take(session_id)
+            await bring_back(session, environment.paths, Mask(environment.secrets), is_at_work)
         except LogError as error:  # the next process of the engine tries again
             log.warning("session %s: %s", session_id, error)
             return
-        self.console.runner.let_go(session_id)
+        console.runner.let_go(session_id)
 
     async def _record_later(self, session_id: str, event: Durable) -> None:
         try:

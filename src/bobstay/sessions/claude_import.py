@@ -21,7 +21,7 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Stop, Text, ToolCall, ToolReply
-from bobstay.sessions.claude_lines import Line, chain, read_lines
+from bobstay.sessions.claude_lines import Line, chain, derived_id, read_lines
 from bobstay.sessions.claude_paths import NAME_LENGTH, directory_name
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.store import Store
@@ -35,7 +35,7 @@ Those of a command that is a prompt begin with `<command-message>`.
 
 
 class Imported(Struct, frozen=True):
-    """An event and what the transcript called it and dated it."""
+    """An event and what the transcript called it and dated it. Read again, all but the first have the same ids."""
 
     id: str
     at: float
@@ -104,6 +104,8 @@ class _Reader:
         self._calls: dict[str, ToolCall] = {}
         self._turn = 0
         self._in_turn = False
+        self._begun_by = ""
+        """The line whose words began the turn."""
         self._stop: Stop | None = None
         self._answer = ""
         self._steps = 0
@@ -134,7 +136,7 @@ class _Reader:
                 self._stop or "",
                 turns=self._steps,
             )
-            yield Imported(new_id(), self._at, ending)
+            yield Imported(derived_id(self._begun_by, "end"), self._at, ending)
 
     def _assistant(self, place: int, line: Line) -> Iterator[Imported]:
         message_id = line.message_id or line.uuid
@@ -157,7 +159,7 @@ class _Reader:
                 usage, request = usage_from_json(line.message.get("usage")), line.data.get("requestId")
                 request_id = request if isinstance(request, str) else ""
                 done = MessageDone(message_id, line.model, self._stop, usage, request_id=request_id)
-                yield Imported(new_id(), line.at, done)
+                yield Imported(derived_id(line.uuid, "message"), line.at, done)
 
     def _user(self, line: Line) -> Iterator[Imported]:
         content = line.message.get("content")
@@ -181,11 +183,11 @@ class _Reader:
         yield Imported(entry_id, line.at, Prompted(line.uuid, blocks))
         if not self._in_turn:
             self._turn += 1
-            self._in_turn, self._stop, self._answer = True, None, ""
+            self._in_turn, self._stop, self._answer, self._begun_by = True, None, "", line.uuid
             self._steps = 0
             mode = line.data.get("permissionMode")
             started = TurnStarted(self._turn, self._model, mode if isinstance(mode, str) else "default")
-            yield Imported(new_id(), line.at, started)
+            yield Imported(derived_id(line.uuid, "turn"), line.at, started)
 
     def _tool_done(self, line: Line, reply: ToolReply, *, alone: bool) -> ToolDone:
         call = self._calls.get(reply.call_id)

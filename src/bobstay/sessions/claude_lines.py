@@ -1,12 +1,13 @@
 """The lines of a Claude Code transcript, and which of them make up the talk as it stands."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bobstay.model.ids import new_id
+from bobstay.model.ids import uuid_of
 
 _KINDS = ("user", "assistant", "attachment", "system")
 LONGEST_LINE = 64 * 1024 * 1024
@@ -51,8 +52,8 @@ class Line:
     def ids(self) -> Iterator[str]:
         """Yield an id for each thing the line holds: its own for the first."""
         yield self.uuid
-        while True:
-            yield new_id()
+        for number in count(1):
+            yield derived_id(self.uuid, str(number))
 
     def replies_to(self) -> set[str]:
         """Return the ids of the calls this line answers."""
@@ -92,6 +93,13 @@ def read_lines(path: str | Path) -> list[Line]:
     except OSError:
         return lines
     return lines
+
+
+def derived_id(uuid: str, what: str) -> str:
+    """The id of something that follows from a line: the same whenever the transcript is read."""
+    from hashlib import sha256
+
+    return uuid_of(sha256(f"{uuid}\0{what}".encode("utf-8", "surrogatepass")).digest()[:16])
 
 
 def chain(lines: list[Line]) -> list[Line]:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ import pytest
 
 from bobstay.kit.secrets import Mask
 from bobstay.model.around import WorkerExited, WorkerStarted
-from bobstay.model.event import TurnStarted
+from bobstay.model.event import BlockDone, Noted, Prompted, RunDone, TurnStarted
+from bobstay.model.message import Text
+from bobstay.server.sessions.registry import fold_file
 from bobstay.server.workers.terminal_past import bring_back
 from bobstay.sessions.claude_paths import project_directory
 from tests.server.process.world import Case, World
@@ -37,7 +39,7 @@ class Terminal:
     def ended(self, id: str = "terminal-1") -> None:
         self.session.record(WorkerExited(id, "terminal"))
 
-    def said(self, words: str, at: float = 0.0, **more: Any) -> None:
+    def said(self, words: Any, at: float = 0.0, **more: Any) -> None:
         self._line("user", at, {"role": "user", "content": words}, **more)
 
     def answered(self, words: str, at: float = 0.0) -> None:
@@ -52,6 +54,34 @@ class Terminal:
         common = {"uuid": uuid, "parentUuid": parent, "timestamp": moment, "cwd": str(self.world.cwd)}
         self.lines.append({"type": kind, "message": message, **common, **more})
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+
+    def heard(self) -> list[str]:
+        """The words that the session has, of both sides."""
+        found: list[str] = []
+        for envelope in self.session.read():
+            match envelope.event:
+                case Prompted(blocks=(Text(text=text), *_)) | BlockDone(block=Text(text=text)):
+                    found.append(text)
+                case _:
+                    continue
+        return found
+
+    def cut(self, lines: list[bytes]) -> None:
+        """A crash left only these lines of the log, and another server opens it."""
+        registry, id = self.world.registry, self.session.id
+        registry.shut(id)
+        Path(registry.store.path(id)).write_bytes(b"".join(lines))
+        registry.forget(id)
+        registry.learn(fold_file(registry.store, id))
+        self.session = registry.open(id)
+        self.case = self.world.around(self.session)
+
+    def an_hour_passes(self) -> None:
+        """All that is written down so far happened an hour earlier."""
+        entries = [json.loads(line) for line in Path(self.session.path).read_bytes().splitlines()]
+        self.cut([json.dumps({**entry, "at": entry["at"] - 3600}).encode() + b"\n" for entry in entries])
+        for line in self.lines:
+            line["timestamp"] = (datetime.fromisoformat(line["timestamp"]) - timedelta(hours=1)).isoformat()
 
     async def brought(self) -> int:
         return await bring_back(self.session, self.world.environment.paths, Mask({}))
@@ -72,3 +102,80 @@ async def test_what_was_allowed_in_the_terminal_is_not_allowed_in_the_session(te
     assert await terminal.brought() > 0
     assert [event.mode for event in terminal.case.events(TurnStarted)] == ["default"]
     assert terminal.session.view.permission_mode == "default"
+
+
+async def test_terminals_whose_end_nobody_saw_are_brought_with_the_next_one(terminal: Terminal) -> None:
+    """The server was killed before it could read what was said in the first."""
+    terminal.opened("terminal-1")
+    terminal.said("first")
+    terminal.answered("one")
+    terminal.ended("terminal-1")
+    terminal.an_hour_passes()
+    terminal.opened("terminal-2")
+    terminal.said("second")
+    terminal.answered("two")
+    terminal.ended("terminal-2")
+    assert await terminal.brought() > 0
+    assert terminal.heard() == ["first", "one", "second", "two"]
+    assert await terminal.brought() == 0
+
+
+async def test_what_a_crash_cut_off_while_it_was_brought_comes_the_next_time(terminal: Terminal) -> None:
+    terminal.opened()
+    terminal.said("first")
+    terminal.answered("one")
+    terminal.said("second")
+    terminal.answered("two")
+    terminal.ended()
+    await terminal.brought()
+    whole = terminal.heard()
+    lines = Path(terminal.session.path).read_bytes().splitlines(keepends=True)
+    for kept in range(len(lines) - 1, len(lines) - 8, -1):
+        terminal.cut(lines[:kept])
+        await terminal.brought()
+        assert terminal.heard() == whole, kept
+        assert len(terminal.case.events(RunDone)) == 2, kept
+        assert await terminal.brought() == 0
+
+
+async def test_a_turn_that_is_under_way_in_an_open_terminal_comes_when_it_is_over(terminal: Terminal) -> None:
+    terminal.opened()
+    terminal.said("first")
+    terminal.answered("one")
+    terminal.said("second")
+    await terminal.brought()
+    assert terminal.heard() == ["first", "one"]
+    terminal.answered("two")
+    terminal.ended()
+    await terminal.brought()
+    assert terminal.heard() == ["first", "one", "second", "two"]
+    assert [done.ending for done in terminal.case.events(RunDone)] == ["completed", "completed"]
+
+
+async def test_what_was_said_in_the_console_is_not_brought_as_if_a_terminal_had_heard_it(terminal: Terminal) -> None:
+    """An engine that tells no ids is not known again by them."""
+    terminal.opened()
+    terminal.said("in the terminal")
+    terminal.answered("one")
+    terminal.ended()
+    await terminal.brought()
+    terminal.said("in the console", at=time.time() + 100)
+    terminal.answered("two", at=time.time() + 101)
+    assert await terminal.brought() == 0
+
+
+async def test_data_that_cannot_be_kept_does_not_keep_the_rest_away(terminal: Terminal) -> None:
+    """Else no process of the engine could be started in this session again."""
+    deep: Any = 1
+    for _ in range(600):
+        deep = {"in": deep}
+    result = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]
+    terminal.opened()
+    terminal.said("first")
+    terminal.said(result, toolUseResult=deep)
+    terminal.answered("one")
+    terminal.ended()
+    await terminal.brought()
+    assert terminal.heard() == ["first", "one"]
+    assert ["nested too deeply" in note.text for note in terminal.case.events(Noted)] == [True]
+    assert await terminal.brought() == 0

@@ -10,6 +10,7 @@ from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.model.around import WorkerExited, WorkerStarted
 from bobstay.model.event import Prompted, RunDone, TurnStarted
+from bobstay.model.message import text_of
 from bobstay.sessions.claude_paths import project_directory
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -36,15 +37,19 @@ with open(path, "w") as file:
 """What the engine's own terminal leaves: a person said something there, and was answered."""
 
 
-def claude(folder: Path, work: Path, secret: str) -> tuple[str, ...]:
-    """A program of this name: with `--resume` alone a terminal, else the small engine of the process tests."""
+def claude(folder: Path, work: Path, secret: str, wait_for: Path | None = None) -> tuple[str, ...]:
+    """A program of this name: with `--resume` alone a terminal, else the small engine of the process tests.
+
+    The terminal stays until there is a file `wait_for`, if one is named.
+    """
     writer = folder / "writer.py"
     writer.write_text(WRITER)
     transcript = Path(project_directory(str(folder / ".claude"), str(work)), f"{SESSION}.jsonl")
     talk = shlex.join((sys.executable, "-S", str(writer), str(transcript)))
     program = folder / "claude"
+    wait = f"while [ ! -e {shlex.quote(str(wait_for))} ]; do sleep 0.05; done; " if wait_for is not None else ""
     program.write_text(
-        f'#!/bin/sh\nif [ "$1" = --resume ]; then exec {talk} "$2" {secret}; fi\nexec {shlex.join(FAKE)} "$@"\n'
+        f'#!/bin/sh\nif [ "$1" = --resume ]; then {wait}exec {talk} "$2" {secret}; fi\nexec {shlex.join(FAKE)} "$@"\n'
     )
     program.chmod(0o755)
     return (str(program),)
@@ -114,3 +119,29 @@ async def test_an_agent_that_was_started_while_the_terminal_was_open_is_started_
         await place.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
         view = await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
         assert [one.epoch for one in view.workers if one.kind == "process"] == [2]
+
+
+async def test_what_was_said_in_the_terminal_does_not_end_a_turn_that_runs_beside_it(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    folder = tmp_path.resolve()
+    engine = claude(folder, folder / "work", "openly", wait_for=folder / "leave")
+    async with Place(model, folder, engines={"claude": engine}) as place:
+        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+        id = await place.launch("echo one", engine="claude")
+        await place.until_status(id, "completed")
+        await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "hold"})
+        await place.until(id, lambda view: bool(view.open_calls))
+        (folder / "leave").touch()
+        await place.until(
+            id, lambda view: any(one.kind == "terminal" and one.state == "exited" for one in view.workers)
+        )
+        await place.console.crew.recorded()
+        assert (place.view(id).status, place.view(id).turns) == ("running", 2)
+        await place.post(f"/api/v1/sessions/{id}/kill", {})
+        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "echo three"})
+        await place.until(id, lambda view: view.turns == 4 and view.status == "completed")
+        events = [envelope.event for envelope in place.console.registry.reader(id).read()]
+        said = [text_of(event.blocks) for event in events if isinstance(event, Prompted)]
+        assert said == ["echo one", "hold", "said in the terminal", "echo three"]
