@@ -17,6 +17,7 @@ from bobstay.server.files.place import bounds_of
 from bobstay.server.sessions.view import SessionView, WorkerView
 from bobstay.server.workers.base import WorkerError
 from bobstay.server.workers.git_diff import GitDiffWorker
+from bobstay.server.workers.process_spawn import NOTHING, Own
 from bobstay.server.workers.terminal import TerminalWorker
 from bobstay.server.workers.terminal_command import resume_command
 from bobstay.server.workers.terminal_past import bring_back
@@ -198,13 +199,14 @@ class Crew:
     async def _bring_back(self, session_id: str) -> None:
         """What was said in a terminal follows in the session."""
         console, environment = self.console, self.console.environment
+        own = Own(console.variables.of(session_id)) if console.variables is not None else NOTHING
 
         def is_at_work() -> bool:
             return console.runner.worker(session_id) is not None and session.view.standing.in_turn
 
         try:
             session = await console.registry.take(session_id)
-            await bring_back(session, environment.paths, Mask(environment.secrets), is_at_work)
+            await bring_back(session, environment.paths, Mask(environment.secrets | own.secrets()), is_at_work)
         except LogError as error:  # the next process of the engine tries again
             log.warning("session %s: %s", session_id, error)
             return

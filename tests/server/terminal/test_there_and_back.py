@@ -145,3 +145,17 @@ async def test_what_was_said_in_the_terminal_does_not_end_a_turn_that_runs_besid
         events = [envelope.event for envelope in place.console.registry.reader(id).read()]
         said = [text_of(event.blocks) for event in events if isinstance(event, Prompted)]
         assert said == ["echo one", "hold", "said in the terminal", "echo three"]
+
+
+async def test_secrets_of_the_session_alone_are_masked_in_what_comes_back(model: ModelServer, tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    secret = "9f8e7d6c5b4a39281706"
+    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as place:
+        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+        id = await place.launch("echo one", engine="claude", env={"SHOP_API_TOKEN": secret})
+        await place.until_status(id, "completed")
+        await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+        await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        log = Path(place.console.registry.reader(id).path).read_text()
+        assert "heard in the terminal" in log
+        assert secret not in log
