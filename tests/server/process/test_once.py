@@ -105,6 +105,56 @@ async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(wor
         assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
 
 
+async def test_the_next_prompt_goes_on_with_a_talk_of_which_only_text_came(world: World) -> None:
+    case = world.case(config={**ONCE, "output_format": "text"})
+    for prompt in ("argv one", "argv two"):
+        case.say(prompt)
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    first, second = (json.loads(done.text) for done in case.events(RunDone))
+    assert second[second.index("--resume") + 1] == first[first.index("--session-id") + 1]
+
+
+async def test_a_copy_of_a_session_goes_on_with_its_own_talk_where_only_text_comes(world: World) -> None:
+    parent = world.case(config={**ONCE, "output_format": "text"})
+    parent.say("argv")
+    await parent.worker.start()
+    await parent.holds(lambda: not parent.worker.alive())
+    talk = parent.view.workers[0].engine_session
+    copy = world.around(await world.registry.branch_off(parent.session.id, "", parent.view.config))
+    for prompt in ("argv one", "argv two"):
+        copy.say(prompt)
+    await copy.worker.start()
+    await copy.holds(lambda: not copy.worker.alive())
+    first, second = (json.loads(done.text) for done in copy.events(RunDone)[-2:])
+    assert first[first.index("--resume") + 1] == talk
+    assert "--fork-session" in first
+    assert "--resume-session-at" not in first, "the engine knows none of our ids"
+    assert second[second.index("--resume") + 1] == first[first.index("--session-id") + 1] != talk
+
+
+async def test_a_copy_of_a_session_whose_engine_tells_no_ids_is_of_the_whole_talk(world: World) -> None:
+    parent = world.case(config={**ONCE, "output_format": "json"})
+    parent.say("argv")
+    await parent.worker.start()
+    await parent.holds(lambda: not parent.worker.alive())
+    copy = world.around(await world.registry.branch_off(parent.session.id, "", parent.view.config))
+    copy.say("argv")
+    await copy.worker.start()
+    await copy.holds(lambda: not copy.worker.alive())
+    flags = json.loads(copy.events(RunDone)[-1].text)
+    assert "--fork-session" in flags
+    assert "--resume-session-at" not in flags
+
+
+async def test_a_talk_that_failed_to_begin_is_not_gone_on_with(world: World) -> None:
+    case = world.case(config={**ONCE, "output_format": "text"})
+    case.say("crash it went wrong")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    assert case.view.workers[0].engine_session == ""
+
+
 @pytest.mark.parametrize(
     ("form", "prompt", "ending"),
     [("text", "crash it went wrong", "failed"), ("json", "junk this is no JSON", "failed"), ("text", "junk", "failed")],

@@ -37,7 +37,7 @@ class Talk(Struct, frozen=True):
     at: str = ""
     """The engine's entry after which that copy goes on."""
     new: str = ""
-    """The id of a new one, a UUID; the engine makes one up if empty."""
+    """The id of a new one or of a copy, a UUID; the engine makes one up if empty."""
 
 
 class Launch(Struct, frozen=True):
@@ -84,8 +84,8 @@ def _talk(launch: Launch) -> tuple[str, ...]:
             found += ("--fork-session",)
             if talk.at:
                 found += flag("--resume-session-at", talk.at)
-    elif talk.new:
-        found = flag("--session-id", talk.new)
+    if talk.new:
+        found += flag("--session-id", talk.new)
     return (*found, "--no-session-persistence") if launch.config.ephemeral else found
 
 

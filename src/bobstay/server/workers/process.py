@@ -219,7 +219,8 @@ class ProcessWorker:
             self._session.record(Noted("A command that runs once takes no images: they are left out.", "warning"))
         self._past.catch_up(self._session)
         config = self._session.view.config
-        talk = self._past.talk(ephemeral=config.ephemeral)
+        talk = self._past.talk(ephemeral=config.ephemeral, form=config.output_format)
+        self._scribe.begins(talk.new or talk.resume)
         engine = self._wire.engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
         self._engine_session = "" if talk.fork else talk.resume
         if not talk.resume:

@@ -44,17 +44,19 @@ class Past(Struct):
                     continue
         self.inputs = {id: queued for id, queued in self.inputs.items() if id in waiting}
 
-    def talk(self, *, ephemeral: bool = False) -> Talk:
+    def talk(self, *, ephemeral: bool = False, form: str = "stream-json") -> Talk:
         """How the engine is told which talk to go on with. Only UUIDs: nothing else is an id to it.
 
-        An `ephemeral` engine has none to go on with.
+        An `ephemeral` engine has none to go on with. One that does not stream tells no ids of entries, so its copies
+        are of the whole talk; and where it writes text alone, it is given the id of the copy.
         """
         if ephemeral:
             return Talk(new=new_id())
         if is_uuid(self.engine_session):
             return Talk(resume=self.engine_session)
         if is_uuid(self.inherited):
-            return Talk(resume=self.inherited, fork=True, at=self.cut if is_uuid(self.cut) else "")
+            at = self.cut if form == "stream-json" and is_uuid(self.cut) else ""
+            return Talk(resume=self.inherited, fork=True, at=at, new=new_id() if form == "text" else "")
         return Talk(new=new_id())
 
 

@@ -95,6 +95,11 @@ class Scribe:
         else:
             self._errors.add(data)
 
+    def begins(self, talk: str) -> None:
+        """A process was started that goes on with this talk, or begins it."""
+        if isinstance(self._lines, Whole):
+            self._lines.talk = talk
+
     def rest(self, code: int) -> None:
         """The process has ended: a last line may lack its newline."""
         for line in self._lines.rest(code):

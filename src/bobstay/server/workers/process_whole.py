@@ -13,6 +13,8 @@ class Whole:
     """Takes the place of `Lines`, but gives out nothing before the process has ended."""
 
     def __init__(self, form: Literal["json", "text"], longest: int = LONGEST) -> None:
+        self.talk = ""
+        """The engine's id of the talk, as it was told to it: plain text does not say it."""
         self._form = form
         self._longest = longest
         self._pieces: list[bytes] = []
@@ -32,13 +34,15 @@ class Whole:
             return [TooLong(size, data[:200])]
         if not data:
             return []
-        result = frame_of(data) if self._form == "json" else _result(data, code)
+        result = frame_of(data) if self._form == "json" else _result(data, code, self.talk)
         return [data] if result is None else [to_json(frame) for frame in (*_answer(result), result)]
 
 
-def _result(words: bytes, code: int) -> dict[str, Any]:
-    how = "error_during_execution" if code else "success"
-    return {"type": "result", "subtype": how, "is_error": bool(code), "result": words.decode("utf-8", "replace")}
+def _result(words: bytes, code: int, talk: str) -> dict[str, Any]:
+    said = words.decode("utf-8", "replace")
+    if code:  # nobody knows whether the talk was begun
+        return {"type": "result", "subtype": "error_during_execution", "is_error": True, "result": said}
+    return {"type": "result", "subtype": "success", "is_error": False, "result": said, "session_id": talk}
 
 
 def _answer(result: dict[str, Any]) -> tuple[dict[str, Any], ...]:
