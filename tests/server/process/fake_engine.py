@@ -276,7 +276,12 @@ def at_once(form: str, prompt: str) -> None:
     else:
         usage = {"input_tokens": 10, "output_tokens": 7}
         done = {"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": SESSION}
-        raw(json.dumps({**done, "total_cost_usd": 0.5, "usage": usage, "num_turns": 1}))
+        whole = {**done, "total_cost_usd": 0.5, "usage": usage, "num_turns": 1}
+        content = [{"type": "text", "text": text}]
+        message = {"id": "msg_1", "role": "assistant", "model": "fake-1", "content": content, "usage": usage}
+        said = {"type": "assistant", "message": message, "session_id": SESSION, "parent_tool_use_id": None}
+        told = {"type": "system", "subtype": "init", "session_id": SESSION, "model": "fake-1"}
+        raw(json.dumps([told, said, whole] if word == "verbose" else whole))
     sys.exit(3 if word == "crash" else 0)
 
 

@@ -105,6 +105,18 @@ async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(wor
         assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
 
 
+async def test_an_engine_whose_person_likes_it_verbose_is_understood(world: World) -> None:
+    """With `verbose` in its own settings, `claude` writes all its frames as a list in the place of the last."""
+    case = world.case(config={**ONCE, "output_format": "json"})
+    case.say("verbose hello")
+    await case.worker.start()
+    await case.holds(lambda: not case.worker.alive())
+    assert case.status == "completed"
+    assert [said.block for said in case.events(BlockDone)] == [Text("hello")]
+    assert [done.text for done in case.events(RunDone)] == ["hello"]
+    assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
+
+
 async def test_the_next_prompt_goes_on_with_a_talk_of_which_only_text_came(world: World) -> None:
     case = world.case(config={**ONCE, "output_format": "text"})
     for prompt in ("argv one", "argv two"):

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+import msgspec
+
 from bobstay.model.ids import new_id
 from bobstay.server.workers.process_endings import is_failure
 from bobstay.server.workers.process_fields import text
@@ -34,8 +36,18 @@ class Whole:
             return [TooLong(size, data[:200])]
         if not data:
             return []
+        if self._form == "json" and (frames := _list(data)):
+            return [to_json(frame) for frame in frames]
         result = frame_of(data) if self._form == "json" else _result(data, code, self.talk)
         return [data] if result is None else [to_json(frame) for frame in (*_answer(result), result)]
+
+
+def _list(data: bytes) -> list[dict[str, Any]]:
+    """All frames of an engine that is set to be verbose: it writes them as a list. Else nothing."""
+    try:
+        return msgspec.json.decode(data, type=list[dict[str, Any]]) if data.startswith(b"[") else []
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
 
 
 def _result(words: bytes, code: int, talk: str) -> dict[str, Any]:
