@@ -47,25 +47,50 @@ async def clean_up(console: Console) -> list[str]:
 async def remove_ephemeral(console: Console, before: float | None = None) -> list[str]:
     """Remove throw-away sessions that did not change since `before`, a day ago if not given. Returns their ids."""
     limit = time.time() - DAY if before is None else before
-    views = [view for view in console.registry.views.values() if view.config.ephemeral and view.updated_at < limit]
     removed: list[str] = []
-    for view in views:
-        if view.pinned or view.elsewhere or _is_live(console, view):
-            continue
+    for id in [view.id for view in console.registry.views.values() if view.config.ephemeral]:
         try:
-            await discard(console, view.id)
-            await remove_for_good(console, view.id)
+            if not await _is_taken_for_removal(console, id, limit):
+                continue
+            await discard(console, id)
+            await remove_for_good(console, id)
         except LogError as error:
-            log.warning("the ephemeral session %s cannot be removed: %s", view.id, error)
+            log.warning("the ephemeral session %s cannot be removed: %s", id, error)
             continue
-        console.database.audit.record("retention", "session.removed", {"ephemeral": True}, view.id)
-        removed.append(view.id)
+        console.database.audit.record("retention", "session.removed", {"ephemeral": True}, id)
+        removed.append(id)
     if removed:
         log.info("%d ephemeral sessions were removed", len(removed))
     return removed
 
 
-def _is_live(console: Console, view: SessionView) -> bool:
-    if view.status in BUSY or view.queued or view.stored or console.runner.worker(view.id) is not None:
+async def _is_taken_for_removal(console: Console, id: str, limit: float) -> bool:
+    """Open a session that is to be removed; False if it is not. People use it while others are removed, or this opens.
+
+    Raises:
+        LogError: it cannot be opened.
+    """
+
+    def is_due() -> bool:
+        view = console.registry.views.get(id)
+        if view is None or view.pinned or view.elsewhere or view.updated_at >= limit:
+            return False
+        return not (view.status in BUSY or view.queued or _is_worked_on(console, id))
+
+    if not is_due() or console.registry.opened(id) is not None:
+        return False
+    await console.registry.take(id)
+    if is_due():
         return True
-    return console.registry.opened(view.id) is not None or console.crew.works_in(view.id)
+    console.runner.let_go(id)
+    return False
+
+
+def _is_live(console: Console, view: SessionView) -> bool:
+    if view.status in BUSY or view.queued or view.stored or _is_worked_on(console, view.id):
+        return True
+    return console.registry.opened(view.id) is not None
+
+
+def _is_worked_on(console: Console, id: str) -> bool:
+    return console.runner.worker(id) is not None or console.crew.works_in(id)

@@ -13,7 +13,7 @@ from bobstay.model.around import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
 from bobstay.server.api.worktrees import worktrees_of
-from bobstay.server.cleanup import clean_up
+from bobstay.server.cleanup import clean_up, remove_ephemeral
 from bobstay.server.index import notebook
 from bobstay.server.index.retention import archive_older_than
 from tests.deadline import DEADLINE
@@ -24,9 +24,9 @@ from tests.server.files.shelf import git, repository
 from tests.server.served import Served
 
 
-async def packed(place: Place) -> str:
+async def packed(place: Place, **config: Any) -> str:
     """A session that was archived and is packed away now."""
-    id = await place.launch()
+    id = await place.launch(**config)
     session = place.console.registry.open(id)
     session.append(Prompted("p", (Text("an old ostrich"),)))
     session.append(SessionChanged(title="Ostrich", archived=True), sync=True)
@@ -244,3 +244,27 @@ async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model
             while old in place.console.registry.views or (await place.get("/api/v1/trash")).json["sessions"]:
                 await asyncio.sleep(0.02)
         assert set(place.console.registry.views) == {pinned, young, other}
+
+
+async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(place: Place) -> None:
+    """Removing many takes a while, and each is looked at when its turn comes."""
+    first, second = [await place.launch(ephemeral=True) for _ in range(2)]
+    removing = asyncio.create_task(remove_ephemeral(place.console, time.time() + 1))
+    registry = place.console.registry
+    async with asyncio.timeout(DEADLINE):
+        while {first, second} <= set(registry.views):
+            await asyncio.sleep(0)
+    (left,) = {first, second} & set(registry.views)
+    registry.open(left).record(SessionChanged(pinned=True))
+    registry.shut(left)
+    await removing
+    assert left in registry.views
+    assert os.path.exists(registry.store.path(left))
+
+
+async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(place: Place) -> None:
+    id = await packed(place, ephemeral=True)
+    assert await remove_ephemeral(place.console, time.time() + 1) == [id]
+    assert id not in place.console.registry.views
+    assert not [file for _, _, files in os.walk(place.config.state) for file in files if id in file]
+    assert (await place.get("/api/v1/trash")).json["sessions"] == []
