@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from bobstay.server.sessions.view import SessionView
 from bobstay.server.startable import check_mode, check_startable
 from bobstay.server.workers.base import AgentWorker
 from bobstay.server.workflows import may_be_in
+from bobstay.server.worktrees import Worktree
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -71,23 +73,45 @@ async def launch(
     where = working_directory(console, cwd)
     await check_startable(console, where, config, runs=bool(words.blocks))
     session_id = id or new_id()
+    made: Worktree | None = None
     if tree is not None:
         made = await worktrees_of(console).add(where, session_id, tree.branch, tree.base)
         where = made.path
-        await asyncio.to_thread(trust_worktree, made.path, made.project, console.environment.paths)
         config = replace(config, worktree=made.path, branch=made.branch, base=made.base, project=made.project)
-    if (words.variables or words.mcp_config) and console.variables is not None:
-        await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
     try:
+        if made is not None:
+            await asyncio.to_thread(trust_worktree, made.path, made.project, console.environment.paths)
+        if (words.variables or words.mcp_config) and console.variables is not None:
+            await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
         session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
-    except BaseException:  # whatever it was: without a session nobody would remove its secrets
+    except BaseException:  # whatever it was: without a session nobody would remove its secrets and its work tree
         if console.variables is not None:
             await console.variables.take_away(console.database, session_id)
+        if made is not None:
+            with suppress(ApiError):
+                await worktrees_of(console).take_back(made)
         raise
     if words.blocks:
         session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
         await console.runner.wake(session.id)
     console.runner.let_go(session.id)
+    return session.view
+
+
+async def say_first(console: Console, session_id: str, words: Words) -> SessionView:
+    """Give a session the words it was begun with, if a crash or a full disk kept them from it.
+
+    Raises:
+        ApiError, LogError
+    """
+    view = console.registry.view(session_id)
+    if not words.blocks or view.status in BUSY or view.elsewhere or view.stored:
+        return view
+    session = await console.registry.take(session_id)
+    if not _known_input(session, words.client_id):
+        session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+        await console.runner.wake(session_id)
+    console.runner.let_go(session_id)
     return session.view
 
 

@@ -85,6 +85,16 @@ class Worktrees:
             raise failed(said)
         return Worktree(path, branch, commit, repo.top)
 
+    async def take_back(self, made: Worktree) -> None:
+        """Undo `add` where no session came of it. What somebody has changed there meanwhile stays.
+
+        Raises:
+            ApiError: it is gone, or no work tree.
+        """
+        keeper = _keeper(self._repo(made.path))
+        if (await keeper.run("worktree", "remove", made.path)).code == 0:
+            await keeper.run("update-ref", "-d", f"refs/heads/{made.branch}", made.base)
+
     async def state(self, path: str, project: str, base: str) -> WorktreeState:
         """How a work tree stands to the branch it would go back into.
 

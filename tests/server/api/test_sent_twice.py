@@ -74,3 +74,52 @@ async def test_an_idempotency_key_counts_over_the_unix_socket_too(place: Place) 
     assert other["error"]["data"]["code"] == "conflict"
     assert (await call(4, "one", {}))["result"]["id"] != first["result"]["id"]
     writer.close()
+
+
+def forget_the_prompt(path: Path) -> None:
+    """Leave of a log what a crash leaves that comes just before the prompt is written."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(place for place, line in enumerate(lines) if b'"input_queued"' in line)
+    path.write_bytes(b"".join(lines[:last]))
+
+
+async def test_a_prompt_that_a_crash_cut_off_is_taken_up_when_it_is_sent_again(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    """The session is there, but the client was never told that its words were heard: they were not."""
+    first = model.play("first", *(Step(blocks=[Say("ok")]) for _ in range(2)))
+    more = model.play("more", *(Step(blocks=[Say("more")]) for _ in range(2)))
+    body = {"cwd": str(tmp_path / "work"), "prompt": first, "client_id": "c-1"}
+    child = {"prompt": more, "client_id": "c-2"}
+    async with Place(model, tmp_path) as place:
+        id = (await place.post(f"{API}/sessions", body)).json["id"]
+        await place.until_status(id, "completed")
+        copy = (await place.post(f"{API}/sessions/{id}/fork", child)).json["id"]
+        await place.until_status(copy, "completed")
+        store = place.console.registry.store
+    for each in (id, copy):
+        forget_the_prompt(Path(store.path(each)))
+    (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
+    async with Place(model, tmp_path) as place:
+        for path, said, made in ((f"{API}/sessions", body, id), (f"{API}/sessions/{id}/fork", child, copy)):
+            for _ in range(2):
+                reply = await place.post(path, said)
+                assert (reply.status, reply.json["id"]) == (201, made), reply.body
+                view = await place.until_status(made, "completed")
+                assert view.last_prompt == said["prompt"]
+        assert len(model.requests) == 4, "each of the two twice: before the crash and after it"
+
+
+async def test_a_work_tree_that_a_session_was_not_made_for_is_no_hindrance(place: Place) -> None:
+    """The first attempt got no further than that."""
+    repository(place.work, file="one\n")
+    body = {"cwd": str(place.work), "client_id": "c-1", "worktree": True}
+    sessions = Path(place.console.registry.store.path("x")).parent
+    sessions.mkdir(parents=True, exist_ok=True)
+    aside = sessions.rename(sessions.with_name("aside"))
+    sessions.write_text("no directory")
+    assert (await place.post(f"{API}/sessions", body)).status >= 500
+    sessions.unlink()
+    aside.rename(sessions)
+    again = await place.post(f"{API}/sessions", body)
+    assert again.status == 201, again.body

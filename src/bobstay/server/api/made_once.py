@@ -6,26 +6,29 @@ from hashlib import sha256
 from bobstay.model.ids import uuid_of
 from bobstay.server.api.once import fingerprint
 from bobstay.server.api.table import Call
+from bobstay.server.commands import Words, say_first
 from bobstay.server.deletion import trash_of
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.log import SessionMissing
 
 
-async def made_once(call: Call, make: Callable[[str], Awaitable[SessionView]]) -> SessionView:
+async def made_once(call: Call, words: Words, make: Callable[[str], Awaitable[SessionView]]) -> SessionView:
     """What `make` makes under the id it is given, or the session that is there under this id already.
 
-    The id follows from who asks and from the whole request, so that no table is needed to know it again.
+    `words` are said in it once: if it was made and they were not stored any more, they are now. The
+    id follows from who asks and from the whole request, so that no table is needed to know it again.
 
     Raises:
-        ApiError: conflict, the session was made and deleted since.
+        ApiError: conflict, the session was made and deleted since; or it cannot be started.
+        LogError: its log cannot be written.
     """
     if not call.body.client_id:
         return await _made(call, make(""))
     id = uuid_of(sha256(f"{call.principal.name}\0{fingerprint(call)}".encode()).digest()[:16])
     async with call.console.making.of(id):  # the same request may be under way
         try:
-            return call.console.registry.view(id)
+            return await say_first(call.console, id, words)
         except SessionMissing:
             if trash_of(call.console).holds(id):
                 text = "The session that was made with this client_id was deleted. Restore it, or send another id."

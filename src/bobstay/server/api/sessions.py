@@ -61,7 +61,9 @@ async def create(call: Call) -> SessionView:
     words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config)
     tree = Tree(new.branch, new.base) if new.worktree else None
     return await made_once(
-        call, lambda id: commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree, id=id)
+        call,
+        words,
+        lambda id: commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree, id=id),
     )
 
 
@@ -126,7 +128,7 @@ async def go_on(call: Call) -> SessionView:
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     check_child(call, view, config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await made_once(call, lambda id: commands.follow_on(call.console, view.id, words, config, id=id))
+    return await made_once(call, words, lambda id: commands.follow_on(call.console, view.id, words, config, id=id))
 
 
 async def fork(call: Call) -> SessionView:
@@ -136,7 +138,9 @@ async def fork(call: Call) -> SessionView:
     check_child(call, view, view.config)
     words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await made_once(
-        call, lambda id: commands.follow_on(call.console, view.id, words, at=new.at, state_checked=False, id=id)
+        call,
+        words,
+        lambda id: commands.follow_on(call.console, view.id, words, at=new.at, state_checked=False, id=id),
     )
 
 
