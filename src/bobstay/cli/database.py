@@ -7,14 +7,16 @@ from urllib.parse import urlsplit
 VARIABLE = "BOBSTAY_DB"
 
 
-def database_url(option: str = "", file: str = "") -> str:
+def database_url(option: str = "", file: str | None = None) -> str:
     """What `--db` says, else the file of `--db-file`, else the variable, which no program started later finds.
 
     Raises:
         ValueError: the file cannot be used. The text is for a person.
     """
     inherited = os.environ.pop(VARIABLE, "")
-    if option or not file:
+    if file == "":  # a script had nothing to put there: another database than the one that was meant
+        raise ValueError("--db-file needs the name of a file.")
+    if option or file is None:
         return option or inherited
     try:
         with open(file, encoding="utf-8") as opened:

@@ -29,7 +29,8 @@ and the audit trail are kept. The server must not run meanwhile.
 def run(arguments: list[str]) -> int:
     """Return 0 if all is in the tables, 1 if something went wrong, 2 for a wrong command line."""
     words = list(arguments)
-    url, file, aside, adopt = "", "", False, False
+    url, aside, adopt = "", False, False
+    file: str | None = None
     while words:
         word = words.pop(0)
         if word in ("--help", "-h"):

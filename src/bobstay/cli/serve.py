@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, which only this machine can reach")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--db", default="", metavar="URL", help="postgresql://… instead of SQLite in the state folder")
-    parser.add_argument("--db-file", default="", metavar="FILE", help="a file that holds that URL; or $BOBSTAY_DB")
+    parser.add_argument("--db-file", metavar="FILE", help="a file that holds that URL; or $BOBSTAY_DB")
     parser.add_argument(
         "--root", action="append", default=[], type=_folder, metavar="DIR", help="sessions may work below it; repeat"
     )

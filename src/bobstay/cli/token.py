@@ -46,7 +46,7 @@ class _Wish(Struct):
     expires: str = ""
     name: str = ""
     db: str = ""
-    db_file: str = ""
+    db_file: str | None = None
 
 
 def run(arguments: list[str]) -> int:

@@ -24,6 +24,7 @@ from tests.server.served import Served
         (["--engine", "native=x"], {}, "choose another"),
         (["--root", "/nope/never"], {}, "there is no folder"),
         (["--db-file", "/nope/never"], {}, "cannot be read"),
+        (["--db-file", ""], {}, "needs the name of a file"),
     ],
 )
 def test_what_makes_no_sense_is_said_and_not_started(

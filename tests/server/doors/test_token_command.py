@@ -187,3 +187,5 @@ def test_the_database_is_named_as_the_server_is_told_it(tmp_path: Path) -> None:
     assert id not in token(tmp_path, "list").stdout
     missing = token(tmp_path, "list", "--db-file", str(tmp_path / "nothing"))
     assert (missing.returncode, "cannot be read" in missing.stderr) == (2, True)
+    empty = token(tmp_path, "list", "--db-file=")
+    assert (empty.returncode, "needs the name of a file" in empty.stderr) == (2, True)

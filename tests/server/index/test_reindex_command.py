@@ -81,6 +81,7 @@ async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
         (("--what",), 2, "Usage: bobstay reindex"),
         (("--db",), 2, "Usage: bobstay reindex"),
         (("--db-file", "/nope/never"), 2, "cannot be read"),
+        (("--db-file=",), 2, "needs the name of a file"),
         (("--db=mysql://x/y",), 1, "sqlite:///path"),
         (("--db=postgresql://u@127.0.0.1:1/x",), 1, "does not answer"),
         (("--db=postgresql://u@127.0.0.1:1/x", "--set-aside"), 2, "Only a SQLite file"),

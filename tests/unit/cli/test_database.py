@@ -21,7 +21,7 @@ def test_the_option_goes_before_the_file_and_the_file_before_the_variable(
     monkeypatch.setenv(VARIABLE, URL)
     file = tmp_path / "database"
     file.write_text(in_file)
-    assert database_url(option, str(file) if in_file else "") == found
+    assert database_url(option, str(file) if in_file else None) == found
     assert VARIABLE not in os.environ
     assert VARIABLE not in Environment.read().children
 
