@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from bobstay.server.api.endpoints import ENDPOINTS
@@ -131,3 +132,21 @@ async def test_decided_interactions_are_listed_with_who_decided_what(place: Plac
     for query in ("state=nonsense", "state=all&cursor=nonsense"):
         refused = await place.get(f"{API}/interactions?{query}")
         assert (refused.status, refused.json["error"]["code"]) == (422, "invalid"), query
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "nan_x", "inf_x", "-inf_x", "_", "1e999_x"])
+async def test_a_cursor_of_nobodys_making_is_refused_instead_of_an_empty_page(place: Place, cursor: str) -> None:
+    await place.launch()
+    refused = await place.get(f"{API}/sessions?cursor={cursor}")
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
+
+
+async def test_a_session_that_changes_between_two_pages_is_on_the_first_one_again(place: Place) -> None:
+    first, second, third = [await place.launch() for _ in range(3)]
+    page = (await place.get(f"{API}/sessions?limit=1")).json
+    assert [each["id"] for each in page["sessions"]] == [third]
+    await place.ask("PATCH", f"{API}/sessions/{first}", {"title": "changed"})
+    rest = (await place.get(f"{API}/sessions?cursor={page['cursor']}")).json
+    assert [each["id"] for each in rest["sessions"]] == [second]
+    again = (await place.get(f"{API}/sessions?limit=1")).json
+    assert [each["id"] for each in again["sessions"]] == [first]

@@ -1,5 +1,6 @@
 """Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
 
+import math
 from typing import Any, get_args
 
 from msgspec import UNSET
@@ -195,9 +196,12 @@ def _read_cursor(cursor: str) -> tuple[float, str]:
     """Where the page before ended: a place in the order of the list, whatever becomes of the session that was there."""
     moment, _, id = cursor.partition("_")
     try:
-        return float(moment), id
+        at = float(moment)
     except ValueError:
-        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.") from None
+        at = math.nan
+    if not math.isfinite(at):
+        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.")
+    return at, id
 
 
 def _statuses(text: str) -> frozenset[str]:
