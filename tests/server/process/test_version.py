@@ -97,3 +97,26 @@ async def test_a_program_that_does_not_tell_its_version_holds_up_nobody(
     assert await versions.of(command) == ""
     await versions.close()
     assert orphans(mark) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("echo '2.1.9 (Claude Code)'", "2.1.9"),
+        ("echo 3.0.0-beta.1", "3.0.0-beta.1"),
+        ("echo 'Warning: your node is old'; echo '2.1.9 (Claude Code)'", "2.1.9"),
+        ("printf '\\033[1m2.1.9\\033[0m'", "2.1.9"),
+        ("echo nightly", "nightly"),
+        ("echo 'Error: cannot find module'; exit 1", ""),
+        ("head -c 100000 /dev/zero", ""),
+        ("true", ""),
+    ],
+)
+async def test_a_version_is_found_in_what_a_program_says_and_an_error_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, version: str
+) -> None:
+    monkeypatch.setattr(engine_version, "WAIT", 20.0)  # on a busy machine too
+    environment = Environment.read({"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    versions = EngineVersions(environment, str(tmp_path))
+    assert await versions.of(claude(tmp_path, said)) == version
+    await versions.close()

@@ -19,6 +19,8 @@ LIMIT = 20.0
 """Seconds a program may take to tell its version."""
 MOST_SAID = 200
 _NUMBER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+_NAMED = re.compile(r"(?<![\w.])\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*")
+_ESCAPE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def version_warning(command: Sequence[str], version: str) -> str:
@@ -91,8 +93,17 @@ class EngineVersions:
         finally:
             await child.end(0.0)
             child.close()
-        words = b"".join(said)[:MOST_SAID].decode("utf-8", "replace").split()
-        return words[0] if words else ""
+        if not child.ended.done() or child.ended.result() != 0:
+            return ""  # what it said is why it cannot tell
+        return _version(b"".join(said)[:MOST_SAID].decode("utf-8", "replace"))
+
+
+def _version(said: str) -> str:
+    """The version in what a program said: warnings may come before it, and colours around it."""
+    plain = _ESCAPE.sub("", said)
+    found = _NAMED.search(plain)
+    words = "".join(letter for letter in plain if letter.isprintable() or letter.isspace()).split()
+    return found[0] if found else next(iter(words), "")
 
 
 def _numbers(version: str) -> tuple[int, ...] | None:
