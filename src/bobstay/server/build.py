@@ -18,7 +18,7 @@ from bobstay.server.admission import admit_to_socket
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees import worktrees_of
 from bobstay.server.app import make_app
-from bobstay.server.cleanup import clean_up, remove_ephemeral
+from bobstay.server.cleanup import tidy_up
 from bobstay.server.compat.routes import routes as compat_routes
 from bobstay.server.console import Config, Console
 from bobstay.server.crew import Crew
@@ -31,7 +31,7 @@ from bobstay.server.inbox import Inbox
 from bobstay.server.index import notebook
 from bobstay.server.index.database import Database
 from bobstay.server.index.problems import DatabaseProblem
-from bobstay.server.index.retention import DAY, archive_older_than
+from bobstay.server.index.retention import DAY
 from bobstay.server.metrics import Meter
 from bobstay.server.push.bell import Bell
 from bobstay.server.recover import recover, sweep_up
@@ -175,18 +175,8 @@ class _Life:
             log.info("%d sessions had been cut off", len(taken_up))
         await self._prune()
         while True:
-            if self._console.config.archive_after_days > 0:
-                await self._put_away()
-            await clean_up(self._console)
-            await remove_ephemeral(self._console)
+            await tidy_up(self._console)
             await asyncio.sleep(DAY)
-
-    async def _put_away(self) -> None:
-        """Pack old archived sessions away."""
-        console = self._console
-        moved = await archive_older_than(console.database, console.registry.store, console.config.archive_after_days)
-        for session_id in moved.sessions:
-            console.registry.pack(session_id)
 
     async def _prune(self) -> None:
         """Clean work trees of sessions that are no more go; those with changes stay."""

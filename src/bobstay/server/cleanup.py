@@ -1,4 +1,4 @@
-"""Removes old sessions of a server, where the user's settings say after how many days."""
+"""Puts away and removes old sessions of a server, once a day."""
 
 import asyncio
 import logging
@@ -8,13 +8,32 @@ import time
 from bobstay.config.sources import BrokenSettings, load
 from bobstay.server.console import Console
 from bobstay.server.deletion import discard, forget, remove_for_good
-from bobstay.server.index.retention import DAY
+from bobstay.server.index.problems import DatabaseProblem
+from bobstay.server.index.retention import DAY, archive_older_than
 from bobstay.server.sessions.status import BUSY
 from bobstay.server.sessions.view import SessionView
 from bobstay.sessions.cleanup import remove_older_than
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
+
+
+async def tidy_up(console: Console) -> None:
+    """What is done once a day. What the database hinders is done the next time."""
+    for work in (_put_away, clean_up, remove_ephemeral):
+        try:
+            await work(console)
+        except DatabaseProblem as problem:
+            log.warning("old sessions are looked at again tomorrow: %s", problem)
+
+
+async def _put_away(console: Console) -> None:
+    """Pack old archived sessions away."""
+    days = console.config.archive_after_days
+    if days <= 0:
+        return
+    for session_id in (await archive_older_than(console.database, console.registry.store, days)).sessions:
+        console.registry.pack(session_id)
 
 
 async def clean_up(console: Console) -> list[str]:
@@ -52,7 +71,10 @@ async def remove_ephemeral(console: Console, before: float | None = None) -> lis
         try:
             if not await _is_taken_for_removal(console, id, limit):
                 continue
-            await discard(console, id)
+            try:
+                await discard(console, id)
+            except DatabaseProblem as problem:  # the tables follow when the server starts; nobody empties the trash
+                log.warning("the ephemeral session %s is still in the tables: %s", id, problem)
             await remove_for_good(console, id)
         except LogError as error:
             log.warning("the ephemeral session %s cannot be removed: %s", id, error)

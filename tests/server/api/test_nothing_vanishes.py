@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from bobstay.model.around import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
 from bobstay.server.api.worktrees import worktrees_of
-from bobstay.server.cleanup import clean_up, remove_ephemeral
+from bobstay.server.cleanup import clean_up, remove_ephemeral, tidy_up
 from bobstay.server.index import notebook
 from bobstay.server.index.retention import archive_older_than
 from tests.deadline import DEADLINE
@@ -268,3 +270,45 @@ async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(place: P
     assert id not in place.console.registry.views
     assert not [file for _, _, files in os.walk(place.config.state) for file in files if id in file]
     assert (await place.get("/api/v1/trash")).json["sessions"] == []
+
+
+async def locked(path: Path) -> sqlite3.Connection:
+    """Another program that lets nobody write to a database."""
+    other = sqlite3.connect(path, isolation_level=None, timeout=0)
+    async with asyncio.timeout(DEADLINE):
+        while not other.in_transaction:
+            with suppress(sqlite3.OperationalError):  # the server writes, and must be let finish
+                other.execute("BEGIN EXCLUSIVE")
+            await asyncio.sleep(0.01)
+    return other
+
+
+async def test_an_ephemeral_session_is_removed_for_good_while_the_database_does_not_answer(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    async with Place(model, tmp_path) as place:
+        id = await place.launch(ephemeral=True)
+        assert await place.console.database.flushed(id, place.view(id).seq)
+        other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
+        try:
+            assert await remove_ephemeral(place.console, time.time() + 1) == [id]
+        finally:
+            other.close()
+        assert (await place.get("/api/v1/trash")).json["sessions"] == []
+    async with Place(model, tmp_path) as place:
+        assert (await place.get("/api/v1/sessions")).json["sessions"] == []
+
+
+async def test_what_is_done_once_a_day_outlives_a_database_that_does_not_answer(
+    model: ModelServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Place(model, tmp_path, archive_after_days=1e-9) as place:
+        id = await place.launch()
+        await place.ask("PATCH", f"/api/v1/sessions/{id}", {"archived": True})
+        assert await place.console.database.flushed(id, place.view(id).seq)
+        other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
+        try:
+            await tidy_up(place.console)
+        finally:
+            other.close()
+        assert "looked at again tomorrow" in caplog.text
