@@ -9,8 +9,9 @@ TEXT = re.compile(r"(?:\\\n?|[ \t])[^\\\n]*(?=\n|\Z)")
 """What `a`, `i` and `c` add: the rest of one line, with nothing in it that could go on in the next."""
 OTHER_DELIMITER = re.compile(r"\\[,|#%@:!~_=+]")
 """Before a pattern that is not written between slashes."""
-LABEL = re.compile(r"\s*[A-Za-z0-9_]*\s*(?=[;}\n]|\Z)")
-COUNT = re.compile(r"\s*[0-9]*")
+LABEL = re.compile(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;}\n]|\Z)")
+"""On the same line: what stands on the next is another command."""
+COUNT = re.compile(r"[ \t]*[0-9]*")
 FLAGS = re.compile(r"[gpiImM0-9]*")
 AWK_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 AWK_KNOWN = re.compile(rf'(?:[^"/#\\]+|{AWK_TEXT.pattern})*')
