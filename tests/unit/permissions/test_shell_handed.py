@@ -171,3 +171,17 @@ def test_more_than_can_be_looked_at_cannot_be_told(root: Path, monkeypatch: pyte
     monkeypatch.setattr(links, "MOST", 3)
     monkeypatch.setattr(tracked, "MOST", 3)
     assert not any(looks(command, root) for command in commands)
+
+
+def test_names_do_not_take_the_place_of_what_the_shell_puts_there(root: Path) -> None:
+    """`xargs` looks for the text to replace in what the shell makes of a word, not in how it is spelled."""
+    home = str(root.parent)
+
+    def allowed(command: str) -> bool:
+        return read(command, str(root), World(str(root), home)).read_only
+
+    assert allowed(f"echo README.md | xargs -I{{}} cat {root}/{{}}")
+    assert allowed("cat ~/proj/README.md")
+    assert not allowed(f"echo /etc/passwd | xargs -I{root}/README.md cat ~/proj/README.md")
+    assert not allowed("echo ../../key | xargs -Iapp.py cat src/*")
+    assert not allowed("echo ../../key | xargs -I'?' cat src/?")

@@ -45,6 +45,8 @@ class Seen(Struct, frozen=True):
     """It stands for names that another command hands over: files in a working directory, and no options."""
     below: str = ""
     """The directory such names are looked for in."""
+    counted: bool = False
+    """A number in it is not known: each stands as 0."""
 
     @property
     def text(self) -> str:
@@ -129,7 +131,8 @@ def _resolved(word: Word, variables: Variables) -> list[Seen]:
         if not found or len(values) * len(found) > MOST:
             return [_unknown(word, variables)]
         values = [value + more for value in values for more in found]
-    return [Seen(value, word.source, word.glob) for value in values]
+    counted = any(part.kind in ("number", "script") for part in word.parts)
+    return [Seen(value, word.source, word.glob, counted=counted) for value in values]
 
 
 def _values(part: Part, variables: Variables) -> tuple[str, ...]:

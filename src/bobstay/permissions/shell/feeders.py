@@ -74,7 +74,7 @@ def printed(commands: list[list[Seen]]) -> Names | None:
     """The names that come out of a pipe of these commands; None if it may print anything else."""
     first, *filters = commands
     list_names = FEEDERS.get(first[0].value)
-    if list_names is None or any(word.dynamic for word in first):
+    if list_names is None or any(word.dynamic or word.counted for word in first):
         return None
     found = list_names(first[1:])
     for words in filters:

@@ -101,7 +101,7 @@ def _looks_at(words: list[Seen], start: str, world: World, *, loose: bool, singl
 
 def _find_looks(words: list[Seen], start: str, world: World) -> bool:
     """Whether all that `find -exec` runs only looks, and `find` itself does."""
-    if any(word.glob or word.dynamic for word in words):
+    if any(word.glob or word.dynamic or word.counted for word in words):
         return False
     rest: list[Seen] = []
     runs: list[Invocation] = []

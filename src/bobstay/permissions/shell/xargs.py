@@ -66,7 +66,7 @@ def invocation(words: list[Seen]) -> Invocation | None:
     if words[-1] is FED:
         return Invocation(words)
     found = leading(XARGS, [word.value for word in words[1:]])
-    if found is None or any(word.dynamic or word.glob for word in words[: found[0] + 2]):
+    if found is None or any(word.dynamic or not _is_known(word) for word in words[: found[0] + 2]):
         return None
     options = dict(found[1])
     command = words[found[0] + 1 :] or [Seen("echo", "echo")]
@@ -80,10 +80,15 @@ def invocation(words: list[Seen]) -> Invocation | None:
     if "i" not in options and "I" not in options:
         return Invocation(stripped([*command, FED]), splitting, options.get("n") == "1")
     place = options["I"] if "I" in options else options["i"] or "{}"
-    if not place or place in command[0].value:
+    if not place or place in command[0].value or not all(map(_is_known, command)):
         return None
     words = stripped([placed(word, place) for word in command])
     return Invocation(words, "items" if splitting == "blanks" else splitting, single=True, placed=True)
+
+
+def _is_known(word: Seen) -> bool:
+    """Whether its text is what `xargs` sees, so that it can be told where names take the place of some of it."""
+    return not (word.glob or word.counted or word.pipe or word.source.startswith("~"))
 
 
 def stripped(words: list[Seen]) -> list[Seen]:
