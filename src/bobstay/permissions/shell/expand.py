@@ -18,8 +18,10 @@ MOST_WORDS = 2000
 """Words in all readings together."""
 SIMPLE_BRACES = re.compile(r"([^{}'\"\\$`]*)\{([^{}'\"\\$`]*)\}([^{}'\"\\$`]*)")
 SPLIT = frozenset(" \t\n*?[")
-COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "nproc", "id -u", "date +%s"})
+COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "id -u", "date +%s"})
 """Commands that print one number and nothing else."""
+SOMETIMES = COUNTING | {"nproc"}
+"""The same, or nothing where there is no such program."""
 
 
 class Seen(Struct, frozen=True):
@@ -46,7 +48,7 @@ class Seen(Struct, frozen=True):
     below: str = ""
     """The directory such names are looked for in."""
     counted: bool = False
-    """A number in it is not known: each stands as 0."""
+    """What is not known of it are numbers: each stands as 0, or, if the word is dynamic, may be nothing."""
 
     @property
     def text(self) -> str:
@@ -104,7 +106,13 @@ def _unknown(word: Word, variables: Variables) -> Seen:
         variable=first.text if first is not None and first.kind == "variable" and not head else "",
         tail=_text_from(following, parts),
         loose=any(not part.quoted and is_loose(part, variables) for part in word.parts),
+        counted=first is not None and all(map(_is_number, word.parts)) and not word.brace,
     )
+
+
+def _is_number(part: Part) -> bool:
+    """Whether it is text, a number or nothing."""
+    return part.kind in ("text", "number") or (part.script is not None and _counts(part.script, surely=False))
 
 
 def is_loose(part: Part, variables: Variables) -> bool:
@@ -145,20 +153,20 @@ def _values(part: Part, variables: Variables) -> tuple[str, ...]:
             found = variables.get(part.text, ())
             whole = part.quoted or not any(not value or not SPLIT.isdisjoint(value) for value in found)
             return found if whole else ()
-        case "script" if part.script is not None and _counts(part.script):
+        case "script" if part.script is not None and _counts(part.script, surely=True):
             return ("0",)
         case _:
             return ()
 
 
-def _counts(script: Script) -> bool:
-    """Whether a substitution can only give a number."""
+def _counts(script: Script, *, surely: bool) -> bool:
+    """Whether a substitution can only give a number; or, unless `surely`, nothing, as when a redirection fails."""
     if len(script.chains) != 1 or len(script.chains[0].pipelines) != 1:
         return False
     last = script.chains[0].pipelines[0].commands[-1]
-    if not isinstance(last, Simple) or last.assignments:
+    if not isinstance(last, Simple) or last.assignments or (surely and last.redirects):
         return False
-    return " ".join(word.source for word in last.words) in COUNTING
+    return " ".join(word.source for word in last.words) in (COUNTING if surely else SOMETIMES)
 
 
 def _braced(word: Word, variables: Variables) -> list[Seen]:

@@ -39,7 +39,7 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
         return False
     if name in ("test", "["):
         return _is_tame_test(name, arguments, start, world)
-    if any(one.dynamic and not one.pipe for one in arguments):
+    if any((one.dynamic and not one.pipe) or (one.counted and _may_lead_out(one, start, world)) for one in arguments):
         return False
     if SPECS.get(name) is not None and name in READ_ONLY:
         return _by_table(name, arguments, start, world)
@@ -50,6 +50,12 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
 def _begins_anyhow(word: Seen) -> bool:
     """Whether it stands for names of which nobody said what they begin with: as with a glob, one may be an option."""
     return word.handed and word.value == "{}"
+
+
+def _may_lead_out(word: Seen, start: str, world: World) -> bool:
+    """Whether a file that is a link out may have the name that some number makes of this word."""
+    directory, slash, name = word.value.rpartition("/")
+    return "0" in directory or lead_out(directory or slash or ".", name.replace("0", "*"), start, world)
 
 
 def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
@@ -147,7 +153,7 @@ def _is_tame_comparison(group: list[Seen], start: str, world: World) -> bool:
     """One test. A word that is not literal must be quoted and stand where it cannot become an operator."""
     if group[0].value == "!" and not group[0].dynamic and len(group) > 1:
         group = group[1:]
-    if any(word.splits for word in group):
+    if any(word.splits and not word.counted for word in group):
         return False
     if len(group) == 1:
         return not group[0].value.startswith("-") or group[0].dynamic
@@ -179,12 +185,19 @@ def is_tame_double_test(words: list[Seen], start: str | None, world: World) -> b
 
 
 def _is_tame_double(group: list[Seen], start: str, world: World) -> bool:
-    quoted = [Seen(one.value, one.source, dynamic=one.dynamic) for one in group]  # nothing is split or globbed in there
+    # Nothing is split or globbed in there.
+    quoted = [Seen(one.value, one.source, dynamic=one.dynamic, counted=one.counted) for one in group]
     if len(quoted) == 3 and quoted[1].value.startswith("-") and quoted[1].value in COMPARISONS:
-        return all(number.value.lstrip("-").isdigit() and not number.dynamic for number in (quoted[0], quoted[2]))
+        return all(map(_is_number, (quoted[0], quoted[2])))
     if len(quoted) == 3 and quoted[1].source in ("<", ">", "=~"):
         return True
     return bool(quoted) and _is_tame_comparison(quoted, start, world)
+
+
+def _is_number(word: Seen) -> bool:
+    if word.dynamic:
+        return word.counted and not word.value
+    return word.value.lstrip("-").isdigit()
 
 
 def _date(arguments: list[Seen], start: str, world: World) -> bool:

@@ -1,6 +1,7 @@
 """Scans one shell word: quotes, escapes, expansions. What it cannot be exact about it marks or refuses."""
 
 import re
+from typing import Literal
 
 from bobstay.permissions.shell.syntax import NotUnderstood, Part, Script, Word
 
@@ -15,6 +16,8 @@ PARAMETER = re.compile(
 """`${n}`, `${#n}` and operators whose operand is plain text."""
 SUMS = re.compile(r"[0-9\s+*/%()<>=!&|^~?:,-]*")
 """Arithmetic that names no variable."""
+COUNTED = re.compile(r"(?!.*(?:<<|\*\*))[0-9\s+*/%()<>=&|^?:,]{1,16}")
+"""The same, if it cannot become negative, be it by going beyond the largest number."""
 SPECIAL = "?#$!@*-"
 STOPS = " \t\n;&|<>()"
 DEEPEST = 40
@@ -181,7 +184,7 @@ class Words:
             parts.append(Part("variable", name.group(), quoted))
             self.at = name.end()
         elif following and (following in SPECIAL or following.isdigit()):
-            parts.append(Part("number" if following in "?#$!" else "variable", following, quoted))
+            parts.append(Part("number" if following in "?#$" else "variable", following, quoted))
             self.at += 2
         else:
             parts.append(Part("text", "$", quoted))
@@ -191,7 +194,10 @@ class Words:
         start = self.at
         if self.text.startswith("((", start + 1):
             close = self.arithmetic(start + 3)
-            parts.append(Part("number", self.text[start:close], quoted))
+            kind: Literal["number", "other"] = (
+                "number" if COUNTED.fullmatch(self.text[start + 3 : close - 2]) else "other"
+            )
+            parts.append(Part(kind, self.text[start:close], quoted))
             self.at = close
             return
         self.at += 2
