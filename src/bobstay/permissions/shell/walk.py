@@ -158,9 +158,18 @@ class Walk:
             self._substituted(word.parts, place, variables)
 
     def _command(self, command: Command, place: Place, variables: Variables) -> Place:
+        given = self._given
         for redirect in command.redirects:
             self.redirects.append((redirect, place, variables))
             self._substituted(redirect.target.parts if redirect.target else redirect.inner, place, variables)
+            self._given = self._given or _feeds(redirect)  # the next is opened with the input this one gives
+        # The words of a simple command are looked at before its redirections, those of any other behind them.
+        self._given = given if isinstance(command, Simple) else self._given
+        after = self._redirected(command, place, variables)
+        self._given = given
+        return after
+
+    def _redirected(self, command: Command, place: Place, variables: Variables) -> Place:
         match command:
             case Simple():
                 self._words(command.assignments, place, variables)
@@ -182,10 +191,7 @@ class Walk:
                 self._words(command.words, place, variables)
                 if command.kind == "for":
                     self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
-                given, self._given = self._given, self._given or any(map(_feeds, command.redirects))
-                after = self._compound(command, place, variables)
-                self._given = given
-                return after
+                return self._compound(command, place, variables)
 
     def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
         match command.kind:
