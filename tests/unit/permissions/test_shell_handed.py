@@ -185,3 +185,13 @@ def test_names_do_not_take_the_place_of_what_the_shell_puts_there(root: Path) ->
     assert not allowed(f"echo /etc/passwd | xargs -I{root}/README.md cat ~/proj/README.md")
     assert not allowed("echo ../../key | xargs -Iapp.py cat src/*")
     assert not allowed("echo ../../key | xargs -I'?' cat src/?")
+
+
+@pytest.mark.parametrize("spec", ["src", "src/.", "src//", "./src", "././src", "src/./", "./", ".", "src/./lib"])
+def test_every_spelling_of_a_directory_selects_what_is_in_it(spec: str, root: Path) -> None:
+    repository(root)
+    command = f"git ls-files {spec} | xargs cat"
+    assert looks(command, root)
+    (root / "src/lib/x.py").unlink()
+    (root / "src/lib/x.py").symlink_to(root.parent / "key")
+    assert not looks(command, root)

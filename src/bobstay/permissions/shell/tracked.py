@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from struct import error, unpack_from
 
 from bobstay.permissions.glob import wildcard
-from bobstay.permissions.paths import World, locate, read_link
+from bobstay.permissions.paths import World, locate, normalise, read_link
 from bobstay.permissions.shell.links import MOST, FullListing, Listing
 
 LARGEST = 8_000_000
@@ -54,8 +54,8 @@ def _known(start: str, world: World, *, whole: bool) -> Iterable[str]:
 def _selects(specs: tuple[str, ...], name: str) -> bool:
     """Whether git takes the name for one of these; a pattern that is not plain selects everything."""
     for spec in specs or (".",):
-        plain = spec.removeprefix("./").rstrip("/")
-        if plain in ("", ".") or any(sign in plain for sign in ":?[\\"):
+        plain = normalise(spec)[1:]
+        if not plain or any(sign in plain for sign in ":?[\\"):
             return True
         if name == plain or name.startswith(plain + "/") or ("*" in plain and wildcard(plain, name)):
             return True
