@@ -195,3 +195,11 @@ def test_every_spelling_of_a_directory_selects_what_is_in_it(spec: str, root: Pa
     (root / "src/lib/x.py").unlink()
     (root / "src/lib/x.py").symlink_to(root.parent / "key")
     assert not looks(command, root)
+
+
+def test_a_name_that_goes_up_is_not_looked_for_in_another_directory(root: Path) -> None:
+    """Where a part of it is a link inside, `..` behind that leads elsewhere than it seems."""
+    (root / "src/top").symlink_to("..")
+    assert looks("echo lib/x.py | xargs -I{} cat src/{}", root)
+    assert not looks("echo top/../key | xargs -I{} cat src/{}", root)
+    assert not looks("printf '%s\\n' top/../key | xargs -I{} cat src/{}", root)

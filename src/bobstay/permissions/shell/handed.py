@@ -46,7 +46,7 @@ def _looks_with_names(run: Invocation, occurrence: Occurrence, start: str | None
         if found is None or not all(_are_inside(names, start, world) for names in found):
             return False
         loose = any(names.loose for names in found)
-        if any(word.below for word in words) and any(".." in one.directory for names in found for one in names.found):
+        if any(word.below for word in words) and any(map(_goes_up, found)):
             return False
     without = [word for word in words if word is not FED]
     if not run.placed and not is_tame(without, start, world):
@@ -67,6 +67,13 @@ def _names(occurrence: Occurrence, run: Invocation) -> list[Names] | None:
             return None
         found.append(names)
     return found
+
+
+def _goes_up(names: Names) -> bool:
+    """Whether one of them may lead out of the directory it is looked for in."""
+    return any(
+        ".." in place for place in (*(one.directory for one in names.found), *(one.value for one in names.spelled))
+    )
 
 
 def _are_inside(names: Names, start: str, world: World) -> bool:
