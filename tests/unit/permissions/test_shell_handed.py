@@ -203,3 +203,10 @@ def test_a_name_that_goes_up_is_not_looked_for_in_another_directory(root: Path) 
     assert looks("echo lib/x.py | xargs -I{} cat src/{}", root)
     assert not looks("echo top/../key | xargs -I{} cat src/{}", root)
     assert not looks("printf '%s\\n' top/../key | xargs -I{} cat src/{}", root)
+
+
+@pytest.mark.parametrize("command", ["ls src/lib docs | xargs cat", "ls src/l* | xargs cat", "ls src/lib | xargs cat"])
+def test_the_heading_of_a_listed_directory_is_a_name_as_well(command: str, root: Path) -> None:
+    assert looks(command, root)
+    (root / "src/lib:").symlink_to(root.parent / "key")
+    assert not looks(command, root)

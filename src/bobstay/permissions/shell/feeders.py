@@ -109,11 +109,14 @@ def _ls(arguments: list[Seen]) -> Names | None:
         return _of_words(taken.operands)
     # What is in a directory is printed without its name, so whoever gets it looks for it where they stand.
     found = [Found(".", deep=False, loose=True)]
+    headed: list[Seen] = []  # before what is in one of several directories stands its name, with a colon
     for operand in taken.operands:
         found.append(Found(_base(operand), deep=operand.glob, links=False, loose=True))
         if operand.glob:
-            found.append(replace(_globbed(operand.value), still=True))
-    return Names(tuple(found)) if all(_is_plain(one.directory) for one in found) else None
+            found += [replace(_globbed(operand.value), still=True), Found(_base(operand), deep=False, loose=True)]
+        else:
+            headed.append(Seen(f"{operand.value}:", operand.source))
+    return Names(tuple(found), tuple(headed)) if all(_is_plain(one.directory) for one in found) else None
 
 
 def _echo(arguments: list[Seen]) -> Names | None:
