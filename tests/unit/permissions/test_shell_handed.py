@@ -210,3 +210,10 @@ def test_the_heading_of_a_listed_directory_is_a_name_as_well(command: str, root:
     assert looks(command, root)
     (root / "src/lib:").symlink_to(root.parent / "key")
     assert not looks(command, root)
+
+
+@pytest.mark.parametrize("command", ["find README.md | xargs -0 cat", "grep -l x README.md | xargs --null cat"])
+def test_lines_that_are_told_apart_by_nul_are_no_names(command: str, root: Path) -> None:
+    """All of them are one name, with the ends of lines in it: that of a file beside the one that was found."""
+    (root / "README.md\n").symlink_to(root.parent / "key")
+    assert not looks(command, root)

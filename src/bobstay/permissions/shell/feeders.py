@@ -52,10 +52,6 @@ class Names(Struct, frozen=True):
 
     def split(self, splitting: Splitting) -> "Names | None":
         """The same, told apart once more; None if that cannot be told."""
-        if not self.nul and splitting == "nul" and self.tracked is None and not self.spelled:
-            # All lines together are one name then, which leads nowhere but through what is below these directories.
-            found = tuple(replace(one, deep=True, pattern="", links=True) for one in self.found)
-            return replace(self, found=found, splitting=_stricter(self.splitting, "lines"))
         if self.nul != (splitting == "nul") or (self.joined and splitting != "blanks"):
             return None
         return replace(self, splitting=_stricter(self.splitting, splitting))
