@@ -217,3 +217,13 @@ def test_lines_that_are_told_apart_by_nul_are_no_names(command: str, root: Path)
     """All of them are one name, with the ends of lines in it: that of a file beside the one that was found."""
     (root / "README.md\n").symlink_to(root.parent / "key")
     assert not looks(command, root)
+
+
+@pytest.mark.parametrize(
+    "command", ["LC_ALL=C find . -name '??' -exec cat {} +", "find . -name '??' | xargs cat", "cat ??"]
+)
+def test_a_question_mark_may_stand_for_one_byte_of_a_character(command: str, root: Path) -> None:
+    assert looks(command, root)
+    (root / "é").symlink_to(root.parent / "key")
+    assert not looks(command, root)
+    assert looks("cat *.md", root)

@@ -114,7 +114,9 @@ def _finder(pattern: str) -> Callable[[str], bool]:
     """Whether a pattern may find a name. Brackets and quoted characters are taken to match anything."""
     if not pattern or "[" in pattern or "\\" in pattern:
         return lambda _: True
-    return Segment(pattern).matches
+    matches = Segment(pattern).matches
+    # How many characters a name has is for the locale to say: a `?` may stand for one byte of it.
+    return matches if "?" not in pattern else lambda name: not name.isascii() or matches(name)
 
 
 def links_of(known: dict[str, str], directory: str, *, deep: bool) -> list[str]:
