@@ -227,3 +227,11 @@ def test_a_question_mark_may_stand_for_one_byte_of_a_character(command: str, roo
     (root / "é").symlink_to(root.parent / "key")
     assert not looks(command, root)
     assert looks("cat *.md", root)
+
+
+def test_a_name_that_git_puts_in_quotes_is_another(root: Path) -> None:
+    repository(filled(root, "src/é.txt", "docs/a b.md"))
+    assert not looks("git ls-files src | xargs -d '\\n' cat", root)
+    assert not looks("git ls-files src | tr '\\n' '\\0' | xargs -0 cat", root)
+    assert looks("git ls-files docs | xargs -d '\\n' cat", root)
+    assert looks("git ls-files -z src | xargs -0 cat", root)

@@ -19,6 +19,8 @@ MOST = 32
 """Ways a pipe may come out that are looked at."""
 PLAIN = re.compile(r"[\w./]")
 """What a name begins with that no program takes for more than a name."""
+QUOTED = re.compile(r"[^ !#-[\]-~]")
+"""What makes git put a name in quotes, which is another name to who gets it by the line."""
 HANDED = Seen("./{}", "", handed=True)
 """A name that is handed over: a file inside, and no option."""
 LOOSE = Seen("{}", "", handed=True)
@@ -79,6 +81,8 @@ def _goes_up(names: Names) -> bool:
 def _are_inside(names: Names, start: str, world: World) -> bool:
     """Whether each name, as it will be read, is that of a file in the working directories."""
     odd = ODD[names.splitting]
+    if names.tracked is not None and names.splitting == "lines":
+        odd = QUOTED
     for place in (one.directory for one in names.found):
         if not PLAIN.match(place) or (odd is not None and odd.search(place)) or not holds(place, start, world):
             return False
