@@ -162,7 +162,11 @@ def _rg(arguments: list[Seen]) -> Names | None:
     taken = sort_arguments(SPECS["rg"], arguments)
     named = listed or "e" in letters or "regexp" in bare
     operands = taken.operands if named else taken.operands[1:]
-    return _searched(operands, deep=True, nul="0" in letters or "null" in bare)
+    found = _searched(operands, deep=True, nul="0" in letters or "null" in bare)
+    if found is None or operands or listed:
+        return found
+    # If there is input it may search that, and print a name for it.
+    return replace(found, found=(*found.found, Found(".", deep=False, pattern="<stdin>")))
 
 
 def _searched(operands: list[Seen], *, deep: bool, nul: bool) -> Names | None:
@@ -280,6 +284,8 @@ def _searched_in(words: list[Seen], found: Names) -> Names | None:
     given = taken.operands if taken.patterned else taken.operands[1:]
     if long or "r" in letters or not _lists_files(letters) or given != [HANDED] or any(map(_is_open, arguments)):
         return None
+    if "L" in letters:
+        return None  # without names it reads its input, and prints a name for that
     return replace(names, nul="Z" in letters)
 
 
