@@ -1,5 +1,6 @@
 """What git commands do, by their words: which only look, which run or write what their arguments say."""
 
+import re
 from itertools import pairwise
 
 from bobstay.permissions.shell.expand import Seen
@@ -22,7 +23,7 @@ LIST_VALUES = names("--contains --no-contains --merged --no-merged --points-at -
 GLOBAL_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
 GLOBAL_FLAGS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
 HAZARDS = names(
-    "--contents --exec --ext-diff --filters --help --no-index --open-files-in-pager --output --receive-pack "
+    "--contents --exec --ext-diff --extcmd --filters --help --no-index --open-files-in-pager --output --receive-pack "
     "--show-signature --textconv --upload-pack --upload-archive --template --exec-path --config-env --config "
     "--separate-git-dir --config-file"
 )
@@ -36,12 +37,17 @@ FILE_LETTERS = {"blame": "S", "grep": "f", "ls-files": "X"}
 """Options that bring a file, which may be anywhere."""
 ORDERED = names("diff diff-files diff-index diff-tree format-patch grep log range-diff reflog show stash whatchanged")
 """Commands in which -O runs a program or brings a file."""
-VALUED = {"blame": "L", "grep": "e", "ls-files": "x"}
+VALUED = {"blame": "L", "clone": "obj", "difftool": "t", "grep": "e", "ls-files": "x", "rebase": "sXC"}
 """Letters whose value may follow at once, so that what is behind them are no options."""
 SOUGHT = frozenset({"--grep", "--author", "--committer"})
 SEARCHED = names("log diff show rev-list diff-tree")
 """Commands in which -S and -G bring a text to look for."""
 RUNS = frozenset({("bisect", "run"), ("submodule", "foreach")})
+RUNNERS = names("filter-branch for-each-repo instaweb merge-index remote-ext web--browse")
+RUN_LETTERS = {"archive": "o", "clone": "cu", "difftool": "x", "rebase": "x"}
+"""Options that bring a program or a setting, or say which file is written."""
+VERIFIES = re.compile(r"--[fp][^=]*=.*%[-+ ]?G|%\(\*?signature", re.DOTALL)
+"""Formats for which signatures are verified, by a program that may also fetch keys."""
 QUIET_KEYS = ("user.", "color.", "init.defaultbranch", "pull.", "push.", "rebase.", "merge.conflictstyle", "branch.")
 OPTIONLESS = names("add rm mv restore reset checkout switch stash commit")
 """Commands none of whose options runs or writes elsewhere, so that a glob cannot turn into one."""
@@ -70,13 +76,15 @@ def is_hazardous(arguments: list[Seen]) -> bool:
         return False
     if arguments[len(options)].dynamic or arguments[len(options)].glob:
         return True
-    if tuple(command[:2]) in RUNS or command[0] == "filter-branch":
+    operand = next((value for value in command[1:] if not value.startswith("-")), "")
+    if (command[0], operand) in RUNS or command[0] in RUNNERS:
         return True
     if command[0] == "config" and not _is_quiet_config(command[1:]):
         return True
-    if command[0] == "rebase" and any(value.startswith("-x") for value in command):
-        return True
     named = [value for before, value in pairwise(command) if not is_message(command[0], before)]
+    runs = set(RUN_LETTERS.get(command[0], ""))
+    if any(not runs.isdisjoint(letters(command[0], value)) for value in named):
+        return True
     if command[0] in ORDERED and any("O" in letters(command[0], value) for value in named):
         return True
     return any(map(_is_hazard, named)) or _is_open(command[0], arguments[len(options) + 1 :])
@@ -97,7 +105,7 @@ def letters(command: str, value: str) -> str:
 
 
 def _is_hazard(value: str) -> bool:
-    if value.startswith(("-O", "ext::")) or "=ext::" in value:
+    if value.startswith(("-O", "ext::")) or "=ext::" in value or VERIFIES.search(value):
         return True
     option = value.partition("=")[0]
     if not option.startswith("--") or option == "--" or option in EXACT:
