@@ -20,7 +20,8 @@ AWK_SIGNS = re.compile(r"(?<![A-Za-z_])print|\|\||[(){};>|]")
 AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
 SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
 JQ_WORDS = re.compile(
-    r"(?:(?<![.\w])|(?<=\.\.))(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b|\$ENV|\$__prog"
+    r"(?:(?<![.\w])|(?<=\.\.))(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b"
+    r"|\$(?:\s|#[^\n]*\n)*(?:ENV|__prog)"
 )
 """What reads more than the input; behind a dot, each is the name of a field."""
 
