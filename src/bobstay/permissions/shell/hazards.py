@@ -6,7 +6,7 @@ from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.options import SPECS, sort_arguments
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, TRANSPARENT
-from bobstay.permissions.shell.scripts import untame_scripts
+from bobstay.permissions.shell.scripts import assigns, untame_scripts
 from bobstay.permissions.shell.tables import names
 
 FIND = names("-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir -files0-from")
@@ -30,7 +30,7 @@ def is_hazardous(words: list[Seen]) -> bool:
         return True  # a wrapper still standing here is one whose command cannot be told
     if name in ("printf", "test", "["):
         return any(word.value.startswith(("-v", "-R")) for word in arguments) or (
-            name == "printf" and any(word.dynamic for word in arguments[:1])
+            name == "printf" and any(word.dynamic or word.glob or assigns(word.value) for word in arguments[:1])
         )
     if name in ("rm", "rmdir"):
         return any(word.dynamic and not word.value.strip("-") for word in arguments)

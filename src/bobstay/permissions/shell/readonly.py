@@ -8,7 +8,14 @@ from bobstay.permissions.shell import git
 from bobstay.permissions.shell.expand import Seen
 from bobstay.permissions.shell.links import Found, lead_out, misleads
 from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
-from bobstay.permissions.shell.scripts import awk_program, is_tame_awk, is_tame_jq, is_tame_sed, sed_scripts
+from bobstay.permissions.shell.scripts import (
+    assigns,
+    awk_program,
+    is_tame_awk,
+    is_tame_jq,
+    is_tame_sed,
+    sed_scripts,
+)
 from bobstay.permissions.shell.tables import names
 
 TALKERS = names("echo printf true false :")
@@ -124,8 +131,10 @@ def _leads_out(file: Seen, start: str, world: World, *, deep: bool) -> bool:
 
 
 def _is_tame_printf(arguments: list[Seen]) -> bool:
-    """An option would name a variable, whose subscript would be evaluated."""
-    return bool(arguments) and not arguments[0].dynamic and not arguments[0].value.startswith("-")
+    """An option would name a variable, whose subscript would be evaluated; so may what is in a format."""
+    if not arguments or arguments[0].dynamic or arguments[0].glob:
+        return False
+    return not arguments[0].value.startswith("-") and not assigns(arguments[0].value)
 
 
 def _is_tame_test(name: str, arguments: list[Seen], start: str, world: World) -> bool:

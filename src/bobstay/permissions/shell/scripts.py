@@ -18,6 +18,7 @@ AWK_KNOWN = re.compile(rf'(?:[^"/#\\]+|{AWK_TEXT.pattern})*')
 """The beginning of a program in which it is certain what is a text and what is not."""
 AWK_SIGNS = re.compile(r"(?<![A-Za-z_])print|\|\||[(){};>|]")
 AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
+STORES = re.compile(r"%[^A-Za-z\\]*[hjlLtz]*n")
 SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--posix"})
 JQ_WORDS = re.compile(
     r"(?:(?<![.\w])|(?<=\.\.))(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b"
@@ -167,6 +168,11 @@ def is_tame_awk(program: str) -> bool:
     first = 0 if "print" in certain else rest.find("print")
     behind = rest[first:].replace("||", "") if first >= 0 else ""
     return ">" not in behind and "|" not in behind
+
+
+def assigns(text: str) -> bool:
+    """Whether `printf` puts a number into a variable, which its next argument names."""
+    return STORES.search(text.replace("%%", "")) is not None
 
 
 def is_tame_jq(program: str) -> bool:

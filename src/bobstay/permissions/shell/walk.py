@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from bobstay.permissions.paths import World, locate
 from bobstay.permissions.shell.expand import Variables, is_loose, readings, seen
+from bobstay.permissions.shell.scripts import assigns
 from bobstay.permissions.shell.syntax import (
     Chain,
     Command,
@@ -288,7 +289,7 @@ def _may_list(word: Word, variables: Variables) -> bool:
 
 
 def _has_options(command: Simple) -> bool:
-    return any(word.dynamic or word.value.startswith("-") for word in command.words[1:2])
+    return any(word.dynamic or word.value.startswith("-") or assigns(word.value) for word in command.words[1:2])
 
 
 def _has_xargs(command: Simple) -> bool:
