@@ -243,7 +243,7 @@ def _leads(redirect: Redirect) -> bool:
         return False
     source = redirect.target.source
     if redirect.operator in (">&", "<&"):
-        return not (source == "-" or source.removesuffix("-").isdigit())
+        return not (source == "-" or (source.isascii() and source.removesuffix("-").isdigit()))
     return not (source in NOWHERE and redirect.operator != "<") and source != "/dev/null"
 
 
