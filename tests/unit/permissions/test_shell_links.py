@@ -89,3 +89,13 @@ def test_a_world_without_a_disk_has_the_links_its_reader_knows() -> None:
     assert only_looks("cat a/*")
     bare = World("/srv/proj", "/home/dev", readlink=known.get)
     assert read("cat docs/*.md", "/srv/proj", bare).read_only
+
+
+@pytest.mark.parametrize("name", ["-R", "-rR.py", "--dereference-recursive"])
+def test_a_pattern_that_may_find_an_option_is_asked_about(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("")
+    assert looks("grep foo *", tmp_path)
+    (tmp_path / name).write_text("")
+    assert not looks("grep foo *", tmp_path)
+    assert looks("grep foo ./*", tmp_path)
+    assert looks("echo *", tmp_path)

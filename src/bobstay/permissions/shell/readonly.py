@@ -21,6 +21,8 @@ from bobstay.permissions.shell.tables import names
 TALKERS = names("echo printf true false :")
 """They name no file and start nothing, whatever their arguments turn out to be."""
 GLOBLESS = WRITERS | {"find", "sed", "awk", "git", "date", "printf", "test", "["}
+STRINGS_SIGNS = ("@", "*", "?", "[")
+"""What a name of a file with arguments for `strings` begins with, or a pattern that may find one."""
 TESTS_OF_FILES = names("-b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S")
 TESTS_OF_TEXT = names("-n -z -t")
 COMPARISONS = names("= == != -eq -ne -lt -le -gt -ge")
@@ -30,6 +32,8 @@ JQ_FLAGS = names(
     "raw-input raw-output raw-output0 slurp sort-keys stream tab unbuffered"
 )
 JQ_LETTERS = frozenset("aCcejMnRrsSu")
+OPTIONS = re.compile(r"-[^-]|--[^=]*[*?\[]")
+"""The beginning of a pattern that finds options."""
 ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 """Before an operand of awk that is no file, but a variable."""
 DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
@@ -43,6 +47,8 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     if name in TALKERS:
         return name != "printf" or _is_tame_printf(arguments)
     if start is None or (name in GLOBLESS and any(one.glob or _begins_anyhow(one) for one in arguments)):
+        return False
+    if any(one.glob and OPTIONS.match(one.value) for one in arguments):
         return False
     if name in ("test", "["):
         return _is_tame_test(name, arguments, start, world)
@@ -82,7 +88,9 @@ def holds(file: Seen | str, start: str, world: World) -> bool:
     if not file.glob:
         return holds(file.value, start, world)
     base, last = glob_base(file.value), file.value.rstrip("/").rpartition("/")[2]
-    return _glob_holds(file.value, start, world) and not lead_out(base, last, start, world)
+    # Names that begin with nothing the pattern says may be options, with which links are followed.
+    found = Found(base, deep=False, pattern=last, loose=last == file.value.rstrip("/"))
+    return _glob_holds(file.value, start, world) and not misleads(found, None, start, world)
 
 
 def _glob_holds(pattern: str, start: str, world: World) -> bool:
@@ -114,7 +122,7 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
     files = taken.operands
     if spec.operands == "pattern" and not taken.patterned and files and not files[0].glob:
         files = files[1:]
-    if name == "strings" and any(one.value.startswith("@") or _begins_anyhow(one) for one in files):
+    if name == "strings" and any(one.value[:1] in STRINGS_SIGNS or _begins_anyhow(one) for one in files):
         return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
