@@ -23,7 +23,10 @@ STOPS = " \t\n;&|<>()"
 DEEPEST = 40
 LONGEST_SUM = 200
 ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-CODED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|([\s\S]))")
+CODED = re.compile(
+    r"\\(?:x\{([0-9A-Fa-f]+)\}?|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|([\s\S]))"
+)
+ASCII = re.compile(r"[\x00-\x7f]+")
 BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)|\{.*\{")
 
 
@@ -268,10 +271,13 @@ class Words:
             position += 2 if self.text[position] == "\\" else 1
         if position >= self.end:
             raise NotUnderstood("a single quote is not closed")
-        value = decoded(self.text[self.at + 2 : position])
-        if "\0" in value or "\\c" in self.text[self.at : position]:
-            self.doubt("an escape spells a character that ends or controls text")
-        parts.append(Part("text", value, True))
+        text = self.text[self.at + 2 : position]
+        value = decoded(text)
+        if "\0" in value or "\\c" in text or "\\x{" in text:
+            self.doubt("an escape spells a character that ends or controls text, or in a way few shells know")
+        # Which bytes a letter beyond ASCII becomes is for the locale to say, and some escapes spell single bytes.
+        known = len(ASCII.sub("", value)) <= len(ASCII.sub("", text))
+        parts.append(Part("text" if known else "other", value, True))
         self.at = position + 1
 
 
@@ -281,7 +287,9 @@ def decoded(text: str) -> str:
 
 
 def _character(found: re.Match[str]) -> str:
-    two, four, eight, octal, other = found.groups()
+    braced, two, four, eight, octal, other = found.groups()
+    if braced:
+        return chr(int(braced[-8:], 16) & 0xFF)
     if number := two or four or eight:
         code = int(number, 16)
         return chr(code) if code < 0x110000 else "\0"
