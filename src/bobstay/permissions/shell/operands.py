@@ -86,7 +86,8 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
             continue
         if word.pipe:
             continue
-        unknown = unknown or word.dynamic or word.glob or (word.source.startswith("~") and not _plain_home(word.source))
+        unknown = unknown or word.dynamic or word.glob or word.counted
+        unknown = unknown or (word.source.startswith("~") and not _plain_home(word.source))
         if not word.dynamic:
             found += _parts(word.value)
     return found, unknown
@@ -143,7 +144,7 @@ def _searched(words: list[Seen]) -> list[Seen]:
 def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
     """The files a search is given; its pattern is not one, unless it may turn out to be several words."""
     files, values = _search_files(name, arguments)
-    loose = [word for word in arguments if (word.dynamic or word.glob) and not word.pipe]
+    loose = [word for word in arguments if (word.dynamic or word.glob or word.counted) and not word.pipe]
     unknown = any(word.splits or word.glob or word in files for word in loose)
     found = [part for word in files if not word.dynamic and not word.pipe for part in _parts(word.value)]
     options = [word.value for word in arguments if word.value.startswith("--") and not word.dynamic]
@@ -246,6 +247,6 @@ def _outputs(name: str, values: list[str]) -> list[str]:
 
 def is_plain_edit(words: list[Seen]) -> bool:
     known = EDITING.get(words[0].value)
-    if known is None or any(word.dynamic or word.glob for word in words):
+    if known is None or any(word.dynamic or word.glob or word.counted for word in words):
         return False
     return all(word.value in known for word in words[1:] if word.value.startswith("-"))

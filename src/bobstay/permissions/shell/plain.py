@@ -53,7 +53,7 @@ def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[T
     for kind in (
         ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
     ):
-        if target.tilde or target.brace or any(word.dynamic or word.glob for word in words):
+        if target.tilde or target.brace or any(word.dynamic or word.glob or word.counted for word in words):
             found.append(Target(kind, "", target.source))
             continue
         for word in words:

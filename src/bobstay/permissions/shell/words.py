@@ -16,7 +16,7 @@ PARAMETER = re.compile(
 """`${n}`, `${#n}` and operators whose operand is plain text."""
 SUMS = re.compile(r"[0-9\s+*/%()<>=!&|^~?:,-]*")
 """Arithmetic that names no variable."""
-COUNTED = re.compile(r"(?!.*(?:<<|\*\*))[0-9\s+*/%()<>=&|^?:,]{1,16}")
+COUNTED = re.compile(r"(?![\s\S]*(?:<<|\*\*))[0-9\s+*/%()<>=&|^?:,]{1,16}")
 """The same, if it cannot become negative, be it by going beyond the largest number."""
 SPECIAL = "?#$!@*-"
 STOPS = " \t\n;&|<>()"
