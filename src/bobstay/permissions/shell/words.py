@@ -27,7 +27,7 @@ CODED = re.compile(
     r"\\(?:x\{([0-9A-Fa-f]+)\}?|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|([\s\S]))"
 )
 ASCII = re.compile(r"[\x00-\x7f]+")
-BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)|\{.*\{")
+BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
 
 class Words:
@@ -72,7 +72,7 @@ class Words:
             raise NotUnderstood(f"there is no word where one is expected (character {start})")
         found.source = text[start : self.at]
         if found.brace:
-            found.brace = bool(BRACES.search(found.source))
+            found.brace = _may_expand(found.source)
         return found
 
     def _piece(self, found: Word, character: str, start: int) -> None:
@@ -279,6 +279,13 @@ class Words:
         known = len(ASCII.sub("", value)) <= len(ASCII.sub("", text))
         parts.append(Part("text" if known else "other", value, True))
         self.at = position + 1
+
+
+def _may_expand(source: str) -> bool:
+    """Whether there are braces to expand. One that closes need not be their end: it may be quoted, or stand alone."""
+    first, last = source.find("{"), source.rfind("}")
+    inside = source[first + 1 : last]
+    return bool(BRACES.search(source)) or "{" in source[first + 1 :] or "," in inside or ".." in inside
 
 
 def decoded(text: str) -> str:
