@@ -248,7 +248,7 @@ class Walk:
             values, found = values[1:], found[1:]
         if values[0] not in MOVES:
             return place
-        if values[0] != "cd" or more or any(one.dynamic or one.glob for one in found):
+        if values[0] != "cd" or more or any(one.dynamic or one.glob or one.counted for one in found):
             return self._lost(place)
         return self._cd(values[1:], place)
 
