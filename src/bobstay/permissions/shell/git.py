@@ -130,7 +130,10 @@ def _is_open(command: str, arguments: list[Seen]) -> bool:
 
 def _is_quiet_config(arguments: list[str]) -> bool:
     """Reading a setting, or one that only concerns names, colours and branches."""
-    if any(value in ("--get", "--get-all", "--list", "-l", "--get-regexp", "get", "list") for value in arguments):
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if any(value in ("--get", "--get-all", "--list", "-l", "--get-regexp") for value in before):
+        return True
+    if arguments[:1] in (["get"], ["list"]):
         return True
     operands = [value for value in arguments if not value.startswith("-")]
     if operands[:1] in (["set"], ["unset"]):
