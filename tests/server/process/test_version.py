@@ -70,7 +70,7 @@ async def test_a_page_is_told_the_version_what_to_expect_of_it_and_what_it_takes
     assert "version 9.0.1" in options["claude"]["about"]
     assert "a process of its own and takes 120 to 200 MB of memory" in options["claude"]["about"]
     assert "a process of its own" in options["fake"]["about"]
-    assert "less than 1 MB" in options["native"]["about"]
+    assert "0.1 to 2 MB" in options["native"]["about"], "of one line, and after many reads"
     assert options["fake"]["warning"] == options["native"]["warning"] == ""
 
 
