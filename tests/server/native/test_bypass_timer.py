@@ -1,0 +1,48 @@
+"""The end of bypassed permissions follows the clock of the wall, also over a time in which the machine slept."""
+
+import asyncio
+import time
+
+import pytest
+
+from bobstay.server.workers import bypass
+from bobstay.server.workers.bypass import BypassTimer
+from tests.deadline import DEADLINE
+
+
+async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_machine_slept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FM-39"""
+    monkeypatch.setattr(bypass, "LOOK_EVERY", 0.01)
+    over = asyncio.Event()
+    timer = BypassTimer(over.set)
+    timer.set("bypassPermissions", time.time() + 3600)
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 3601)
+    await asyncio.wait_for(over.wait(), DEADLINE)
+
+
+async def test_a_bypass_does_not_end_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FM-39"""
+    monkeypatch.setattr(bypass, "LOOK_EVERY", 0.001)
+    looks = 0
+    ended = False
+
+    def clock() -> float:
+        nonlocal looks
+        looks += 1
+        return 1000.0
+
+    def end() -> None:
+        nonlocal ended
+        ended = True
+
+    monkeypatch.setattr(time, "time", clock)
+    timer = BypassTimer(end)
+    timer.set("bypassPermissions", 2000.0)
+    async with asyncio.timeout(DEADLINE):
+        while looks < 10:
+            await asyncio.sleep(0)
+    assert not ended
+    timer.cancel()
