@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.around import asking, come, done, is_live, line, repository, running, sessions
+from tests.browser.around import asking, come, done, is_live, known, line, repository, running, sessions
 from tests.browser.desk import Desk
 from tests.browser.written import Written
 
@@ -362,3 +362,16 @@ async def test_a_page_whose_files_the_server_no_longer_has_says_what_to_do(desk:
     await page.context.unroute_all()
     await main.get_by_role("button", name="Reload").click()
     await expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+
+
+async def test_a_palette_whose_files_cannot_be_had_leaves_the_page_as_it_is(desk: Desk) -> None:
+    repository(desk)
+    seat = await known(await desk.seat())
+    seat.watch.expect(r"status of 404 .*FinderSheet|this part could not be loaded")
+    await seat.context.route(re.compile(r"/assets/FinderSheet-"), lambda route: route.fulfill(status=404))
+    page = await seat.open("/")
+    await is_live(page)
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_text("The command palette cannot be shown")).to_be_visible()
+    await expect(sessions(page)).to_be_visible()
+    await expect(page.get_by_role("main")).to_be_visible()

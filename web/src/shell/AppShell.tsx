@@ -47,11 +47,19 @@ export function AppShell() {
       </div>
       {(narrow || !sidebar) && <ConnectionStrip />}
       {narrow && <BottomBar />}
-      <Palette />
-      <KeyHelp />
+      <Boundary what="The command palette">
+        <Palette />
+      </Boundary>
+      <Boundary what="The list of keys">
+        <KeyHelp />
+      </Boundary>
       <Notifications />
-      <NotificationSheet />
-      <ConfirmDialog />
+      <Boundary what="The settings for notifications">
+        <NotificationSheet />
+      </Boundary>
+      <Boundary what="This question">
+        <ConfirmDialog />
+      </Boundary>
     </div>
   );
 }
