@@ -13,7 +13,7 @@ from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.plain import listed, plain, targets_of
 from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 from bobstay.permissions.shell.reading import Plain, Reading, Target
-from bobstay.permissions.shell.suspects import Suspect, anywhere, places, rough, scripts, suspects
+from bobstay.permissions.shell.suspects import Suspect, anywhere, is_named_by_list, places, rough, scripts, suspects
 from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
 from bobstay.permissions.shell.walk import Occurrence, Place, Walk
 
@@ -138,7 +138,7 @@ class _Reader:
             self._certain = False
         for place in scripted[:MOST_SCRIPTED]:
             self._suspects.update(dict.fromkeys(anywhere(text) for text in told(words[place:])))
-        if any(words[place].glob or words[place].dynamic for place in begins):
+        if any(words[place].glob or words[place].dynamic for place in begins) or is_named_by_list(values, begins):
             self._certain = False  # the name of a command behind a wrapper cannot be told
         if not names.isdisjoint(REBINDS):
             self._certain = False

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TypeAlias
 
 from bobstay.permissions.shell import git
@@ -21,6 +22,8 @@ RUNS = {
     "fdfind": names("-x --exec -X --exec-batch"),
 }
 """Options behind which a command stands that is run with what was found."""
+MOST = 20
+"""Words that may be commands, of which it is looked whether a list names one; with more, that cannot be told."""
 SCRIPT_SIGNS = frozenset(" \t;|&\n`$()<>")
 SCRIPTED = SHELLS | names("eval trap watch ssh su runuser flock parallel script busybox")
 """They take shell text, or split their arguments again: any word for them that is not plain is looked into."""
@@ -126,6 +129,41 @@ def _behind(values: list[str], index: int, name: str) -> list[int]:
                 break
             own -= 1
     return found
+
+
+def is_named_by_list(values: list[str], begins: list[int]) -> bool:
+    """Whether what `xargs`, `parallel`, `find` or `fd` run may get its name from what they read or find."""
+    for place in begins[:MOST]:
+        name, behind = values[place].rpartition("/")[2], values[place + 1 :]
+        if name == "xargs" and _is_named_by_input(behind):
+            return True
+        if name == "parallel" and (any("{" in values[one] for one in begins) or _lacks_command(behind, name)):
+            return True
+        if name in RUNS and any(before in RUNS[name] and "{" in value for before, value in pairwise(behind)):
+            return True
+    return len(begins) > MOST
+
+
+def _is_named_by_input(arguments: list[str]) -> bool:
+    from bobstay.permissions.shell.getopt import leading
+    from bobstay.permissions.shell.xargs import XARGS  # few commands need it
+
+    found = leading(XARGS, arguments)
+    if found is None:
+        return True
+    options, command = dict(found[1]), arguments[found[0] :]
+    wrappers = [place for place in places(command) if command[place].rpartition("/")[2] in LOOKED_PAST]
+    if "I" in options or "i" in options:
+        replaced = options.get("I") or options.get("i") or "{}"
+        return bool(wrappers) or any(replaced in word for word in command[:1])
+    return any(_lacks_command(command[place + 1 :], command[place].rpartition("/")[2]) for place in wrappers)
+
+
+def _lacks_command(values: list[str], name: str) -> bool:
+    """Whether nothing behind a wrapper is the command, so that what is added there will be."""
+    own = POSITIONALS.get(name, 0) if name in ("chroot", "flock", "runuser", "ssh", "su") else 0
+    commands = [value for value in values if value[:1].isalpha() or value[:1] in (".", "/", "_")]
+    return sum(not ASSIGNMENT.match(value) for value in commands) <= own
 
 
 def scripts(values: list[str]) -> Iterator[str]:
