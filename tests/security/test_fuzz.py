@@ -17,6 +17,8 @@ from tests.fuzz.sandbox import Sandbox, SandboxError, _arguments
 from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 
 EXECUTED = 1_000
+RUNS = 8
+"""What is drawn depends on what the policy allows, so that one run may miss a narrow hole by bad luck."""
 LEAST_SHARE = 20.0
 SEED_IN_CI = "20261116"
 """There everybody runs the same commands, so that a change fails for its own faults alone."""
@@ -168,10 +170,10 @@ def forgets_denials(scene: Scene) -> Judge:
         forgets_denials,
     ],
 )
-def test_a_planted_hole_is_found_in_one_run(sandbox: Sandbox, bench: Bench) -> None:
-    tally = Campaign(sandbox, "planted", bench).run(EXECUTED, most_holes=1)
-    assert tally.holes, f"{bench.__doc__} {tally}"
-    hole = tally.holes[0]
+def test_a_planted_hole_is_found_in_a_few_runs(sandbox: Sandbox, bench: Bench) -> None:
+    runs = (Campaign(sandbox, f"planted {number}", bench).run(EXECUTED, most_holes=1) for number in range(RUNS))
+    hole = next((hole for tally in runs for hole in tally.holes), None)
+    assert hole is not None, bench.__doc__
     assert repr(hole.command) in str(hole)
     assert not policy_bench(hole.scene)(hole.command), f"this one was not planted: {hole}"
 
