@@ -13,6 +13,7 @@ from bobstay.model.around import WorkerExited
 from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
 from bobstay.server import commands
 from bobstay.server.errors import ApiError
+from bobstay.server.workers import bypass
 from bobstay.server.workers.native import NativeWorker
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -59,6 +60,7 @@ async def test_bypassing_ends_in_the_middle_of_a_turn(
     model: ModelServer, stage: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-39: the next call asks."""
+    monkeypatch.setattr(bypass, "LOOK_EVERY", 0.05)
     here = await stage()
     gate = Gate()
     prompt = model.play(
@@ -70,9 +72,8 @@ async def test_bypassing_ends_in_the_middle_of_a_turn(
     view = await here.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 200)
     await gate.reached()
     assert (here.work / "free").exists()
-    loop = asyncio.get_running_loop()
-    clock = loop.time
-    monkeypatch.setattr(loop, "time", lambda: clock() + 200)
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + 200)
     await here.until(view.id, lambda _: any(isinstance(event, ModeChanged) for event in here.events(view.id)))
     gate.open()
     waiting = await here.until_status(view.id, "waiting_input")
