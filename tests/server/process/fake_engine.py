@@ -286,6 +286,8 @@ def at_once(form: str, prompt: str) -> None:
 
 
 def main() -> None:
+    # A shell that starts the tests in the background has all they start ignore it; a real engine does not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if "--print" in sys.argv:
         assert sys.argv[-3:-1] == ["--print", "--"], sys.argv
         form = sys.argv[sys.argv.index("--output-format") + 1]
