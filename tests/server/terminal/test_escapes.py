@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bobstay.server.workers.escapes import KEPT, LONGEST_LINK, Sieve
@@ -109,6 +109,8 @@ _PIECES = st.sampled_from(
 )
 
 
+@example([b"\x1b]52;x\x1b", b"\\"])
+@example([b"\x1b]52;x\x1b", b"", b"\\"])
 @given(st.lists(st.lists(_PIECES, max_size=8).map(b"".join), max_size=12))
 def test_however_output_is_cut_the_same_comes_through(pieces: list[bytes]) -> None:
     """An ESC waits for what follows it while controls pass it by, so it may stand behind a BEL: that means the same."""

@@ -31,11 +31,14 @@ class Sieve:
         self._passing = False
         """Inside a command that is let through."""
         self._dropping = False
+        self._ended = False
+        """The last piece ended with the ESC that ended a command: a backslash that follows belongs to it."""
 
     def feed(self, data: bytes) -> bytes:
         data, self._rest = self._rest + data, b""
         out: list[bytes] = []
-        place = 0
+        place = 2 if self._ended and data.startswith(b"\x1b\\") else 0
+        self._ended = self._ended and data == b"\x1b"
         while place < len(data):
             if self._passing or self._dropping or self._command is not None:
                 place = self._inside(data, place, out)
@@ -79,7 +82,8 @@ class Sieve:
 
     def _after_escape(self, data: bytes, place: int, out: list[bytes]) -> int:
         if place == len(data):
-            self._rest = b"\x1b"  # if a backslash follows, it is harmless on its own
+            self._rest = b"\x1b"
+            self._ended = True
             return place
         if data[place : place + 1] == b"\\":
             return place + 1
