@@ -113,7 +113,7 @@ def shapes() -> dict[str, str]:
 
 def measure(rounds: int) -> Taken:
     """Judge all cases, their rules read anew each time, in random order, `rounds` times after once for nothing."""
-    from bobstay.permissions.case import decide
+    from bobstay.permissions.policy_case import decide
 
     known = cases()
     large = {name: {"tool": "Bash", "command": text, "rules": RULES} for name, text in shapes().items()}

@@ -8,11 +8,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bobstay.permissions.sandbox.enter import Sandbox
-from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import Spec
 from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_session import Shells
 from tests.toolkit import make_context
 
 ROUNDS = 31

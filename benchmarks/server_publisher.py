@@ -19,15 +19,15 @@ import uvicorn
 import uvloop
 
 from bobstay.config.environment import Environment
-from bobstay.model.around import SessionConfig
+from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import BlockDone, Durable, MessageDone, Prompted, RunDone, ToolDone, ToolStarted, TurnStarted
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
-from bobstay.server.build import Built, build
+from bobstay.server.build_console import Built, build
 from bobstay.server.console import Config
-from bobstay.server.doors.rules import Rules
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.stream.serving import StreamServer, server_options
-from bobstay.server.stream.socket_protocol import listening_socket
+from bobstay.server.auth.auth_settings import Rules
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.streams.stream_server import StreamServer, server_options
+from bobstay.server.streams.socket_protocol import listening_socket
 
 WORDS = "as much as a short paragraph of an answer has, which is what most entries of a log are " * 3
 ROOM = 128 * 1024

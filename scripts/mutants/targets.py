@@ -36,11 +36,11 @@ AREAS = (
             *(f"{_SERVER}/{name}.py" for name in ("deletion", "worktrees", "workflows", "variables")),
             f"{_SERVER}/sessions/*.py",
             *(f"{_SERVER}/stream/{name}.py" for name in ("hub", "follow", "history", "recent", "changes", "cutting")),
-            *(f"{_SERVER}/doors/{name}.py" for name in ("access", "gatekeeper", "clients")),
+            *(f"{_SERVER}/auth/{name}.py" for name in ("authorization", "auth_middleware", "client_store")),
         ),
         tuple(
             f"tests/server/{name}"
-            for name in ("native", "api", "stream", "doors", "git", "process", "files", "index", "compat", "terminal")
+            for name in ("native", "api", "streams", "auth", "git", "process", "files", "db", "compat", "terminal")
         ),
     ),
 )

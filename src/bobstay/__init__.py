@@ -7,13 +7,13 @@ from bobstay.version import __version__
 
 TYPE_CHECKING = False  # not from typing: that import alone would double the time of `bobstay --version`
 if TYPE_CHECKING:
-    from bobstay.assembly.build import StartError
+    from bobstay.assembly.build_session import StartError
     from bobstay.assembly.embed import Session, query
-    from bobstay.engine.ports import Answer
+    from bobstay.engine.engine_ports import Answer
     from bobstay.model.event import InteractionOpened, RunDone, ToolDone, ToolStarted
-    from bobstay.model.live import TextDelta
+    from bobstay.model.live_events import TextDelta
     from bobstay.tools.base import Args, Context, Outcome, Tool, ToolError
-    from bobstay.tools.function import tool
+    from bobstay.tools.function_tool import tool
 
 __all__ = [
     "Answer",
@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "StartError": "bobstay.assembly.build",
+    "StartError": "bobstay.assembly.build_session",
     "Session": "bobstay.assembly.embed",
     "query": "bobstay.assembly.embed",
-    "Answer": "bobstay.engine.ports",
+    "Answer": "bobstay.engine.engine_ports",
     "InteractionOpened": "bobstay.model.event",
     "RunDone": "bobstay.model.event",
-    "TextDelta": "bobstay.model.live",
+    "TextDelta": "bobstay.model.live_events",
     "ToolDone": "bobstay.model.event",
     "ToolStarted": "bobstay.model.event",
     "Args": "bobstay.tools.base",
@@ -49,7 +49,7 @@ _HOMES = {
     "Outcome": "bobstay.tools.base",
     "Tool": "bobstay.tools.base",
     "ToolError": "bobstay.tools.base",
-    "tool": "bobstay.tools.function",
+    "tool": "bobstay.tools.function_tool",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 
-from bobstay.server import page as page_files
+from bobstay.server import static_files as page_files
 from tests.browser.chromium import start
 from tests.browser.desk import PATIENCE, Desk
 from tests.modelserver.server import ModelServer

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 from msgspec.structs import replace
 from playwright.async_api import Browser, BrowserContext, Page
 
-from bobstay.server.doors.principal import SCOPES, Scope
+from bobstay.server.auth.principal import SCOPES, Scope
 from tests.browser.watch import Watch
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer

@@ -7,7 +7,7 @@ import pytest_asyncio
 from msgspec import Struct
 from playwright.async_api import Browser, Page, expect
 
-from bobstay.server import page as page_files
+from bobstay.server import static_files as page_files
 from tests.browser.desk import Desk, Seat, Theme
 from tests.browser.scene import Scene, busy
 from tests.modelserver.server import ModelServer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from bobstay.server.index.drafts import draft_of
+from bobstay.server.db.draft_table import draft_of
 from tests.browser.desk import Desk
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step

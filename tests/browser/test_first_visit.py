@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Browser, Page, expect
 
-from bobstay.server import page as page_files
+from bobstay.server import static_files as page_files
 from tests.browser.around import come, line, sessions
 from tests.browser.desk import Desk
 from tests.modelserver.server import ModelServer

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from playwright.async_api import expect
 
-from bobstay.server.sessions.view import SessionView
+from bobstay.server.sessions.session_view import SessionView
 from tests.browser.desk import Desk
 from tests.browser.xss import ALL, FILE_NAMES, HIDDEN, MARKDOWN, MARKUP, unharmed
 from tests.modelserver.script import Call, Say, Step, Think

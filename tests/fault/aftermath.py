@@ -12,7 +12,7 @@ from bobstay.engine.state import State
 from bobstay.model.api_shape import blocks_from_json
 from bobstay.model.event import BlockDone, Envelope, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Message, ToolCall, text_of
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 from tests.fault import story
 from tests.fault.victim import Victim
 from tests.modelserver import ModelServer

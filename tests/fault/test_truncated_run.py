@@ -12,7 +12,7 @@ from bobstay.engine.repair import repair
 from bobstay.engine.state import State
 from bobstay.model.event import InteractionOpened, MessageDone, Prompted, RunDone, ToolDone
 from bobstay.model.message import Text, text_of
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 from tests.fault import story
 from tests.fault.aftermath import Remains, check_end, check_remains, check_requests, go_on, read_remains, sessions
 from tests.fault.killing import SAID, Killing

@@ -10,8 +10,8 @@ import pytest
 
 from bobstay.model.event import Noted, Prompted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.sessions.codec import decode
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_codec import decode
+from bobstay.sessions.log_store import Store
 
 SESSION = "0b0c5a4e-0000-4000-8000-000000000001"
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -108,7 +108,7 @@ def test_a_bad_line_in_the_middle_is_skipped_and_reported(damage: bytes, tmp_pat
 APPEND_FOREVER = """
 import sys
 from bobstay.model.event import Noted
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 log, _, _ = Store(sys.argv[1]).open(sys.argv[2])
 text = "x" * 3000
 while True:
@@ -142,7 +142,7 @@ SUBMIT_AND_HANG = """
 import sys
 from bobstay.model.event import Prompted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 log = Store(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
 log.append(Prompted("p", (Text("the prompt"),)), sync=True)
 for number in range(int(sys.argv[3])):
@@ -169,7 +169,7 @@ FILL_THE_DISK = """
 import resource, sys
 from bobstay.model.event import Noted, SessionStarted
 from bobstay.sessions.log import LogFull
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 log = Store(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, most))

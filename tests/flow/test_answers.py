@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bobstay.engine.limits import Limits
-from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.recovery import RetryPolicy
 from bobstay.model.event import BlockDone, Event, MessageDone, ModelChanged, Prompted, Pruned, RunDone
-from bobstay.model.live import Retrying, TextDelta
+from bobstay.model.live_events import Retrying, TextDelta
 from bobstay.model.message import Image, Text
 from tests.flow.test_take_up import crash_at, taken_up
 from tests.flow.world import World

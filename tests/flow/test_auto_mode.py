@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bobstay.assembly.auto import SmallModel, small_model
+from bobstay.assembly.auto_mode_judge import SmallModel, small_model
 from bobstay.config.settings import AutoMode
-from bobstay.engine.auto import Auto
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookOutcome
+from bobstay.engine.auto_mode import Auto
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Advised, InteractionOpened, ToolDone, ToolStarted
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.dialect import Asked

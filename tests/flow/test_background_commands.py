@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from bobstay.engine.limits import Limits
-from bobstay.engine.notice import notice
-from bobstay.hooks.event import NO_OPINION
-from bobstay.model.background import BackgroundEnded, BackgroundStarted
+from bobstay.engine.background_notice import notice
+from bobstay.hooks.hook_event import NO_OPINION
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Ending, Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted
-from bobstay.model.live import TextDelta, ToolProgress
+from bobstay.model.live_events import TextDelta, ToolProgress
 from bobstay.model.message import Text, text_of
 from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World

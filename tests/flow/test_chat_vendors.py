@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from bobstay.hooks.event import HookOutcome
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Noted
-from bobstay.providers.chat import Chat
+from bobstay.providers.chat_completions import Chat
 from bobstay.providers.ollama import Ollama
 from tests.flow.world import Adapter, Listeners, World
 from tests.modelserver.script import Call, Counts, Say, Step, Think

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookCall, HookOutcome
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookCall, HookOutcome
 from bobstay.model.event import (
     HookRan,
     InteractionClosed,

@@ -9,7 +9,7 @@ import pytest
 
 import bobstay
 from bobstay import Answer, InteractionOpened, RunDone, Session, StartError, TextDelta, ToolDone, query, tool
-from bobstay.model.live import ToolProgress
+from bobstay.model.live_events import ToolProgress
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

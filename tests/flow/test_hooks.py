@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bobstay.engine.limits import Limits
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookCall, HookMessage, HookOutcome
-from bobstay.model.around import SessionChanged
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookCall, HookMessage, HookOutcome
+from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import (
     HookRan,
     InteractionClosed,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, ToolDone
-from bobstay.model.live import TextDelta
+from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Text, ToolCall
 from tests.deadline import DEADLINE
 from tests.flow.world import Person, World

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bobstay.model.event import ToolStarted
-from bobstay.providers.chat import Chat
+from bobstay.providers.chat_completions import Chat
 from tests.flow.world import Adapter, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

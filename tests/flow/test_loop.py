@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bobstay.model.event import BlockDone, Prompted, RunDone, ToolDone, ToolStarted, TurnStarted
-from bobstay.model.live import TextDelta
+from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Text
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step

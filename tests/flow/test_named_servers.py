@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bobstay.providers.choose import NamedServer, build_named
+from bobstay.providers.provider_registry import NamedServer, build_named
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step, Think
 from tests.modelserver.server import ModelServer

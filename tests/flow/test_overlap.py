@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Event, MessageDone, ToolDone, ToolStarted
-from bobstay.model.live import ToolProgress
+from bobstay.model.live_events import ToolProgress
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
-from bobstay.tools.function import tool
+from bobstay.tools.function_tool import tool
 from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World
 from tests.modelserver.script import Call, Gate, Say, Step

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookOutcome
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import ToolDone, ToolStarted
 from bobstay.tools.base import Args, Context, Outcome, Tool, ToolError
 from tests.flow.world import Listeners, Person, World

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.recovery import RetryPolicy
 from bobstay.model.event import BlockDone, ModelChanged, Noted, Prompted, Pruned, ToolDone, ToolStarted
-from bobstay.model.live import Retrying
+from bobstay.model.live_events import Retrying
 from bobstay.model.message import Image, Text
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step

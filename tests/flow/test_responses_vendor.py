@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from bobstay.hooks.event import HookOutcome
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import BlockDone, Noted
 from bobstay.model.message import Thinking
 from bobstay.providers.responses import Responses

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from bobstay.engine.agent import Patience
-from bobstay.model.live import MessageBegan, Retrying
+from bobstay.model.live_events import MessageBegan, Retrying
 from tests.deadline import DEADLINE
 from tests.flow.world import World
 from tests.modelserver.script import Say, Step

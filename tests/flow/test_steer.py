@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from bobstay.engine.limits import Limits
-from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Event, InputQueued, Noted, Prompted, ToolStarted
-from bobstay.model.live import TextDelta
+from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Text
 from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, World

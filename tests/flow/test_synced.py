@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bobstay.model.background import BackgroundEnded
+from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import BlockDone, Durable, InputQueued, Prompted, RunDone, ToolStarted
 from bobstay.model.message import Text
 from bobstay.sessions import jsonl_log

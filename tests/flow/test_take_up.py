@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookOutcome
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Event, InteractionClosed, InteractionOpened, MessageDone, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
 from tests.flow.world import Listeners, Person, World

@@ -8,16 +8,16 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.assembly.background import Background
+from bobstay.assembly.background_commands import Background
 from bobstay.engine.agent import Agent, Patience
 from bobstay.engine.driver import Driver
 from bobstay.engine.limits import Limits
-from bobstay.engine.ports import Answer, Route
-from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.engine_ports import Answer, Route
+from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.state import State
-from bobstay.engine.surroundings import Surroundings
+from bobstay.engine.tool_environment import Surroundings
 from bobstay.engine.toolbox import Toolbox
-from bobstay.hooks.event import NO_OPINION, HookCall, HookName, HookOutcome
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
 from bobstay.model.event import Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
 from bobstay.permissions.access import Verdict
@@ -25,16 +25,16 @@ from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider
-from bobstay.providers.chat import Chat
+from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from bobstay.providers.thinking import Effort
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 from bobstay.tools.base import Tool
-from bobstay.tools.shelf import Shelf
-from bobstay.tools.shells import Shells
+from bobstay.tools.tool_registry import Shelf
+from bobstay.tools.shell_session import Shells
 from tests.modelserver.server import ModelServer
 
 SESSION = "00000000-0000-4000-8000-000000000001"

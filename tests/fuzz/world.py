@@ -1,6 +1,6 @@
 """The world in which commands are judged and run: a project, a home, and things outside that must stay untouched."""
 
-from bobstay.permissions.shell.links import links_of, names_of
+from bobstay.permissions.shell.directory_links import links_of, names_of
 
 ROOT = "/srv/proj"
 HOME = "/home/dev"

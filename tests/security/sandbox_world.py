@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bobstay.permissions.sandbox import enter, landlock, seatbelt  # noqa: F401 - loaded before rights are given up
-from bobstay.permissions.sandbox.enter import Sandbox
-from bobstay.permissions.sandbox.plan import Spec
-from bobstay.permissions.sandbox.probe import Availability, available
+from bobstay.permissions.sandbox import landlock, seatbelt  # noqa: F401 - loaded before rights are given up
+from bobstay.permissions.sandbox import launch
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox.availability import Availability, available
 from tests.deadline import DEADLINE
 from tests.security.probes import Probe
 

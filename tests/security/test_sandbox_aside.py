@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bobstay.permissions.sandbox.decent import is_decent
-from bobstay.permissions.sandbox.enter import Sandbox
+from bobstay.permissions.sandbox.safe_repository import is_decent
+from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.git_config import entries, included
 from bobstay.permissions.sandbox.gitlinks import gitlinks
-from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox.mount_plan import Spec
 from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_session import Shells
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 

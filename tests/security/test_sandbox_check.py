@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.cli.permissions import run
+from bobstay.cli.permissions_command import run
 from tests.security.sandbox_world import new_folder
 
 CASE = {"id": 1, "tool": "Bash", "command": "touch new", "rules": {}, "cwd": "/srv/proj"}
@@ -139,7 +139,7 @@ def test_where_no_sandbox_works_nothing_is_spared_and_it_is_said_what_is_missing
 def test_written_down_cases_know_of_no_sandbox(place: Place) -> None:
     import io
 
-    from bobstay.cli.check import judge_lines
+    from bobstay.cli.check_command import judge_lines
 
     place.write({"enabled": True, "autoAllow": True})
     out = io.BytesIO()

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookOutcome
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import InteractionOpened, ToolDone
 from bobstay.permissions.access import Access, Verdict
-from bobstay.permissions.sandbox.enter import Sandbox
-from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import Spec
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

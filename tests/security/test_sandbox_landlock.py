@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bobstay.permissions.sandbox.probe import Availability, landlock_version
+from bobstay.permissions.sandbox.availability import Availability, landlock_version
 from tests.security.probes import Probe
 from tests.security.probes.files import OBEYED, READING, REPOSITORY, WRITING
 from tests.security.probes.kernel import CALLS, NAMESPACES, PROCESSES, REACHING, SETTINGS

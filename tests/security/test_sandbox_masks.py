@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.permissions.sandbox import SandboxError, masks
-from bobstay.permissions.sandbox.enter import Entry, Sandbox
-from bobstay.permissions.sandbox.masks import Lease, StandIn, is_stand_in
-from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox import SandboxError
+from bobstay.permissions.sandbox import placeholders
+from bobstay.permissions.sandbox.launch import Entry, Sandbox
+from bobstay.permissions.sandbox.placeholders import Lease, StandIn, is_stand_in
+from bobstay.permissions.sandbox.mount_plan import Spec
 
 
 @pytest.fixture
@@ -78,8 +79,8 @@ def test_a_second_sandbox_keeps_the_masks_of_one_that_ended(work: Path, sandbox:
 def test_sandboxes_of_two_processes_share_their_masks(work: Path, sandbox: Sandbox) -> None:
     ours = Running(sandbox, work, "read; echo evil > .envrc; echo evil > .git/config; true")
     other = (
-        "import os, sys\nfrom bobstay.permissions.sandbox.enter import Sandbox\n"
-        "from bobstay.permissions.sandbox.plan import Spec\nimport subprocess\n"
+        "import os, sys\nfrom bobstay.permissions.sandbox.launch import Sandbox\n"
+        "from bobstay.permissions.sandbox.mount_plan import Spec\nimport subprocess\n"
         "work, home = sys.argv[1:]\n"
         "sandbox = Sandbox(Spec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
         "entry = sandbox.enter(['/bin/true'], cwd=work, environment={})\n"
@@ -96,8 +97,8 @@ def test_sandboxes_of_two_processes_share_their_masks(work: Path, sandbox: Sandb
 
 def test_a_crash_leaves_masks_and_the_next_start_removes_them(work: Path, sandbox: Sandbox) -> None:
     crashing = (
-        "import os, signal, sys\nfrom bobstay.permissions.sandbox.enter import Sandbox\n"
-        "from bobstay.permissions.sandbox.plan import Spec\nwork, home = sys.argv[1:]\n"
+        "import os, signal, sys\nfrom bobstay.permissions.sandbox.launch import Sandbox\n"
+        "from bobstay.permissions.sandbox.mount_plan import Spec\nwork, home = sys.argv[1:]\n"
         "sandbox = Sandbox(Spec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
         "sandbox.enter(['true'], cwd=work, environment={})\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -107,7 +108,7 @@ def test_a_crash_leaves_masks_and_the_next_start_removes_them(work: Path, sandbo
     died = subprocess.run(arguments, check=False, env=environment, timeout=200)
     assert died.returncode == -signal.SIGKILL
     assert (work / ".mcp.json").is_socket()
-    masks.sweep(sandbox.spec.state)
+    placeholders.sweep(sandbox.spec.state)
     assert names(work) == []
     assert Running(sandbox, work, "read; echo fine").end() == "fine\n"
     left = list(Path(sandbox.spec.state, "temporary").iterdir())

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.paths import PROTECTED_DIRECTORIES, PROTECTED_FILES
-from bobstay.permissions.sandbox import probe, repository, seatbelt, seccomp
-from bobstay.permissions.sandbox.nested import Nested
-from bobstay.permissions.sandbox.plan import Plan, Spec
+from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, PROTECTED_FILES
+from bobstay.permissions.sandbox import seatbelt, seccomp
+from bobstay.permissions.sandbox import availability
+from bobstay.permissions.sandbox import guarded_repository
+from bobstay.permissions.sandbox.nested_protected import Nested
+from bobstay.permissions.sandbox.mount_plan import Plan, Spec
 from bobstay.permissions.sandbox.planner import Planner
-from bobstay.permissions.sandbox.trail import trace
-from bobstay.permissions.sandbox.variables import variables
+from bobstay.permissions.sandbox.symlink_trail import trace
+from bobstay.permissions.sandbox.sandbox_variables import variables
 
 
 @pytest.fixture
@@ -158,9 +160,9 @@ def test_a_git_file_is_believed_only_if_the_folder_points_back(tmp_path: Path) -
     (own / "commondir").write_text("../..\n")
     (tree / ".git").write_text(f"gitdir: {own}\n")
     (own / "gitdir").write_text(f"{tmp_path}/another/.git\n")
-    assert repository.inspect(f"{tree}/.git").folders == ()
+    assert guarded_repository.inspect(f"{tree}/.git").folders == ()
     (own / "gitdir").write_text(f"{tree}/.git\n")
-    assert repository.inspect(f"{tree}/.git").folders[0] == str(main)
+    assert guarded_repository.inspect(f"{tree}/.git").folders[0] == str(main)
 
 
 def test_a_variable_is_passed_by_its_name_or_not_at_all() -> None:
@@ -195,11 +197,11 @@ def test_a_program_in_the_workspace_is_never_the_sandbox(work: Path) -> None:
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\n")
     fake.chmod(0o755)
-    assert not probe.find(f"{fake.parent}:relative", str(work)).startswith(str(work))
+    assert not availability.find(f"{fake.parent}:relative", str(work)).startswith(str(work))
 
 
 def test_what_there_is_is_tried_and_told() -> None:
-    found = probe.available()
+    found = availability.available()
     assert found.kind in ("bwrap", "landlock", "")
     assert dict(found.found)["bwrap"] == "" or "apt-get install bubblewrap" in found.refusal
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bobstay.permissions.sandbox.probe import available
+from bobstay.permissions.sandbox.availability import available
 from tests.security.probes import Probe
 from tests.security.probes.depth import BELOW, REPOSITORIES
 from tests.security.probes.files import OBEYED, READING, REPOSITORY, WRITING
@@ -56,6 +56,6 @@ def test_there_are_enough_probes() -> None:
 
 def _is_ours(path: str) -> bool:
     """Whether this is a stand-in that should be gone, and not what the probe made itself."""
-    from bobstay.permissions.sandbox.masks import is_stand_in
+    from bobstay.permissions.sandbox.placeholders import is_stand_in
 
     return is_stand_in(path)

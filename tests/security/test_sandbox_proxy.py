@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.sandbox.enter import Sandbox
-from bobstay.permissions.sandbox.plan import Spec
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import Spec
 from bobstay.permissions.sandbox.proxy import Proxy, Refusal, Request, parse, permits
 from tests.deadline import DEADLINE
 

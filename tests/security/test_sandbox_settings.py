@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.assembly.build import open_session
+from bobstay.assembly.build_session import open_session
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.model.event import RunDone, ToolDone

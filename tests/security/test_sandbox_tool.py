@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from bobstay.kit.family import marks_of
+from bobstay.system.process_tree import marks_of
 from bobstay.permissions.access import Access
-from bobstay.permissions.sandbox.enter import Sandbox
-from bobstay.permissions.sandbox.plan import Spec
-from bobstay.permissions.sandbox.probe import Availability
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox.availability import Availability
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
-from bobstay.tools.job import Job
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_session import Shells
 from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.modelserver.server import ModelServer
-from tests.server.index.postgres import Cluster, running_cluster
+from tests.server.db.postgres import Cluster, running_cluster
 from tests.server.stage import Stage
 
 

@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Any, Self
 
 from bobstay.config.environment import Environment
-from bobstay.engine.ports import Answer
-from bobstay.model.around import SessionConfig
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import Envelope
 from bobstay.model.message import Text
-from bobstay.server import commands
-from bobstay.server.commands import Words
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
 from bobstay.server.console import Config, Console
 from bobstay.server.inbox import Inbox
-from bobstay.server.ports import NoIndex
-from bobstay.server.recover import recover
+from bobstay.server.server_ports import NoIndex
+from bobstay.server.crash_recovery import recover
 from bobstay.server.runner import Runner
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.sessions.outside import Outside
-from bobstay.server.sessions.registry import Registry, session_ids
-from bobstay.server.sessions.view import SessionView
-from bobstay.server.slots import Slots
-from bobstay.server.stream.hub import Hub
-from bobstay.server.workers.native import NativeParts, NativeWorker
-from bobstay.sessions.store import Store
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.external_sessions import Outside
+from bobstay.server.sessions.session_registry import Registry, session_ids
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.capacity import Slots
+from bobstay.server.streams.hub import Hub
+from bobstay.server.workers.native_worker import NativeParts, NativeWorker
+from bobstay.sessions.log_store import Store
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 
@@ -94,10 +94,10 @@ class Stage:
 
     async def launch(self, prompt: str, **config: Any) -> SessionView:
         words = Words((Text(prompt),) if prompt else (), "ada")
-        return await commands.launch(self.console, str(self.work), SessionConfig(**config), words)
+        return await session_commands.launch(self.console, str(self.work), SessionConfig(**config), words)
 
     async def say(self, session_id: str, prompt: str, **more: Any) -> str:
-        return await commands.message(self.console, session_id, Words((Text(prompt),), "ada"), **more)
+        return await session_commands.message(self.console, session_id, Words((Text(prompt),), "ada"), **more)
 
     async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
         """Wait until a session's view is as wanted."""

@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from bobstay.cli.flags import FLAGS, Flag
-from bobstay.cli.parse import UsageError, parse
-from bobstay.config.keys import PROVIDER_VARIABLES, SEARCH_VARIABLES
+from bobstay.cli.flag_parser import UsageError, parse
+from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import Bash, Permissions, Search, Settings, Timeouts
 from bobstay.model.event import Durable, Ending, MessageDone
-from bobstay.model.live import Live, TextDelta
+from bobstay.model.live_events import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
-from bobstay.providers.http import HttpClient
-from bobstay.server.stream.frames import NAMES
-from bobstay.tools.shelf import builtin_entries
+from bobstay.providers.http_client import HttpClient
+from bobstay.server.streams.stream_frames import NAMES
+from bobstay.tools.tool_registry import builtin_entries
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -58,8 +58,8 @@ sys.argv = ["", target]
 sys.exit(code)
 """
 
-LATE = {"bobstay.printer.contact", "bobstay.kit.socket_path"}
-"""What lets a console in some time after the start (`printer/reach.py`): a slow machine gets there before the end."""
+LATE = {"bobstay.print_mode.control_socket", "bobstay.system.socket_path"}
+"""What lets a console in some time after the start (`print_mode/delayed_control.py`): a slow machine gets there before the end."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.types import Message, Scope
 
-from bobstay.server.doors.visit import KEY, Visit
-from bobstay.server.page import FOREVER, page_route
+from bobstay.server.auth.origin_policy import KEY, Visit
+from bobstay.server.static_files import FOREVER, page_route
 
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 SCRIPT = "assets/index-B3x_9-aQ.js"

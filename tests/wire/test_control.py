@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from bobstay.wire.control import Channel, ControlError, failure, success
-from bobstay.wire.frames import Frame
+from bobstay.wire.control_channel import Channel, ControlError, failure, success
+from bobstay.wire.wire_frames import Frame
 
 
 def answer(frame: Frame, **body: object) -> Frame:

@@ -19,10 +19,10 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.ids import is_uuid
-from bobstay.model.live import InputDelta, MessageBegan, Retrying, TextDelta
+from bobstay.model.live_events import InputDelta, MessageBegan, Retrying, TextDelta
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.wire.encode import Encoder
-from bobstay.wire.frames import Facts, Frame
+from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.wire_frames import Facts, Frame
 from tests.work import calls
 
 SESSION = "5e551017-0000-4000-8000-000000000001"

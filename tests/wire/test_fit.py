@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.wire.fit import LINE_LIMIT, encode_line, shrunk
+from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrunk
 from tests.deadline import DEADLINE
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.text(max_size=30))

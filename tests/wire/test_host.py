@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.ports import Answer
-from bobstay.hooks.event import HookCall, HookOutcome
+from bobstay.engine.engine_ports import Answer
+from bobstay.hooks.hook_event import HookCall, HookOutcome
 from bobstay.model.event import InteractionOpened
 from bobstay.model.message import ToolCall
-from bobstay.printer.host import HostGate
-from bobstay.printer.host_hooks import BadMatcherError, HostHooks
-from bobstay.wire.control import Channel
-from bobstay.wire.fit import LINE_LIMIT, encode_line
-from bobstay.wire.frames import Frame
+from bobstay.print_mode.host_approver import HostGate
+from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
+from bobstay.wire.control_channel import Channel
+from bobstay.wire.line_limit import LINE_LIMIT, encode_line
+from bobstay.wire.wire_frames import Frame
 
 OPENED = InteractionOpened(
     "i1",

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, Event, MessageDone, RunDone
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
 from bobstay.model.message import Stop, Text, Thinking, ToolCall, Usage
-from bobstay.wire.frames import Frame
+from bobstay.wire.wire_frames import Frame
 from tests.wire.test_encode import encoder, kinds, turn
 
 BEGAN = MessageBegan("msg_1", "m-1", Usage(100, 1))

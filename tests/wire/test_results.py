@@ -6,7 +6,7 @@ import pytest
 
 from bobstay.model.event import Ending, RunDone
 from bobstay.model.message import ToolCall, Usage
-from bobstay.wire.results import VERDICTS, Tally, refused_start, result_frame
+from bobstay.wire.result_frame import VERDICTS, Tally, refused_start, result_frame
 from tests.wire.test_encode import SESSION, Sum
 
 REQUIRED = {"type", "subtype", "duration_ms", "duration_api_ms", "is_error", "num_turns", "session_id", "uuid"}

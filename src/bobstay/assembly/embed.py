@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from bobstay.assembly import session as inner
-from bobstay.assembly.build import open_session
+from bobstay.assembly.build_session import open_session
 from bobstay.config.options import Options, check_limits
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.engine.state import State
-from bobstay.hooks.event import Hooks
+from bobstay.hooks.hook_event import Hooks
 from bobstay.model.event import Event, InteractionOpened, RunDone
 from bobstay.model.message import Block
 from bobstay.tools.base import Tool
@@ -35,7 +35,7 @@ class Session:
         builtin: Names of the built-in tools to offer; all of them if not given.
         ask: Answers permission questions, plans and questions of the model: True, False or an `Answer`. Without it,
             what would be asked about is denied.
-        hooks: Looks in at the moments of `bobstay.hooks.event`.
+        hooks: Looks in at the moments of `bobstay.hooks.hook_event`.
         more: Any other field of `bobstay.config.options.Options`, such as `permission_mode`, `allowed_tools`,
             `max_turns`, `max_budget_usd`, `system_prompt`, `json_schema`, `resume` or `settings`.
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
-from bobstay.hooks.command import run_command, shell
+from bobstay.hooks.command_hook import run_command, shell
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request
 
 TTL = 300.0

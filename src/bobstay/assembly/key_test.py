@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import msgspec
 
-from bobstay.assembly.auto import SMALL
-from bobstay.assembly.reach import routes_for, settled
+from bobstay.assembly.auto_mode_judge import SMALL
+from bobstay.assembly.provider_access import routes_for, settled
 from bobstay.config.environment import Environment
 from bobstay.config.provider_variables import KEYS
-from bobstay.config.sources import Loaded
+from bobstay.config.settings_files import Loaded
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import ProviderError, Request
 

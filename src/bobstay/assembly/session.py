@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bobstay.assembly.background import Background
-from bobstay.assembly.models import ModelRoutes
-from bobstay.assembly.usage import context_usage
+from bobstay.assembly.background_commands import Background
+from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.assembly.context_usage import context_usage
 from bobstay.engine.driver import Driver
 from bobstay.engine.state import State
-from bobstay.kit.secrets import Mask
+from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage

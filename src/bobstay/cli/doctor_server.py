@@ -45,7 +45,7 @@ def _folder(home: str, state: str) -> Found:
 
 
 def _port(state: str, port: int) -> Found:
-    from bobstay.server.lock import holder_of
+    from bobstay.server.state_lock import holder_of
 
     holder = holder_of(state)
     if holder is not None:
@@ -88,8 +88,8 @@ def _listening(port: int) -> str:
 
 
 def _database(state: str, address: str) -> Found:
-    from bobstay.server.index.connect import resolve
-    from bobstay.server.index.problems import DatabaseProblem
+    from bobstay.server.db.database_engines import resolve
+    from bobstay.server.db.database_errors import DatabaseProblem
 
     try:
         url = resolve(address, state)
@@ -109,8 +109,8 @@ def _database(state: str, address: str) -> Found:
 
 
 async def _versions(url: "URL") -> tuple[str, str]:
-    from bobstay.server.index.connect import looking
-    from bobstay.server.index.migrate import versions
+    from bobstay.server.db.database_engines import looking
+    from bobstay.server.db.migration import versions
 
     engine = looking(url)
     try:
@@ -121,7 +121,7 @@ async def _versions(url: "URL") -> tuple[str, str]:
 
 
 def _page() -> Found:
-    from bobstay.server.page import BUILT, INDEX
+    from bobstay.server.static_files import BUILT, INDEX
 
     if os.path.isfile(os.path.join(BUILT, INDEX)):
         return "page", "ok", f"built, in {BUILT}", ""

@@ -29,7 +29,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(f"{__version__} (bobstay)\n")
         return 0
     if first in ("--help", "-h", "help"):
-        from bobstay.cli.usage import usage
+        from bobstay.cli.help_text import usage
 
         sys.stdout.write(usage(COMMANDS))
         return 0
@@ -38,15 +38,15 @@ def run(arguments: list[str]) -> int:
         from importlib import import_module
 
         return int(import_module(f"bobstay.cli.{first}").run(arguments[1:]))
-    from bobstay.cli.print import run as print_mode
+    from bobstay.cli.print_command import run as print_mode
 
     return print_mode(arguments)
 
 
 def _hide_keys() -> None:
     """Keep the keys out of what other programs of this user, such as the agent's commands, can read of this process."""
-    from bobstay.config.keys import holds_secret, secret_in_argument
-    from bobstay.kit.process_memory import blank_arguments, blank_environment
+    from bobstay.config.secret_variables import holds_secret, secret_in_argument
+    from bobstay.system.process_memory import blank_arguments, blank_environment
 
     blank_environment(holds_secret)
     blank_arguments(secret_in_argument)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bobstay.config.keys import (
+from bobstay.config.secret_variables import (
     PROVIDER_VARIABLES,
     SEARCH_VARIABLES,
     is_provider_key,
@@ -17,9 +17,9 @@ from bobstay.config.keys import (
 )
 from bobstay.config.paths import Paths
 from bobstay.config.provider_variables import HEADERS
-from bobstay.kit.dial import Network
-from bobstay.kit.proxies import Proxies
-from bobstay.kit.tls import Authorities
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
+from bobstay.system.tls import Authorities
 
 OFF = frozenset({"", "0", "false", "no", "off"})
 

@@ -8,7 +8,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.key_store import Stored
 from bobstay.config.provider_variables import KEYS
 from bobstay.config.settings import Settings
-from bobstay.config.sources import BrokenSettings, Loaded, load
+from bobstay.config.settings_files import BrokenSettings, Loaded, load
 
 LONGEST_KEY = 20_000
 Kind: TypeAlias = Literal["environment", "settings", "helper", "stored"]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bobstay.kit.regular import read_regular
+from bobstay.system.safe_read import read_regular
 
 Where: TypeAlias = Literal["file", "keyring"]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from bobstay.kit.regular import read_regular
+from bobstay.system.safe_read import read_regular
 
 LARGEST = 16 << 20
 PATIENCE = 10.0

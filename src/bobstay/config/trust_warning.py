@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from bobstay.config.repository import looks_bare
+from bobstay.config.git_directory import looks_bare
 from bobstay.config.trust_parts import OBEYED_AT_START
 
 _QUIET = frozenset({*OBEYED_AT_START, ".git", ".gitattributes", "git directory", "git common directory"})

@@ -5,7 +5,7 @@ import re
 
 from msgspec import Struct
 
-from bobstay.kit.regular import read_regular
+from bobstay.system.safe_read import read_regular
 
 LONGEST = 32 * 1024
 DEEPEST = 5

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bobstay.engine.limits import Limits
-from bobstay.engine.ports import Finish, Models, Route
-from bobstay.engine.recover import RetryPolicy
+from bobstay.engine.engine_ports import Finish, Models, Route
+from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.repair import clean_prefix, repair
 from bobstay.engine.state import State
 from bobstay.engine.toolbox import Toolbox
 from bobstay.model.message import Message
 from bobstay.providers.base import Request
-from bobstay.providers.encoding import EncodingCache
+from bobstay.providers.message_encoding import EncodingCache
 from bobstay.providers.thinking import Effort, Wanted, fitted
 
 

@@ -12,15 +12,15 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
-from bobstay.engine.conceal import conceal, concealed_words
-from bobstay.engine.control import Control
+from bobstay.engine.event_redaction import conceal, concealed_words
+from bobstay.engine.turn_control import Control
 from bobstay.engine.limits import UNUSED, Used, tokens_of
 from bobstay.engine.loop import run
-from bobstay.engine.moments import FAILURES, after_failure, called, messages_of, notes_of
+from bobstay.engine.turn_hooks import FAILURES, after_failure, called, messages_of, notes_of
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
-from bobstay.hooks.event import NO_OPINION, HookCall, HookOutcome, Hooks
-from bobstay.model.background import BackgroundEnded
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, Hooks
+from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import (
     Durable,
     Envelope,
@@ -35,7 +35,7 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.ids import new_id
-from bobstay.model.live import LIVE
+from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import Log, LogError
 
@@ -258,7 +258,7 @@ class Driver:
     def _notices(self) -> list[Prompted]:
         if not self.state.notices:
             return []
-        from bobstay.engine.notice import notice
+        from bobstay.engine.background_notice import notice
 
         return [notice(ended) for ended in self.state.notices]
 

@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from bobstay.kit.secrets import Mask, Stream
+from bobstay.redaction.redactor import Mask, Stream
 from bobstay.model.event import BlockDone
-from bobstay.model.live import (
+from bobstay.model.live_events import (
     BlockBegan,
     InputDelta,
     Live,

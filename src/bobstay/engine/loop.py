@@ -13,21 +13,21 @@ import msgspec
 
 from bobstay.engine import reminders
 from bobstay.engine.agent import Agent, Sending
-from bobstay.engine.conceal import conceal
-from bobstay.engine.control import Control
+from bobstay.engine.event_redaction import conceal
+from bobstay.engine.turn_control import Control
 from bobstay.engine.limits import UNUSED, Used, out_of_time, reached
 from bobstay.engine.live_redaction import LiveRedaction
-from bobstay.engine.moments import after_batch, after_stop, beside
-from bobstay.engine.recover import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
-from bobstay.engine.repeat import REMINDER, Repeats
+from bobstay.engine.turn_hooks import after_batch, after_stop, beside
+from bobstay.engine.recovery import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
+from bobstay.engine.repeat_guard import REMINDER, Repeats
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
-from bobstay.engine.walk import Walk
-from bobstay.hooks.event import NO_OPINION
+from bobstay.engine.turn_state import Walk
+from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
-from bobstay.model.live import LIVE, Requesting, Retrying
+from bobstay.model.live_events import LIVE, Requesting, Retrying
 from bobstay.model.message import Stop, Text, ToolCall
 from bobstay.providers.base import ProviderError
 
@@ -113,7 +113,7 @@ async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> 
 
 async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
     """Answer the calls that a crash left open, and go on as after any answer with calls."""
-    from bobstay.engine.taken_up import TakenUp
+    from bobstay.engine.resume import TakenUp
 
     step = TakenUp(agent, agent.models.route(state.model or agent.model), state, control, walk.used)
     async with aclosing(step.events()) as events:

@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bobstay.engine import consent
-from bobstay.engine.auto import Advice
-from bobstay.engine.channel import Channel
-from bobstay.engine.conceal import concealed_parts
-from bobstay.engine.moments import beside
+from bobstay.engine import approval
+from bobstay.engine.auto_mode import Advice
+from bobstay.engine.tool_progress import Channel
+from bobstay.engine.event_redaction import concealed_parts
+from bobstay.engine.turn_hooks import beside
 from bobstay.engine.toolbox import Prepared, Refused, Toolbox
-from bobstay.hooks.event import HookCall, HookName, HookOutcome
+from bobstay.hooks.hook_event import HookCall, HookName, HookOutcome
 from bobstay.model.event import (
     Decided,
     Event,
@@ -31,7 +31,7 @@ from bobstay.model.event import (
 )
 from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
 from bobstay.tools.base import Outcome, ToolError
-from bobstay.tools.limit import bound
+from bobstay.tools.output_limit import bound
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())  # a traceback is for those who asked for one with --debug
@@ -110,7 +110,7 @@ class Settlement:
             async for event in self._before():
                 yield event
             if not self.ending:
-                async for event in consent.obtain(self):
+                async for event in approval.obtain(self):
                     yield event
             if self.prepared is not checked:
                 await self.prepared.tool.check(self.prepared.args, self._fresh())
@@ -224,7 +224,7 @@ class Settlement:
             yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
             notes = beside(after, f"PostToolUse:{tool.name}", objects=True)
             if after.updated_output is not None:
-                from bobstay.engine.replaced import WrongShapeError, replaced
+                from bobstay.engine.hook_replacement import WrongShapeError, replaced
 
                 try:
                     content, display = replaced(tool, outcome, after.updated_output)

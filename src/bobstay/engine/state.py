@@ -3,8 +3,8 @@
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bobstay.kit.chain import Chain
-from bobstay.model.around import (
+from bobstay.system.chain import Chain
+from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
     InterruptAsked,
@@ -12,7 +12,7 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
-from bobstay.model.background import BackgroundEnded, BackgroundStarted
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -38,7 +38,7 @@ from bobstay.model.event import (
     ToolStarted,
     TurnStarted,
 )
-from bobstay.model.live import (
+from bobstay.model.live_events import (
     BlockBegan,
     InputDelta,
     MessageBegan,

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 
 from msgspec.structs import replace
 
-from bobstay.engine.control import Control
-from bobstay.engine.moments import called, notes_of
+from bobstay.engine.turn_control import Control
+from bobstay.engine.turn_hooks import called, notes_of
 from bobstay.engine.toolbox import Toolbox
 from bobstay.model.event import Durable, Noted, Prompted
 from bobstay.model.message import Block, text_of

@@ -9,15 +9,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
-from bobstay.engine.control import Control
+from bobstay.engine.turn_control import Control
 from bobstay.engine.pipeline import NO_PAST, Past, Settlement, never_began
-from bobstay.engine.ports import Route
-from bobstay.engine.repeat import Finished
+from bobstay.engine.engine_ports import Route
+from bobstay.engine.repeat_guard import Finished
 from bobstay.engine.toolbox import CUT_OFF
-from bobstay.kit.mailbox import Mailbox
+from bobstay.system.mailbox import Mailbox
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Stop, Text, Thinking, ToolCall
 from bobstay.providers.base import Chunk, ProviderError, Request
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.engine.auto import Auto
-from bobstay.engine.order import Order, Ticket
-from bobstay.engine.ports import Gate, Judge
-from bobstay.engine.surroundings import Surroundings
-from bobstay.hooks.event import HookCall, HookOutcome, Hooks
-from bobstay.kit.secrets import Mask
+from bobstay.engine.auto_mode import Auto
+from bobstay.engine.call_scheduler import Order, Ticket
+from bobstay.engine.engine_ports import Gate, Judge
+from bobstay.engine.tool_environment import Surroundings
+from bobstay.hooks.hook_event import HookCall, HookOutcome, Hooks
+from bobstay.redaction.redactor import Mask
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
 from bobstay.tools.base import Context, Tool
-from bobstay.tools.problems import BadInput, parse
-from bobstay.tools.shelf import Shelf
+from bobstay.tools.input_validation import BadInput, parse
+from bobstay.tools.tool_registry import Shelf
 
 CUT_OFF = (
     "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bobstay.hooks.event import HookCall
+from bobstay.hooks.hook_event import HookCall
 from bobstay.permissions.access import Verdict
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule

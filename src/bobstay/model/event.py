@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.around import (
+from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
     InterruptAsked,
@@ -16,8 +16,8 @@ from bobstay.model.around import (
     WorkerExited,
     WorkerStarted,
 )
-from bobstay.model.background import BackgroundEnded, BackgroundStarted
-from bobstay.model.live import Live
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.model.live_events import Live
 from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
 
 # ---------------------------------------------------------------- durable: in the log before any consequence

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.mode import Mode
-from bobstay.permissions.paths import Located, World, is_device, locate, protected
+from bobstay.permissions.path_resolution import Located, World, is_device, locate, protected
 from bobstay.permissions.rule import Rule
 from bobstay.permissions.rulebook import Rulebook
-from bobstay.permissions.web import Address, address
+from bobstay.permissions.host_rules import Address, address
 
 if TYPE_CHECKING:
     from bobstay.permissions.shell import Plain, Reading, Target

@@ -10,7 +10,7 @@ from bobstay.permissions import suggest as suggestions
 from bobstay.permissions.access import Access, Decision, Verdict
 from bobstay.permissions.judgement import Judgement, strength
 from bobstay.permissions.mode import Mode, mode_named, problem
-from bobstay.permissions.paths import World, locate, normalise, read_link
+from bobstay.permissions.path_resolution import World, locate, normalise, read_link
 from bobstay.permissions.rule import FAMILIES, Rule
 from bobstay.permissions.rulebook import RULE_UPDATES, Rulebook
 
@@ -100,7 +100,7 @@ class Policy:
             return decision
         if not all(map(self.sandboxed, commands)):
             return decision
-        from bobstay.permissions.boxed import outside  # only sessions with a sandbox pay for it
+        from bobstay.permissions.sandbox_auto_allow import outside  # only sessions with a sandbox pay for it
 
         for command in commands:
             if path := outside(command, self._cwd, self._world):

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from bobstay.permissions.access import Verdict
-from bobstay.permissions.glob import BadPattern, PathPattern, wildcard
-from bobstay.permissions.paths import Located, World, composed, folded, is_device, within
-from bobstay.permissions.web import Address, HostPattern
+from bobstay.permissions.path_pattern import BadPattern, PathPattern, wildcard
+from bobstay.permissions.path_resolution import Located, World, composed, folded, is_device, within
+from bobstay.permissions.host_rules import Address, HostPattern
 
 FAMILIES: dict[str, frozenset[str]] = {
     "Read": frozenset({"Read", "Glob", "Grep"}),
@@ -200,7 +200,7 @@ def _plainly(pattern: str) -> str:
     plain = not any(sign in pattern for sign in "'\"\\") and "  " not in pattern
     if plain or "=" in pattern.partition(" ")[0]:
         return pattern
-    from bobstay.permissions.shell.simple import words
+    from bobstay.permissions.shell.command_queries import words
 
     found = words(pattern)
     return " ".join(word.text for word in found) if found is not None else pattern

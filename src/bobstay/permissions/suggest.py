@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.permissions.access import Access, Verdict
-from bobstay.permissions.paths import Located, World, locate
+from bobstay.permissions.path_resolution import Located, World, locate
 from bobstay.permissions.rule import FAMILIES, Rule
-from bobstay.permissions.web import address
+from bobstay.permissions.host_rules import address
 
 if TYPE_CHECKING:
-    from bobstay.permissions.shell.expand import Seen
+    from bobstay.permissions.shell.expansion import Seen
 
 Update: TypeAlias = dict[str, Any]
 
@@ -143,8 +143,8 @@ def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update
     from bobstay.permissions.shell import read
     from bobstay.permissions.shell.hazards import is_hazardous
     from bobstay.permissions.shell.operands import EDITING
-    from bobstay.permissions.shell.prefixes import harmless
-    from bobstay.permissions.shell.simple import words
+    from bobstay.permissions.shell.wrappers import harmless
+    from bobstay.permissions.shell.command_queries import words
 
     reading = read(command, cwd, world)
     if reading.trouble:
@@ -169,7 +169,7 @@ def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update
 def _content(text: str, plain: "list[Seen] | None") -> str:
     """A prefix by the command's arity; the exact text for what is compound, hazardous or unknown."""
     from bobstay.permissions.shell.hazards import is_hazardous
-    from bobstay.permissions.shell.prefixes import harmless
+    from bobstay.permissions.shell.wrappers import harmless
 
     if plain is None:
         return text

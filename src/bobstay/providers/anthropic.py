@@ -8,9 +8,9 @@ from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, setti
 from bobstay.providers.anthropic_schema import legal_schema
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.encoding import EncodedMessages, EncodedOnce, to_json
-from bobstay.providers.exchange import accept, broken_off
-from bobstay.providers.http import HttpClient, Reply
+from bobstay.providers.message_encoding import EncodedMessages, EncodedOnce, to_json
+from bobstay.providers.http_exchange import accept, broken_off
+from bobstay.providers.http_client import HttpClient, Reply
 from bobstay.version import __version__
 
 API_VERSION = "2023-06-01"

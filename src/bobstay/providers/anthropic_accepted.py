@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from bobstay.model.message import Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import ProviderError, Request
-from bobstay.providers.effort import Efforts
+from bobstay.providers.effort_levels import Efforts
 from bobstay.providers.thinking import EFFORTS, Effort, Thinks, fitted
 
 ORIGIN = "anthropic"

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.ids import new_id
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
-from bobstay.providers.answer import made_id, parse_input
+from bobstay.providers.message_builder import made_id, parse_input
 from bobstay.providers.base import Chunk, ProviderError
-from bobstay.providers.encoding import from_json
+from bobstay.providers.message_encoding import from_json
 
 STOPS: dict[str, Stop] = {
     "end_turn": "end_turn",
@@ -188,7 +188,7 @@ class Answer:
         return (MessageDone(self._id, self._model, stop, self._final, request_id=request_id),)
 
     def _failure(self, data: bytes) -> ProviderError:
-        from bobstay.providers.errors import classify
+        from bobstay.providers.error_kinds import classify
 
         return classify(None, data, self._headers, "anthropic")
 

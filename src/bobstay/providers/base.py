@@ -6,9 +6,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from bobstay.model.event import BlockDone, MessageDone, Noted
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
-from bobstay.providers.encoding import EncodingCache
+from bobstay.providers.message_encoding import EncodingCache
 from bobstay.providers.thinking import Effort, Thinks, Wanted
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply
 from bobstay.providers.chat_reasoning import Returned, family_of, fields_of, text_of
-from bobstay.providers.encoding import to_json
+from bobstay.providers.message_encoding import to_json
 
 _LONGEST_ID = 40
 _MISTRAL_MODELS = ("mistral", "magistral", "devstral", "codestral", "ministral", "pixtral", "mixtral")

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Message, Text, Thinking, ToolCall
-from bobstay.providers.encoding import to_json
+from bobstay.providers.message_encoding import to_json
 
 THINKING_CHUNKS = "thinking"
 """The name here for Mistral's form: reasoning as parts of the content."""

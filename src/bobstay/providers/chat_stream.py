@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, ToolCall, ToolReply, Usage
-from bobstay.providers.answer import Answer, parse_input
+from bobstay.providers.message_builder import Answer, parse_input
 from bobstay.providers.base import Chunk, ProviderError, Request
 from bobstay.providers.chat_reasoning import THINKING_CHUNKS, Collector, family_of
-from bobstay.providers.exchange import broken_off, decoded
+from bobstay.providers.http_exchange import broken_off, decoded
 
 if TYPE_CHECKING:
-    from bobstay.providers.leaked import LeakedCall
+    from bobstay.providers.text_tool_calls import LeakedCall
 
 _HELD_HEAD = 200
 """Characters by which text that is held back is judged."""
@@ -124,7 +124,7 @@ class Reader:
             return
         chunk = decoded(data, _decoder)
         if chunk.error:
-            from bobstay.providers.errors import classify
+            from bobstay.providers.error_kinds import classify
 
             raise classify(None, data, self._headers, self.answer.origin)
         if not self.answer.message_id:
@@ -194,7 +194,7 @@ class Reader:
             self._sign()
             yield from self.answer.add("text", piece)
             return
-        from bobstay.providers.leaked import may_become_call
+        from bobstay.providers.text_tool_calls import may_become_call
 
         self._held.append(piece)
         if len(self._head) < _HELD_HEAD:
@@ -265,7 +265,7 @@ class Reader:
         text = "".join(self._held)
         if not text.strip() or self.answer.calls:
             return ()
-        from bobstay.providers.leaked import is_quoted, recover
+        from bobstay.providers.text_tool_calls import is_quoted, recover
 
         calls = recover(text, self._request.tools)
         if not calls:

@@ -6,9 +6,9 @@ from typing import Any, NoReturn, cast
 
 import httptools
 
-from bobstay.kit.unpack import DamagedError, Unpacker, packing_of
+from bobstay.system.decompression import DamagedError, Unpacker, packing_of
 from bobstay.providers.base import ErrorKind, ProviderError
-from bobstay.providers.sse import SseSplitter
+from bobstay.providers.sse_splitter import SseSplitter
 
 _ENOUGH = 1024 * 1024
 """Bytes waiting to be read above which the server is made to wait."""

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply
-from bobstay.providers.answer import MADE
+from bobstay.providers.message_builder import MADE
 from bobstay.providers.base import Chunk, Request
-from bobstay.providers.encoding import EncodedMessages, to_json
-from bobstay.providers.exchange import accept, agent, broken_off
+from bobstay.providers.message_encoding import EncodedMessages, to_json
+from bobstay.providers.http_exchange import accept, agent, broken_off
 from bobstay.providers.gemini_stream import ORIGIN, Reader
-from bobstay.providers.http import HttpClient, Reply
+from bobstay.providers.http_client import HttpClient, Reply
 from bobstay.providers.thinking import effort_of
 
 _ERROR_LIMIT = 256 * 1024
@@ -68,7 +68,7 @@ class Gemini:
         if b"parametersJsonSchema" in refusal or b"parameters_json_schema" in refusal:
             self._json_schema = False
             return await self._http.post(url, self._headers, self.body(request), request.on_activity)
-        from bobstay.providers.errors import classify
+        from bobstay.providers.error_kinds import classify
 
         raise classify(reply.status, refusal, reply.headers, self.name)
 

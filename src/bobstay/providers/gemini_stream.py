@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
-from bobstay.providers.answer import Answer
+from bobstay.providers.message_builder import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request
-from bobstay.providers.exchange import decoded
+from bobstay.providers.http_exchange import decoded
 
 ORIGIN = "gemini"
 
@@ -99,7 +99,7 @@ class Reader:
         """
         piece = decoded(data, _decoder)
         if piece.error:
-            from bobstay.providers.errors import classify
+            from bobstay.providers.error_kinds import classify
 
             raise classify(None, data, self._headers, ORIGIN)
         if piece.prompt_feedback is not None and piece.prompt_feedback.block_reason:

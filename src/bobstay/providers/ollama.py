@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.event import MessageDone, Noted
-from bobstay.model.live import MessageBegan
+from bobstay.model.live_events import MessageBegan
 from bobstay.model.message import Image, ToolReply
 from bobstay.providers.base import SMALL_WINDOW, Chunk, ProviderError, Request
-from bobstay.providers.chat import Chat
-from bobstay.providers.http import HttpClient
+from bobstay.providers.chat_completions import Chat
+from bobstay.providers.http_client import HttpClient
 
 _DEFAULT_WINDOW = 4_096
 """What Ollama gives a model where nothing says otherwise and its machine is small."""

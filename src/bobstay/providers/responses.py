@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from bobstay.model.event import Noted
 from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
-from bobstay.providers.effort import Efforts, is_refused_level
-from bobstay.providers.encoding import EncodedMessages, to_json
-from bobstay.providers.exchange import accept, agent, broken_off
-from bobstay.providers.http import HttpClient, Reply
+from bobstay.providers.effort_levels import Efforts, is_refused_level
+from bobstay.providers.message_encoding import EncodedMessages, to_json
+from bobstay.providers.http_exchange import accept, agent, broken_off
+from bobstay.providers.http_client import HttpClient, Reply
 from bobstay.providers.responses_stream import ORIGIN, Reader
 
 _ERROR_LIMIT = 256 * 1024
@@ -94,7 +94,7 @@ class Responses:
             refusal = await reply.read(_ERROR_LIMIT)
             learnt = self._learn(request, refusal.decode("utf-8", "replace").lower())
             if learnt is None:
-                from bobstay.providers.errors import classify
+                from bobstay.providers.error_kinds import classify
 
                 raise classify(reply.status, refusal, reply.headers, self.name)
             if learnt:

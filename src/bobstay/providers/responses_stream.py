@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
-from bobstay.providers.answer import Answer
+from bobstay.providers.message_builder import Answer
 from bobstay.providers.base import Chunk, ProviderError
-from bobstay.providers.exchange import decoded
+from bobstay.providers.http_exchange import decoded
 
 ORIGIN = "openai"
 """Whose thinking it is."""
@@ -158,7 +158,7 @@ class Reader:
         yield from self.answer.end(stop, self._headers.get("x-request-id", ""))
 
     def _failure(self, event: _Event, data: bytes) -> ProviderError:
-        from bobstay.providers.errors import classify
+        from bobstay.providers.error_kinds import classify
 
         failure = classify(None, data, self._headers, ORIGIN)
         error = event.error or (event.response and event.response.error) or _Error(event.code)

@@ -13,7 +13,7 @@ from bobstay.server.api.dispatch import failure, route
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.page import page_route
+from bobstay.server.static_files import page_route
 
 Lifespan = Callable[[Starlette], Any]
 

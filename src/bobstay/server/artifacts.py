@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Iterable
 
-from bobstay.model.around import ArtifactMade
+from bobstay.model.session_events import ArtifactMade
 from bobstay.model.message import Block, Text
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.reader import LogReader
+from bobstay.server.sessions.log_reader import LogReader
 
 NAMES = {"research": "research note", "plan": "plan", "review": "review of the plan"}
 

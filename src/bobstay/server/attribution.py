@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from bobstay.server.console import Console
-from bobstay.server.files.changes import Changes
-from bobstay.server.files.diff import DiffFile
-from bobstay.server.index.touched import Touched, touched
-from bobstay.server.sessions.view import SessionView
+from bobstay.server.files.working_changes import Changes
+from bobstay.server.files.git_diff_parser import DiffFile
+from bobstay.server.db.touched_files import Touched, touched
+from bobstay.server.sessions.session_view import SessionView
 
 RECENT = 60.0
 """Seconds: what others edited shortly before is not taken for the work of a first command."""

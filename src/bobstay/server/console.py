@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from bobstay.kit.locks import Locks
-from bobstay.server.doors.audit import Audit, NoAudit, Refusals
-from bobstay.server.hunks.undo import Undos
+from bobstay.system.named_locks import Locks
+from bobstay.server.auth.audit_port import Audit, NoAudit, Refusals
+from bobstay.server.revert.revert_undo import Undos
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
-    from bobstay.server.crew import Crew
-    from bobstay.server.doors.access import Doors
+    from bobstay.server.auxiliary_workers import Crew
+    from bobstay.server.auth.authorization import Doors
     from bobstay.server.inbox import Inbox
-    from bobstay.server.index.database import Database
+    from bobstay.server.db.database import Database
     from bobstay.server.metrics import Meter
-    from bobstay.server.push.bell import Bell
+    from bobstay.server.notifications.notifier import Bell
     from bobstay.server.runner import Runner
-    from bobstay.server.sessions.outside import Outside
-    from bobstay.server.sessions.registry import Registry
-    from bobstay.server.slots import Slots
-    from bobstay.server.stream.hub import Hub
-    from bobstay.server.variables import Variables
-    from bobstay.server.workers.engine_version import EngineVersions
+    from bobstay.server.sessions.external_sessions import Outside
+    from bobstay.server.sessions.session_registry import Registry
+    from bobstay.server.capacity import Slots
+    from bobstay.server.streams.hub import Hub
+    from bobstay.server.session_secrets import Variables
+    from bobstay.server.workers.process.engine_version import EngineVersions
 
 
 class Config(Struct, frozen=True):

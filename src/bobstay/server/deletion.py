@@ -3,15 +3,15 @@
 import asyncio
 import os
 
-from bobstay.model.around import SessionChanged
-from bobstay.server.commands import describe
+from bobstay.model.session_events import SessionChanged
+from bobstay.server.session_commands import describe
 from bobstay.server.console import Console
-from bobstay.server.index.drafts import drop_drafts
-from bobstay.server.sessions.registry import fold_file
-from bobstay.server.sessions.seen import as_seen
-from bobstay.server.sessions.trash import Trash
-from bobstay.server.sessions.view import SessionView
-from bobstay.sessions.cleanup import remove_belongings
+from bobstay.server.db.draft_table import drop_drafts
+from bobstay.server.sessions.session_registry import fold_file
+from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.session_trash import Trash
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.sessions.expiry import remove_belongings
 
 
 async def discard(console: Console, session_id: str) -> None:

@@ -4,9 +4,9 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from bobstay.kit.proc import find_program
+from bobstay.system.child_process import find_program
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git import Git
+from bobstay.server.files.git_process import Git
 
 NAME = "bobstay-demo"
 MOST = 100

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.view import input_hash
+from bobstay.server.sessions.session_view import input_hash
 
 Decision: TypeAlias = Literal["allow", "deny", "answer"]
 Reach: TypeAlias = Literal["once", "session", "project", "user"]

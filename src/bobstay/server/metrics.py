@@ -9,9 +9,9 @@ from typing import get_args
 
 from bobstay.model.event import Envelope
 from bobstay.server.console import Console
-from bobstay.server.sessions.registry import Registry
-from bobstay.server.sessions.status import Status
-from bobstay.server.sessions.view import SessionView
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_status import Status
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.version import __version__
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -11,16 +11,16 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from bobstay.engine.state import State
-from bobstay.model.around import WorkerExited
+from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import InteractionClosed, RunDone, ToolDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text, ToolReply
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.sessions.registry import Registry
-from bobstay.server.sessions.status import AGENTS, BUSY
-from bobstay.server.sessions.view import UP
-from bobstay.server.workers.base import AgentWorker, Expecting, Patient, Renewable, WorkerError
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_status import AGENTS, BUSY
+from bobstay.server.sessions.session_view import UP
+from bobstay.server.workers.worker import AgentWorker, Expecting, Patient, Renewable, WorkerError
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.around import SessionConfig
+from bobstay.model.session_events import SessionConfig
 
 Workflow: TypeAlias = Literal["chat", "research", "plan", "review_plan", "implement"]
 BYPASS = "bypassPermissions"

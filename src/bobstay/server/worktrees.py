@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git import Git, Repo, failed
-from bobstay.server.files.names import shown
-from bobstay.server.files.repository import check_branch, check_name, repo_of
+from bobstay.server.files.git_process import Git, Repo, failed
+from bobstay.server.files.path_names import shown
+from bobstay.server.files.repository_lookup import check_branch, check_name, repo_of
 
 Strategy: TypeAlias = Literal["merge", "squash", "fast_forward"]
 LONGEST_MESSAGE = 64 * 1024

@@ -24,7 +24,7 @@ from bobstay.model.message import Block, Stop, Text, ToolCall, ToolReply
 from bobstay.sessions.claude_lines import Line, chain, derived_id, read_lines
 from bobstay.sessions.claude_paths import NAME_LENGTH, directory_name
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 from bobstay.version import __version__
 
 OF_COMMANDS = ("<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>")

@@ -25,7 +25,7 @@ from bobstay.model.event import (
 from bobstay.model.ids import is_uuid, timestamp
 from bobstay.model.message import Block, Text, ToolCall, text_of
 from bobstay.sessions.claude_paths import project_directory
-from bobstay.sessions.codec import Unstorable, to_json
+from bobstay.sessions.log_codec import Unstorable, to_json
 
 TAIL_SIZE = 256 * 1024
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from bobstay.model.background import BackgroundEnded, BackgroundStarted
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
     Decided,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from bobstay.model.event import Durable, Envelope
 from bobstay.model.ids import new_id
-from bobstay.sessions.codec import Unstorable, encode
+from bobstay.sessions.log_codec import Unstorable, encode
 from bobstay.sessions.lease import Lease
 from bobstay.sessions.log import LogError, LogFull, SessionExists, SessionMissing
-from bobstay.sessions.scan import BUFFER, Scan
-from bobstay.sessions.tree import Tree
+from bobstay.sessions.log_scan import BUFFER, Scan
+from bobstay.sessions.log_tree import Tree
 
 SUFFIX = ".jsonl"
 NOTE_SUFFIX = ".lease"

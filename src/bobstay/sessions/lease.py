@@ -7,7 +7,7 @@ import time
 import msgspec
 from msgspec import Struct
 
-from bobstay.kit.flock import lock
+from bobstay.system.file_lock import lock
 from bobstay.model.ids import timestamp
 from bobstay.sessions.log import LogError, SessionBusy
 

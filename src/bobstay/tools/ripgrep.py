@@ -10,8 +10,8 @@ from io import FileIO
 
 from msgspec import Struct
 
-from bobstay.kit.proc import Child, find_program
-from bobstay.kit.tail import readable
+from bobstay.system.child_process import Child, find_program
+from bobstay.system.capture import readable
 from bobstay.tools.base import Context, ToolError
 
 LIMIT = 20.0

@@ -6,7 +6,7 @@ import re
 import signal
 from pathlib import Path
 
-from bobstay.kit.proc import find_program
+from bobstay.system.child_process import find_program
 from bobstay.tools.base import ToolError
 
 SETTINGS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from bobstay.wire.fit import encode_line
-from bobstay.wire.frames import Frame
+from bobstay.wire.line_limit import encode_line
+from bobstay.wire.wire_frames import Frame
 
 _PIECE = 1 << 20
 

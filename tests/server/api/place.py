@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from bobstay.config.environment import Environment
 from bobstay.model.event import Envelope
-from bobstay.server.build import build
+from bobstay.server.build_console import build
 from bobstay.server.console import Config
-from bobstay.server.doors.principal import SCOPES, Scope
-from bobstay.server.sessions.view import SessionView
-from bobstay.server.stream.serving import StreamServer, server_options
-from bobstay.server.stream.timing import Timing
+from bobstay.server.auth.principal import SCOPES, Scope
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.stream_server import StreamServer, server_options
+from bobstay.server.streams.stream_timing import Timing
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec import Struct
 
-from bobstay.server.push.vapid import b64url
+from bobstay.server.notifications.vapid import b64url
 from tests.deadline import DEADLINE
 
 

@@ -8,8 +8,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from bobstay.server.doors.audit import MOST_REFUSALS, Refusals
-from bobstay.server.rpc.server import NAME
+from bobstay.server.auth.audit_port import MOST_REFUSALS, Refusals
+from bobstay.server.rpc.rpc_server import NAME
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

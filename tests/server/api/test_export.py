@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.kit.secrets import Mask
+from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Durable, Envelope, Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
-from bobstay.server.api.export import PIECE
-from bobstay.server.export.entries import branch
-from bobstay.server.export.markdown import closed, fenced
-from bobstay.server.export.names import file_name
-from bobstay.server.sessions.reader import LogReader
-from bobstay.sessions.codec import encode
+from bobstay.server.api.export_routes import PIECE
+from bobstay.server.export.export_entries import branch
+from bobstay.server.export.export_markdown import closed, fenced
+from bobstay.server.export.export_names import file_name
+from bobstay.server.sessions.log_reader import LogReader
+from bobstay.sessions.log_codec import encode
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import SECRET, Place
@@ -139,7 +139,7 @@ async def test_a_long_session_is_sent_in_pieces(place: Place) -> None:
     session = place.console.registry.open(id)
     for _ in range(60):
         session.record(Noted("x" * 30_000))
-    from bobstay.server.api.export import _made, _sent
+    from bobstay.server.api.export_routes import _made, _sent
 
     view = place.view(id)
     reader = LogReader(place.console.registry.reader(id).path)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.around import Configured, SessionConfig
+from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.model.event import InputQueued, SessionStarted
 from bobstay.model.message import Text
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place

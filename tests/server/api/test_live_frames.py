@@ -10,13 +10,13 @@ from jsonschema import Draft202012Validator
 from websockets.asyncio.client import ClientConnection, connect
 
 from bobstay.model.event import ToolDone
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ToolProgress
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ToolProgress
 from bobstay.model.message import Text, ToolReply, Usage
 from bobstay.server.api.openapi import stream_schema
-from bobstay.server.stream.heartbeat import Beating
-from bobstay.server.stream.hub import Client
-from bobstay.server.stream.live_frames import AnyLive
-from bobstay.server.stream.parts import Parts
+from bobstay.server.streams.heartbeat import Beating
+from bobstay.server.streams.hub import Client
+from bobstay.server.streams.live_frames import AnyLive
+from bobstay.server.streams.live_parts import Parts
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.around import SessionChanged
+from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
-from bobstay.server.api.worktrees import worktrees_of
-from bobstay.server.cleanup import clean_up, remove_ephemeral, tidy_up
-from bobstay.server.index import notebook
-from bobstay.server.index.retention import archive_older_than
+from bobstay.server.api.worktrees_routes import worktrees_of
+from bobstay.server.session_expiry import clean_up, remove_ephemeral, tidy_up
+from bobstay.server.db import state_tables
+from bobstay.server.db.retention import archive_older_than
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -169,7 +169,7 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(place: Place, cursor: st
 async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServer, tmp_path: Path) -> None:
     key = {"Idempotency-Key": "k-1"}
     async with Place(model, tmp_path) as place:
-        assert await notebook.begin(place.console.database, "ada", "k-1", "of a request that never ended") is None
+        assert await state_tables.begin(place.console.database, "ada", "k-1", "of a request that never ended") is None
     async with Place(model, tmp_path) as place:
         body = {"cwd": str(place.work)}
         first = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})

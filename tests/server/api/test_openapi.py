@@ -13,8 +13,8 @@ from bobstay.model.event import Noted
 from bobstay.server.api.dispatch import json as answer
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.api.openapi import current, document, stream_schema
-from bobstay.server.api.schemas import fields_of
-from bobstay.server.api.table import Call, Endpoint
+from bobstay.server.api.json_schemas import fields_of
+from bobstay.server.api.endpoint import Call, Endpoint
 from bobstay.server.errors import CODES, STATUS
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -150,7 +150,7 @@ async def test_what_is_said_on_a_stream_is_as_its_schema_says(place: Place, mode
     await place.until_status(id, "completed")
     said = stream_schema()
     validator = Draft202012Validator({**said["components"]["schemas"]["StreamFrame"], "components": said["components"]})
-    from bobstay.server.stream.frames import durable
+    from bobstay.server.streams.stream_frames import durable
 
     frames = [json.loads(durable(id, envelope)) for envelope in place.console.registry.reader(id).read()]
     assert len(frames) > 5

@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.server import variables
+from bobstay.server import session_secrets
 from bobstay.server.errors import ApiError
-from bobstay.server.index.own_tables import session_env
+from bobstay.server.db.own_tables import session_env
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
@@ -148,7 +148,7 @@ async def test_a_session_is_not_begun_with_a_variable_that_is_refused(both: Plac
 )
 def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(name: str) -> None:
     with pytest.raises(ApiError, match=name):
-        variables.check({name: "x"})
+        session_secrets.check({name: "x"})
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(nam
     ],
 )
 def test_a_variable_that_only_resembles_one_of_those_is_accepted(name: str) -> None:
-    variables.check({name: "x"})
+    session_secrets.check({name: "x"})

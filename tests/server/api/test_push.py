@@ -14,14 +14,14 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bobstay.kit.dial import Network
-from bobstay.kit.proxies import Proxies
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
 from bobstay.server.console import Config
-from bobstay.server.push.encrypt import MOST, BadKeys, Keys, encrypted
-from bobstay.server.push.news import News
-from bobstay.server.push.post import BadEndpoint, check_endpoint, post, reachable
-from bobstay.server.push.vapid import NAME, PushUnusable, Vapid, b64url
-from bobstay.tools.address import parse_url
+from bobstay.server.notifications.push_encryption import MOST, BadKeys, Keys, encrypted
+from bobstay.server.notifications.notification import News
+from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, post, reachable
+from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
+from bobstay.tools.web_address import parse_url
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer

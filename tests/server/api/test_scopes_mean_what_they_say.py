@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.around import Configured, SessionConfig
+from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.model.event import InputQueued, ModeChanged, RunDone, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
-from bobstay.server import crew
-from bobstay.sessions.store import Store
+from bobstay.server import auxiliary_workers
+from bobstay.sessions.log_store import Store
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -194,7 +194,7 @@ async def test_watching_changes_writes_nothing(place: Place) -> None:
 
 
 async def test_of_many_terminals_opened_at_once_only_so_many_come_up(place: Place, monkeypatch: Any) -> None:
-    monkeypatch.setattr(crew, "MOST_TERMINALS", 3)
+    monkeypatch.setattr(auxiliary_workers, "MOST_TERMINALS", 3)
     id = await place.launch()
     made = await asyncio.gather(*(place.post(f"{API}/sessions/{id}/terminals", {}) for _ in range(8)))
     assert sorted(reply.status for reply in made) == [201] * 3 + [429] * 5

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.server.rpc.server import NAME
+from bobstay.server.rpc.rpc_server import NAME
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place

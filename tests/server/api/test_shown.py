@@ -7,7 +7,7 @@ from typing import Any
 from websockets.asyncio.client import connect
 
 from bobstay.server.api.openapi import current
-from bobstay.server.rpc.server import NAME
+from bobstay.server.rpc.rpc_server import NAME
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer

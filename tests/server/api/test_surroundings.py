@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.server.surroundings.concealed import concealed
-from bobstay.server.workers.process_init import LONGEST, MOST, Around
+from bobstay.server.inventory.redacted_commands import concealed
+from bobstay.server.workers.process.engine_init import LONGEST, MOST, Around
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import SECRET, Place
 

@@ -12,9 +12,9 @@ import pytest
 
 from bobstay.model.event import HookRan, TasksReplaced, ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.server.compat.entry import Entry
-from bobstay.server.compat.named import Named
-from bobstay.sessions.codec import to_json
+from bobstay.server.compat.frame_entry import Entry
+from bobstay.server.compat.legacy_events import Named
+from bobstay.sessions.log_codec import to_json
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer

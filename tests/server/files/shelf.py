@@ -12,18 +12,21 @@ from msgspec import Struct
 from starlette.applications import Starlette
 
 from bobstay.config.environment import Environment
-from bobstay.model.around import SessionConfig
-from bobstay.server.api import blobs, diff, files, worktrees
+from bobstay.model.session_events import SessionConfig
+from bobstay.server.api import blobs_routes
+from bobstay.server.api import diff_routes
+from bobstay.server.api import files_routes
+from bobstay.server.api import worktrees_routes
 from bobstay.server.api.dispatch import route
 from bobstay.server.console import Config, Console
-from bobstay.server.doors.principal import OWNER, Principal
-from bobstay.server.ports import NoIndex
+from bobstay.server.auth.principal import OWNER, Principal
+from bobstay.server.server_ports import NoIndex
 from bobstay.server.runner import Runner
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.sessions.registry import Registry
-from bobstay.server.stream.hub import Hub
-from bobstay.server.workers.base import WorkerError
-from bobstay.sessions.store import Store
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.streams.hub import Hub
+from bobstay.server.workers.worker import WorkerError
+from bobstay.sessions.log_store import Store
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -70,7 +73,7 @@ class Shelf:
         given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
         given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
         self.console = Console(**given | {"doors": _Doors(), "runner": Runner(self.registry, _no_agents)})
-        endpoints = (*files.ENDPOINTS, *diff.ENDPOINTS, *worktrees.ENDPOINTS, *blobs.ENDPOINTS)
+        endpoints = (*files_routes.ENDPOINTS, *diff_routes.ENDPOINTS, *worktrees_routes.ENDPOINTS, *blobs_routes.ENDPOINTS)
         self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
         self.app.state.console = self.console
 

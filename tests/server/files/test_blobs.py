@@ -8,9 +8,9 @@ import pytest
 
 from bobstay.model.event import ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.server.files.blobs import HEAD, TAIL
-from bobstay.server.files.ranges import MOST_AT_ONCE
-from bobstay.tools.limit import bound
+from bobstay.server.files.output_blobs import HEAD, TAIL
+from bobstay.server.files.range_response import MOST_AT_ONCE
+from bobstay.tools.output_limit import bound
 from tests.server.files.shelf import Shelf
 
 CALL = "toolu_01ABC"

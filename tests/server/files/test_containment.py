@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files import beneath
-from bobstay.server.files.place import Bounds, allowed, look
+from bobstay.server.files import confined_open
+from bobstay.server.files.session_directory import Bounds, allowed, look
 from tests.deadline import DEADLINE
 from tests.server.files.shelf import Shelf
 
 Reach = Callable[[int, Sequence[bytes]], int]
 SECRET = b"a secret outside"
-REACHES = [pytest.param(beneath.reach_in_one, id="openat2"), pytest.param(beneath.reach_by_steps, id="steps")]
+REACHES = [pytest.param(confined_open.reach_in_one, id="openat2"), pytest.param(confined_open.reach_by_steps, id="steps")]
 
 
 @pytest.fixture(params=[True, False], ids=["openat2", "steps"])
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of opening: the kernel's, and ours for kernels that have none."""
-    if request.param and not beneath._has_openat2():
+    if request.param and not confined_open._has_openat2():
         pytest.skip("this kernel has no openat2")
-    monkeypatch.setattr(beneath, "_has_openat2", lambda: request.param)
+    monkeypatch.setattr(confined_open, "_has_openat2", lambda: request.param)
 
 
 async def refused(shelf: Shelf, session_id: str, query: bytes) -> str:
@@ -139,10 +139,10 @@ def test_files_of_the_kernel_are_no_files_of_a_project(
     parts: tuple[bytes, ...], reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-53: `/proc/self/environ` would show the server's keys, were `/` a root."""
-    monkeypatch.setattr(beneath, "_has_openat2", lambda: reach is beneath.reach_in_one)
+    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.reach_in_one)
     top = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with pytest.raises(ApiError) as error, beneath.opened(top, parts):
+        with pytest.raises(ApiError) as error, confined_open.opened(top, parts):
             pass
         assert error.value.problem.code in ("forbidden", "not_found")
     finally:
@@ -157,7 +157,7 @@ def test_a_race_of_exchanging_directories_and_links_never_leads_out(
     shelf: Shelf, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-53, swap race: while `door` is now a directory and now a link, what is read is only ever from inside."""
-    monkeypatch.setattr(beneath, "_has_openat2", lambda: reach is beneath.reach_in_one)
+    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.reach_in_one)
     (shelf.outside / "file").write_bytes(SECRET)
     (shelf.work / "inside").mkdir()
     (shelf.work / "inside" / "file").write_bytes(b"inside")

@@ -7,8 +7,8 @@ import pytest
 
 from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
-from bobstay.server import startup
-from bobstay.sessions.store import Store
+from bobstay.server import session_loading
+from bobstay.sessions.log_store import Store
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -28,7 +28,7 @@ def write_sessions(place: Place, count: int) -> list[str]:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read before the server answers."""
-    monkeypatch.setattr(startup, "BEFORE_SERVING", 0.0)
+    monkeypatch.setattr(session_loading, "BEFORE_SERVING", 0.0)
 
 
 @pytest.mark.usefixtures("unhurried")
@@ -55,7 +55,7 @@ async def test_a_session_is_there_when_somebody_asks_for_it_before_its_turn(
 
     place = Place(model, tmp_path)
     ids = write_sessions(place, 3)
-    monkeypatch.setattr(startup.Loading, "finish", never)
+    monkeypatch.setattr(session_loading.Loading, "finish", never)
     async with place:
         assert list(place.console.registry.pending) == sorted(ids, reverse=True) or place.console.registry.pending
         shown = await place.get(f"/api/v1/sessions/{ids[0]}")
@@ -72,7 +72,7 @@ async def test_a_second_start_reads_no_log_again(
         await all_loaded(place)
         for id in ids:
             assert await place.console.database.flushed(id, 3, 30)
-    monkeypatch.setattr(startup, "BEFORE_SERVING", 0.0)
+    monkeypatch.setattr(session_loading, "BEFORE_SERVING", 0.0)
     again = Place(model, tmp_path)
     async with again:
         assert not again.console.registry.pending

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.repository import check_branch, repo_of
+from bobstay.server.files.repository_lookup import check_branch, repo_of
 from bobstay.server.worktrees import Worktrees
 from tests.server.files.shelf import PATH, Shelf, git, repository
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bobstay.server.files.diff import RawHunk, patch_hunks
-from bobstay.server.hunks import beneath
-from bobstay.server.hunks.reverse import DoesNotFit, without
+from bobstay.server.files.git_diff_parser import RawHunk, patch_hunks
+from bobstay.server.revert import confined_write
+from bobstay.server.revert.reverse_hunk import DoesNotFit, without
 from tests.server.files.shelf import Reply, Shelf, git, repository
 
 LONG = "".join(f"line {number}\n" for number in range(60))
@@ -246,7 +246,7 @@ async def test_what_cannot_be_taken_back_is_refused_with_words(shelf: Shelf, mon
     assert (await review.reject({"path": "nowhere"})).status == 409
     assert (await review.reject({"path": "../outside"})).status == 422
     assert (await review.reject({"path": ".git/config"})).status == 409
-    monkeypatch.setattr(beneath, "MOST", 100)
+    monkeypatch.setattr(confined_write, "MOST", 100)
     assert (await review.reject(file)).status == 413
     assert (shelf.work / "edited").read_text() == LONG + "more\n"
     assert (shelf.work / "filtered").read_text() == "y\n"
@@ -254,16 +254,16 @@ async def test_what_cannot_be_taken_back_is_refused_with_words(shelf: Shelf, mon
 
 async def test_a_folder_that_became_a_link_leads_nowhere(shelf: Shelf) -> None:
     """FM-46: between look and deed the folder is swapped for a link to the outside."""
-    from bobstay.server.files.place import bounds_of, look
+    from bobstay.server.files.session_directory import bounds_of, look
 
     (shelf.outside / "file").write_text("precious")
     (shelf.work / "folder").symlink_to(shelf.outside)
     with look(str(shelf.work), bounds_of(shelf.console)) as place:
         for deed in (
-            lambda: beneath.put(place, "folder/file", b"x", 0o644, over=""),
-            lambda: beneath.remove(place, "folder/file", version=""),
-            lambda: beneath.content(place, "folder/file"),
-            lambda: beneath.put(place, ".git/config", b"x", 0o644, over=""),
+            lambda: confined_write.put(place, "folder/file", b"x", 0o644, over=""),
+            lambda: confined_write.remove(place, "folder/file", version=""),
+            lambda: confined_write.content(place, "folder/file"),
+            lambda: confined_write.put(place, ".git/config", b"x", 0o644, over=""),
         ):
             with pytest.raises(Exception, match=r"link|not to be changed|lead"):
                 deed()
@@ -286,8 +286,8 @@ async def test_nothing_is_told_of_files_a_link_leads_to(shelf: Shelf) -> None:
 
 async def test_what_somebody_writes_at_the_last_moment_is_not_written_over(shelf: Shelf) -> None:
     from bobstay.server.errors import ApiError
-    from bobstay.server.files.changes import version_of
-    from bobstay.server.files.place import bounds_of, look
+    from bobstay.server.files.working_changes import version_of
+    from bobstay.server.files.session_directory import bounds_of, look
 
     target = shelf.work / "text"
     target.write_text("shown\n")
@@ -295,11 +295,11 @@ async def test_what_somebody_writes_at_the_last_moment_is_not_written_over(shelf
         seen = version_of(place, "text")[0]
         target.write_text("written meanwhile\n")
         with pytest.raises(ApiError, match="Look at the diff again"):
-            beneath.put(place, "text", b"old\n", over=seen)
+            confined_write.put(place, "text", b"old\n", over=seen)
         with pytest.raises(ApiError, match="Look at the diff again"):
-            beneath.put(place, "text", b"old\n", 0o644, over="")
+            confined_write.put(place, "text", b"old\n", 0o644, over="")
         with pytest.raises(ApiError, match="Look at the diff again"):
-            beneath.remove(place, "text", version=seen)
+            confined_write.remove(place, "text", version=seen)
     assert target.read_text() == "written meanwhile\n"
     assert os.listdir(shelf.work) == ["text"]
 

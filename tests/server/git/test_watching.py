@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable
-from bobstay.server.files.place import bounds_of
-from bobstay.server.stream.hub import EVERYTHING, Client
-from bobstay.server.workers import git_diff
-from bobstay.server.workers.base import WorkerError
-from bobstay.server.workers.git_diff import GitDiffWorker
+from bobstay.server.files.session_directory import bounds_of
+from bobstay.server.streams.hub import EVERYTHING, Client
+from bobstay.server.workers import diff_watcher
+from bobstay.server.workers.worker import WorkerError
+from bobstay.server.workers.diff_watcher import GitDiffWorker
 from tests.deadline import DEADLINE
 from tests.server.files.shelf import Shelf, git, repository
 
@@ -90,8 +90,8 @@ async def test_a_commit_made_elsewhere_is_noticed(window: Window, shelf: Shelf) 
 async def test_where_nothing_can_be_watched_git_is_asked_now_and_then(
     window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_diff, "MOST_FOLDERS", 0)
-    monkeypatch.setattr(git_diff, "ASK_EVERY", 0.05)
+    monkeypatch.setattr(diff_watcher, "MOST_FOLDERS", 0)
+    monkeypatch.setattr(diff_watcher, "ASK_EVERY", 0.05)
     window.follow()
     await window.worker.start()
     (shelf.work / "file").write_text("two\n")
@@ -124,7 +124,7 @@ def test_links_and_ignored_directories_are_not_watched(shelf: Shelf, tmp_path: P
     (shelf.work / "build" / "inner").mkdir(parents=True)
     (shelf.work / ".git").mkdir()
     (shelf.work / "everything").symlink_to("/")
-    found = git_diff._folders(str(shelf.work), frozenset({str(shelf.work / "build")}))
+    found = diff_watcher._folders(str(shelf.work), frozenset({str(shelf.work / "build")}))
 
     assert found == [str(shelf.work), str(shelf.work / "src")]
 
@@ -133,7 +133,7 @@ async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One inotify instance, its watches and two threads are too much for a panel that nobody looks at."""
-    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    monkeypatch.setattr(diff_watcher, "LET_GO_AFTER", 0.05)
     window.follow()
     await window.worker.start()
     task = window.worker._task
@@ -151,7 +151,7 @@ async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
 async def test_following_everything_is_not_looking_at_one_session(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    monkeypatch.setattr(diff_watcher, "LET_GO_AFTER", 0.05)
     window.shelf.hub.follow(EVERYTHING, window.client)
     await window.worker.start()
     task = window.worker._task
@@ -163,8 +163,8 @@ async def test_no_more_directories_trees_are_watched_at_once_than_the_system_can
     window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond that git is asked now and then: changes are told all the same."""
-    monkeypatch.setattr(git_diff, "ASK_EVERY", 0.05)
-    monkeypatch.setattr(git_diff, "WATCHED", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(diff_watcher, "ASK_EVERY", 0.05)
+    monkeypatch.setattr(diff_watcher, "WATCHED", threading.BoundedSemaphore(1))
     other = Window(shelf)
     window.follow()
     await window.worker.start()

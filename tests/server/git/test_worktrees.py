@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.open import OpenSession
+from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.worktrees import Worktree, Worktrees
 from tests.server.files.shelf import Shelf, git, repository
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from bobstay.server.workers import bypass
-from bobstay.server.workers.bypass import BypassTimer
+from bobstay.server.workers import bypass_timer
+from bobstay.server.workers.bypass_timer import BypassTimer
 from tests.deadline import DEADLINE
 
 
@@ -14,7 +14,7 @@ async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_ma
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """FM-39"""
-    monkeypatch.setattr(bypass, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(bypass_timer, "LOOK_EVERY", 0.01)
     over = asyncio.Event()
     timer = BypassTimer(over.set)
     timer.set("bypassPermissions", time.time() + 3600)
@@ -25,7 +25,7 @@ async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_ma
 
 async def test_a_bypass_does_not_end_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """FM-39"""
-    monkeypatch.setattr(bypass, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(bypass_timer, "LOOK_EVERY", 0.001)
     looks = 0
     ended = False
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.engine.ports import Answer
-from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text, ToolCall
 from bobstay.providers.catalogue import lookup
-from bobstay.server import commands
-from bobstay.server.commands import Words
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.view import SessionView, context_limit, input_hash
+from bobstay.server.sessions.session_view import SessionView, context_limit, input_hash
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -123,7 +123,7 @@ async def test_an_interrupt_ends_the_turn(model: ModelServer, stage: Make) -> No
     prompt = model.play("long", Step(blocks=[Call("Bash", {"command": "sleep 1000"}, "c")]), Step(blocks=[Say("x")]))
     view = await here.launch(prompt, allowed_tools=("Bash(sleep *)",))
     await here.until(view.id, lambda view: any(isinstance(event, ToolStarted) for event in here.events(view.id)))
-    await commands.interrupt(here.console, view.id, by="ada")
+    await session_commands.interrupt(here.console, view.id, by="ada")
     await here.until_status(view.id, "interrupted")
     assert statuses(here, view.id)[-2:] == ["interrupting", "interrupted"]
     done = [event for event in here.events(view.id) if isinstance(event, RunDone)]
@@ -135,7 +135,7 @@ async def test_interrupting_what_does_not_run_is_a_conflict(model: ModelServer, 
     view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(view.id, "completed")
     with pytest.raises(ApiError, match="completed") as caught:
-        await commands.interrupt(here.console, view.id)
+        await session_commands.interrupt(here.console, view.id)
     assert caught.value.status == 409
 
 
@@ -146,10 +146,10 @@ async def test_the_same_message_five_times_is_heard_once(model: ModelServer, sta
     view = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     words = Words((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
-    ids = {await commands.message(here.console, view.id, words) for _ in range(5)}
+    ids = {await session_commands.message(here.console, view.id, words) for _ in range(5)}
     gate.open()
     await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
-    ids.add(await commands.message(here.console, view.id, words))
+    ids.add(await session_commands.message(here.console, view.id, words))
     assert len(ids) == 1
     prompts = [event for event in here.events(view.id) if isinstance(event, Prompted) and event.origin == "human"]
     assert len(prompts) == 2
@@ -205,7 +205,7 @@ async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage
     view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
     await here.until_status(view.id, "completed")
     prompt = model.play("two", Step(blocks=[Say("Second.")]))
-    child = await commands.follow_on(here.console, view.id, Words((Text(prompt),), "ada"))
+    child = await session_commands.follow_on(here.console, view.id, Words((Text(prompt),), "ada"))
     assert (child.parent, child.id != view.id) == (view.id, True)
     await here.until_status(child.id, "completed")
     assert "First." in str(model.requests[-1].body["messages"])

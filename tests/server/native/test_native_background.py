@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from bobstay.model.background import BackgroundEnded
+from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Prompted, RunDone
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

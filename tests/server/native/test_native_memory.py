@@ -7,8 +7,8 @@ import types
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bobstay.providers.encoding import EncodingCache
-from bobstay.server.trimming import Trimming
+from bobstay.providers.message_encoding import EncodingCache
+from bobstay.server.memory_trimming import Trimming
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer

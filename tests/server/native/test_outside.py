@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bobstay.assembly.build import open_session
+from bobstay.assembly.build_session import open_session
 from bobstay.config.options import Options
-from bobstay.engine.ports import Answer
-from bobstay.model.around import SessionChanged
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Image, Text
-from bobstay.printer.contact import Contact
-from bobstay.server import commands
-from bobstay.server.commands import Words
+from bobstay.print_mode.control_socket import Contact
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
 from bobstay.sessions.log import SessionBusy
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -55,7 +55,7 @@ async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(model: Mode
     await appeared(here, id, "running")
     assert here.registry.view(id).elsewhere
     with pytest.raises(SessionBusy):
-        await commands.describe(here.console, id, SessionChanged(title="mine"))
+        await session_commands.describe(here.console, id, SessionChanged(title="mine"))
     gate.open()
     await process.communicate()
     await appeared(here, id, "completed")
@@ -88,11 +88,11 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: Model
     process, id = await command_line(here, model.play("ask", *steps), "--ask", "console")
     await appeared(here, id, "waiting_input")
     words = Words((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
-    sent = await asyncio.gather(*(commands.message(here.console, id, words, "steer") for _ in range(3)))
+    sent = await asyncio.gather(*(session_commands.message(here.console, id, words, "steer") for _ in range(3)))
     (queued,) = [event for event in here.events(id) if isinstance(event, InputQueued)]
     assert sent == [queued.id] * 3
     assert (queued.blocks, queued.client_id, queued.how) == (words.blocks, "mine-1", "steer")
-    assert await commands.message(here.console, id, words) == queued.id
+    assert await session_commands.message(here.console, id, words) == queued.id
     (entry,) = here.registry.view(id).interactions
     await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
     await process.communicate()
@@ -129,7 +129,7 @@ async def test_it_is_stopped_from_the_console(model: ModelServer, stage: Make) -
     prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     process, id = await command_line(here, prompt, "--ask", "console")
     await appeared(here, id, "waiting_input")
-    await commands.interrupt(here.console, id, by="ada")
+    await session_commands.interrupt(here.console, id, by="ada")
     await process.communicate()
     await appeared(here, id, "interrupted")
     assert not (here.work / "ran").exists()

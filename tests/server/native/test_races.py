@@ -5,13 +5,13 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from bobstay.model.around import SessionChanged, SessionConfig, WorkerStarted
+from bobstay.model.session_events import SessionChanged, SessionConfig, WorkerStarted
 from bobstay.model.event import Noted
-from bobstay.server import commands
+from bobstay.server import session_commands
 from bobstay.server.runner import MOST_FAILURES, Runner
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.slots import Slots
-from bobstay.server.workers.native import NativeParts, NativeWorker
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.capacity import Slots
+from bobstay.server.workers.native_worker import NativeParts, NativeWorker
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -68,7 +68,7 @@ async def test_a_change_while_the_agent_starts_leaves_it_its_log(model: ModelSer
     view = await here.launch("")
     saying = asyncio.create_task(here.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
     await here.until_status(view.id, "starting")
-    await commands.describe(here.console, view.id, SessionChanged(title="named"))
+    await session_commands.describe(here.console, view.id, SessionChanged(title="named"))
     ready.set()
     await saying
     done = await here.until_status(view.id, "completed", "failed")
@@ -81,7 +81,7 @@ async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer,
     await here.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     view = await here.launch(model.play("second", Step(blocks=[Say("never")])))
-    assert (await commands.interrupt(here.console, view.id, by="ada")).status == "interrupted"
+    assert (await session_commands.interrupt(here.console, view.id, by="ada")).status == "interrupted"
     await here.runner.reconcile(view.id)
     assert here.runner.worker(view.id) is None
     assert here.registry.view(view.id).status == "interrupted"
@@ -95,7 +95,7 @@ async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelSe
     view = await here.launch("")
     saying = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
     await here.until_status(view.id, "starting")
-    assert (await commands.interrupt(here.console, view.id, by="ada")).status == "interrupting"
+    assert (await session_commands.interrupt(here.console, view.id, by="ada")).status == "interrupting"
     ready.set()
     await saying
     stopped = await here.until_status(view.id, "interrupted", "completed", "failed")
@@ -180,7 +180,7 @@ async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) 
     here = await stage()
     view = await here.launch("")
     changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
-    await asyncio.gather(*(commands.describe(here.console, view.id, change) for change in changes))
+    await asyncio.gather(*(session_commands.describe(here.console, view.id, change) for change in changes))
     changed = here.registry.view(view.id)
     assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
     assert here.registry.opened(view.id) is None
@@ -192,6 +192,6 @@ async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) 
     draft = await here.launch("")
     parent = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(parent.id, "completed")
-    child = await commands.follow_on(here.console, parent.id, commands.Words())
+    child = await session_commands.follow_on(here.console, parent.id, session_commands.Words())
     await here.runner.rest(parent.id)
     assert [here.registry.opened(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionOpened, RunDone
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.server.stage import Stage

@@ -6,16 +6,16 @@ from typing import Literal
 
 import pytest
 
-from bobstay.engine.ports import Answer
-from bobstay.model.around import SessionConfig, WorkerExited, WorkerStarted
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
-from bobstay.server import commands
-from bobstay.server.commands import Words
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
 from bobstay.server.errors import ApiError
-from bobstay.server.recover import recover, sweep_up
-from bobstay.server.sessions.view import SessionView
-from bobstay.server.workers.native import NativeWorker
+from bobstay.server.crash_recovery import recover, sweep_up
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.workers.native_worker import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -42,7 +42,7 @@ async def crash(stage: Stage) -> None:
 async def decided(stage: Stage, view: SessionView) -> None:
     """Allow what is asked, as the route does."""
     entry = view.interactions[0]
-    deliver = commands.delivery(stage.console, stage.registry.view(view.id))
+    deliver = session_commands.delivery(stage.console, stage.registry.view(view.id))
     await stage.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, deliver)
 
 
@@ -98,7 +98,7 @@ async def test_an_answer_is_the_next_try(model: ModelServer, stage: Make) -> Non
     inner, away = first.work / "inner", first.work / "away"
     inner.mkdir()
     words = Words((Text(asking(model)),), "ada")
-    view = await commands.launch(first.console, str(inner), SessionConfig(), words)
+    view = await session_commands.launch(first.console, str(inner), SessionConfig(), words)
     await first.until_status(view.id, "waiting_input")
     await crash(first)
     inner.rename(away)
@@ -123,7 +123,7 @@ async def test_a_kept_approval_can_be_given_up(model: ModelServer, stage: Make) 
     (await second.registry.take(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
     await sweep_up(second.console)
     (await second.registry.take(view.id)).record(WorkerStarted("shell", "terminal"))
-    await commands.interrupt(second.console, view.id, by="ada")
+    await session_commands.interrupt(second.console, view.id, by="ada")
     given_up = second.registry.view(view.id)
     assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
     (closed,) = [event for event in second.events(view.id) if isinstance(event, InteractionClosed)]
@@ -276,7 +276,7 @@ async def test_a_server_that_is_stopped_in_good_order_says_why_its_work_was_inte
     stopped = await first.launch(model.play("stopped", Step(blocks=[Say("wait")], gate=gates[1])))
     for gate in gates:
         await gate.reached()
-    await commands.interrupt(first.console, stopped.id, by="ada")
+    await session_commands.interrupt(first.console, stopped.id, by="ada")
     await first.until_status(stopped.id, "interrupted")
     await first.close()
     second = await stage()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bobstay.model.around import SessionConfig
+from bobstay.model.session_events import SessionConfig
 from bobstay.server.workflows import MODES, denied_tools, may_be_in, permission_mode, system_text
 
 SAID = {

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, ModeChanged, RunDone
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.view import input_hash
-from bobstay.server.slots import Slots
+from bobstay.server.sessions.session_view import input_hash
+from bobstay.server.capacity import Slots
 from tests.server.process.world import QUICK, Case, World
 
 

@@ -18,12 +18,12 @@ from bobstay.model.event import (
     TasksReplaced,
     ToolDone,
 )
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
 from bobstay.model.message import Text, Thinking, ToolCall
-from bobstay.server.workers.normalise import Normaliser
-from bobstay.server.workers.process_endings import ending_of
-from bobstay.server.workers.process_lines import Lines, TooLong
-from bobstay.sessions.codec import to_json
+from bobstay.server.workers.process.normaliser import Normaliser
+from bobstay.server.workers.process.turn_results import ending_of
+from bobstay.server.workers.process.line_splitter import Lines, TooLong
+from bobstay.sessions.log_codec import to_json
 
 json_values: st.SearchStrategy[Any] = st.sampled_from(
     [

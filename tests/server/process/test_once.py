@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.around import SessionConfig, WorkerExited, WorkerStarted
+from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, MessageDone, Noted, Raw, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
-from bobstay.server.workers.command_line import (
+from bobstay.server.workers.process.engine_command_line import (
     Launch,
     Talk,
     clear_mcp_configs,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.engine.ports import Answer
+from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.server.process.world import Case, World

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.around import WorkerExited
+from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
-from bobstay.server.sessions.reader import LogReader
-from bobstay.server.sessions.sweep import left_running, sweep
-from bobstay.server.slots import Slots
-from bobstay.server.workers.base import WorkerError
-from bobstay.server.workers.process_child import Patience
-from bobstay.server.workers.process_spawn import Own
+from bobstay.server.sessions.log_reader import LogReader
+from bobstay.server.sessions.orphan_sweep import left_running, sweep
+from bobstay.server.capacity import Slots
+from bobstay.server.workers.worker import WorkerError
+from bobstay.server.workers.process.engine_process import Patience
+from bobstay.server.workers.process.spawner import Own
 from tests.deadline import DEADLINE
 from tests.server.process.world import QUICK, Case, World
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Envelope
 from bobstay.model.ids import new_id
-from bobstay.server.sessions.sweep import MARKER, Left, born, left_running, sweep
+from bobstay.server.sessions.orphan_sweep import MARKER, Left, born, left_running, sweep
 from tests.server.process.world import World
 
 SESSION = "0f0f0f0f-aaaa-4bbb-8ccc-"
@@ -127,8 +127,8 @@ async def test_the_sweeper_and_its_ancestors_are_spared(nursery: Nursery) -> Non
     """A server may be started again from a terminal of its own."""
     script = (
         "import asyncio, os\n"
-        "from bobstay.model.around import WorkerStarted\n"
-        "from bobstay.server.sessions.sweep import Left, sweep\n"
+        "from bobstay.model.session_events import WorkerStarted\n"
+        "from bobstay.server.sessions.orphan_sweep import Left, sweep\n"
         f"left = Left({nursery.session!r}, WorkerStarted('agent-1', 'process', 1, 0, ''))\n"
         "print(asyncio.run(sweep([left]))[0].pids)"
     )

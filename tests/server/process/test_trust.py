@@ -13,7 +13,7 @@ import pytest
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.model.event import HookRan, Noted, RunDone
-from bobstay.server.workers.base import WorkerError
+from bobstay.server.workers.worker import WorkerError
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.server.process.world import FAKE, Case, World
 from tests.wire.program import BOBSTAY, ORACLE
@@ -170,7 +170,7 @@ async def test_an_engine_without_a_switch_does_not_start_in_an_untrusted_folder(
 
 
 def test_wrappers_are_not_taken_for_the_official_command() -> None:
-    from bobstay.server.workers.engine_trust import is_bobstay, is_claude
+    from bobstay.server.workers.process.engine_trust import is_bobstay, is_claude
 
     known: list[Any] = [("claude",), ("/opt/claude", "--verbose"), ("bobstay",), (sys.executable, "-m", "bobstay")]
     assert [is_claude(command) for command in known] == [True, True, False, False]

@@ -10,23 +10,23 @@ from typing import Any, TypeVar
 from bobstay.config.environment import Environment
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.engine.ports import Answer
-from bobstay.model.around import InterruptAsked, SessionConfig
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import InterruptAsked, SessionConfig
 from bobstay.model.event import Durable, Envelope, InputQueued, InteractionOpened, RunDone
 from bobstay.model.ids import new_id
-from bobstay.model.live import Live
+from bobstay.model.live_events import Live
 from bobstay.model.message import Text
 from bobstay.server.inbox import Inbox
-from bobstay.server.ports import NoIndex
-from bobstay.server.sessions.open import OpenSession
-from bobstay.server.sessions.registry import Registry
-from bobstay.server.sessions.view import SessionView, input_hash
-from bobstay.server.slots import Slots
-from bobstay.server.stream.hub import Hub
-from bobstay.server.workers.process import ProcessWorker
-from bobstay.server.workers.process_child import Patience
-from bobstay.server.workers.process_spawn import NOTHING, Own, ProcessParts
-from bobstay.sessions.store import Store
+from bobstay.server.server_ports import NoIndex
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_view import SessionView, input_hash
+from bobstay.server.capacity import Slots
+from bobstay.server.streams.hub import Hub
+from bobstay.server.workers.process.process_worker import ProcessWorker
+from bobstay.server.workers.process.engine_process import Patience
+from bobstay.server.workers.process.spawner import NOTHING, Own, ProcessParts
+from bobstay.sessions.log_store import Store
 from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 

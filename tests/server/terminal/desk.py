@@ -8,7 +8,7 @@ from typing import Any
 
 from bobstay.model.event import Durable
 from bobstay.server.workers.scrollback import Exited, Follower, Output
-from bobstay.server.workers.terminal import TerminalWorker
+from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE
 
 SESSION = "11111111-2222-4333-8444-555555555555"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.server.workers.escapes import KEPT, LONGEST_LINK, Sieve
+from bobstay.server.workers.terminal_escapes import KEPT, LONGEST_LINK, Sieve
 
 ENDS = (b"\x07", b"\x1b\\", b"\xc2\x9c")
 

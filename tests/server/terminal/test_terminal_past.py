@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bobstay.kit.secrets import Mask
-from bobstay.model.around import WorkerExited, WorkerStarted
+from bobstay.redaction.redactor import Mask
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text
-from bobstay.server.sessions.registry import fold_file
-from bobstay.server.workers.terminal_past import bring_back
+from bobstay.server.sessions.session_registry import fold_file
+from bobstay.server.workers.terminal_transcript import bring_back
 from bobstay.sessions.claude_paths import project_directory
 from tests.server.process.world import Case, World
 

@@ -12,13 +12,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from bobstay.server.doors.principal import Principal
+from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.stream.terminal_socket import LONGEST_INPUT, terminal_route
+from bobstay.server.streams.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.workers.scrollback import MOST
-from bobstay.server.workers.terminal import TerminalWorker
+from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE
-from tests.server.stream.ground import Ground
+from tests.server.streams.ground import Ground
 from tests.server.terminal.desk import Desk, memory, until
 
 

@@ -8,10 +8,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from bobstay.server import crew
+from bobstay.server import auxiliary_workers
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.view import MOST_ENDED_SHOWN
-from bobstay.server.workers import git_diff
+from bobstay.server.sessions.session_view import MOST_ENDED_SHOWN
+from bobstay.server.workers import diff_watcher
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -67,7 +67,7 @@ async def _until_closed(connection: ClientConnection) -> None:
 async def test_ended_terminals_are_forgotten_but_for_the_last_ones(
     model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "MOST_ENDED", 2)
+    monkeypatch.setattr(auxiliary_workers, "MOST_ENDED", 2)
     async with Place(model, tmp_path.resolve()) as place:
         session = await place.launch()
         opened: list[str] = []
@@ -87,7 +87,7 @@ async def test_ended_terminals_are_forgotten_but_for_the_last_ones(
 async def test_a_watcher_that_let_go_is_started_again_for_who_comes_back(
     model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_diff, "LET_GO_AFTER", 0.05)
+    monkeypatch.setattr(diff_watcher, "LET_GO_AFTER", 0.05)
     async with Place(model, tmp_path.resolve()) as place:
         repository(place.work)
         session = await place.launch()

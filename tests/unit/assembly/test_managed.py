@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from bobstay.assembly.build import open_session
+from bobstay.assembly.build_session import open_session
 from bobstay.assembly.session import Session
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.server.surroundings.found import files_of, hooks_of
+from bobstay.server.inventory.settings_inventory import files_of, hooks_of
 
 FILES = {
     "managed": "etc/managed-settings.json",

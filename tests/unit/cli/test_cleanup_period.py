@@ -11,7 +11,7 @@ import pytest
 
 from bobstay.model.event import Prompted, SessionStarted
 from bobstay.model.message import Text
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 
 OLD = "00000000-0000-4000-8000-00000000000"
 

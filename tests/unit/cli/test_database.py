@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.cli.database import VARIABLE, database_url
+from bobstay.cli.database_url import VARIABLE, database_url
 from bobstay.config.environment import Environment
 
 URL = "postgresql://u:sesame@db.example/x"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bobstay.cli.doctor import examine, run
+from bobstay.cli.doctor_command import examine, run
 from bobstay.config.environment import Environment
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -181,7 +181,7 @@ def test_the_server_is_ready_on_a_new_machine(here: Place) -> None:
 def test_who_has_the_port_is_said(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    from bobstay.cli.doctor import Wish
+    from bobstay.cli.doctor_command import Wish
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -199,7 +199,7 @@ def _checked(here: Place, check: str, wish: Any) -> list[Any]:
 
 
 def test_a_console_that_runs_is_named(here: Place) -> None:
-    from bobstay.server.lock import StateLock
+    from bobstay.server.state_lock import StateLock
 
     lock = StateLock.take(str(here.home / ".bobstay" / "server"))
     try:
@@ -215,7 +215,7 @@ def test_the_schema_of_the_database_is_told(here: Place) -> None:
     import asyncio
     import sqlite3
 
-    from bobstay.server.index.database import Database
+    from bobstay.server.db.database import Database
 
     state = here.home / ".bobstay" / "server"
 
@@ -236,7 +236,7 @@ def test_the_schema_of_the_database_is_told(here: Place) -> None:
     file.write_bytes(b"this is no database at all, whatever its name says" * 100)
     (finding,) = here.found()["database"]
     assert finding.state == "fail"
-    from bobstay.cli.doctor import Wish
+    from bobstay.cli.doctor_command import Wish
 
     (finding,) = _checked(here, "database", Wish(database="postgresql://nobody:secret@127.0.0.1:1/none"))
     assert finding.state == "fail"
@@ -248,7 +248,7 @@ def test_the_schema_of_the_database_is_told(here: Place) -> None:
 def test_a_database_is_looked_at_and_left_as_it_is(here: Place) -> None:
     import sqlite3
 
-    from bobstay.cli.doctor import Wish
+    from bobstay.cli.doctor_command import Wish
 
     folder = here.work / "100% ours?"
     folder.mkdir()
@@ -274,7 +274,7 @@ def test_a_console_that_starts_is_not_kept_off_by_who_looks(here: Place) -> None
     import fcntl
     import threading
 
-    from bobstay.server.lock import StateLock
+    from bobstay.server.state_lock import StateLock
 
     state = here.home / ".bobstay" / "server"
     StateLock.take(str(state)).release()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bobstay.cli.check import LONGEST_LINE, judge_lines
+from bobstay.cli.check_command import LONGEST_LINE, judge_lines
 from bobstay.cli.main import run as main
-from bobstay.cli.permissions import run
+from bobstay.cli.permissions_command import run
 from tests.deadline import DEADLINE
 
 LOCAL = ".bobstay/settings.local.json"

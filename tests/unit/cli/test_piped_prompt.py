@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bobstay.cli import piped
-from bobstay.cli.parse import UsageError
-from bobstay.cli.piped import prompt_from
+from bobstay.cli import stdin_prompt
+from bobstay.cli.flag_parser import UsageError
+from bobstay.cli.stdin_prompt import prompt_from
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_without_any_words_there_is_nothing_to_do(pipe: tuple[int, int]) -> None
 def test_a_pipe_nobody_writes_to_does_not_hold_up_a_prompt(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(piped, "PATIENCE", 0.05)
+    monkeypatch.setattr(stdin_prompt, "PATIENCE", 0.05)
     assert prompt_from("go", pipe[0]) == "go"
     assert "/dev/null" in capsys.readouterr().err
 
@@ -63,6 +63,6 @@ def test_bytes_that_are_no_text_are_replaced(pipe: tuple[int, int]) -> None:
 
 
 def test_too_much_is_refused(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(piped, "LIMIT", 10)
+    monkeypatch.setattr(stdin_prompt, "LIMIT", 10)
     with pytest.raises(UsageError, match="Save it as a file"):
         prompt_from(None, filled(pipe, b"x" * 11))

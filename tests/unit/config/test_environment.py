@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bobstay.config.environment import Environment
-from bobstay.config.keys import is_secret, secret_values, unredacted_names
+from bobstay.config.secret_variables import is_secret, secret_values, unredacted_names
 from bobstay.config.paths import MANAGED, Paths, project_name
-from bobstay.kit.proxies import Proxies
-from bobstay.kit.tls import Authorities
+from bobstay.system.proxies import Proxies
+from bobstay.system.tls import Authorities
 
 
 def names(text: str) -> list[str]:

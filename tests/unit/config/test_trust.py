@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.config import digest
-from bobstay.config.git_parts import significant
+from bobstay.config.git_executables import significant
 from bobstay.config.paths import Paths
-from bobstay.config.sources import load
+from bobstay.config.settings_files import load
 from bobstay.config.trust import Standing, own_change, path_outside, standing
 from bobstay.config.trust_parts import executable_parts, referenced
 from bobstay.config.trust_store import TrustStore, TrustUnusable

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from bobstay.context.git import Status
+from bobstay.context.git_status import Status
 
 
 def test_other_start_up_work_goes_on_while_git_runs(tmp_path: Path) -> None:

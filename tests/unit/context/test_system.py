@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from bobstay.context.git import Status, branch, find_repository
+from bobstay.context.git_status import Status, branch, find_repository
 from bobstay.context.instructions import Instruction
-from bobstay.context.system import GUIDE, Surroundings, sections
+from bobstay.context.system_prompt import GUIDE, Surroundings, sections
 
 PLACE = Surroundings("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nonexistent"}

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.engine.state import PRUNED, ModelTotals, State
-from bobstay.kit.chain import Chain
-from bobstay.model.background import BackgroundEnded, BackgroundStarted
+from bobstay.system.chain import Chain
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
     Durable,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bobstay.hooks.command import run_command
-from bobstay.hooks.entries import CommandHook
-from bobstay.hooks.event import HookCall, HookMessage, HookName, HookOutcome, HookReport
-from bobstay.hooks.run import CommandHooks, JoinedHooks
+from bobstay.hooks.command_hook import run_command
+from bobstay.hooks.hook_settings import CommandHook
+from bobstay.hooks.hook_event import HookCall, HookMessage, HookName, HookOutcome, HookReport
+from bobstay.hooks.hook_runner import CommandHooks, JoinedHooks
 from tests.deadline import DEADLINE
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}

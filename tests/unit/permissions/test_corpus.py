@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bobstay.permissions.case import decide
+from bobstay.permissions.policy_case import decide
 from tests.work import multiples
 
 FOLDER = Path(__file__).parents[2] / "security" / "corpus"

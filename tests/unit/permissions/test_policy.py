@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.ports import Judge
+from bobstay.engine.engine_ports import Judge
 from bobstay.model.event import (
     InteractionClosed,
     InteractionOpened,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bobstay.permissions.case import decide
-from bobstay.permissions.paths import World
+from bobstay.permissions.policy_case import decide
+from bobstay.permissions.path_resolution import World
 from bobstay.permissions.shell import read
-from bobstay.permissions.shell.agreement import agrees, is_plain
+from bobstay.permissions.shell.second_parser import agrees, is_plain
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.syntax import NotUnderstood
 from tests.deadline import DEADLINE

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone
-from bobstay.model.live import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
+from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import Answer
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.encoding import EncodedMessages, EncodingCache
-from bobstay.providers.http import HttpClient
+from bobstay.providers.message_encoding import EncodedMessages, EncodingCache
+from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
 

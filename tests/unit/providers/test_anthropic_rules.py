@@ -9,7 +9,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.catalogue import lookup
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.thinking import fitted
 from tests.modelserver import ModelServer, Say, Step
 from tests.modelserver.anthropic_rules import complaints

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, MessageDone
-from bobstay.model.live import MessageBegan, TextDelta
+from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.gemini import Gemini, content_of, settings_of
 from bobstay.providers.gemini_schema import older_schema
 from bobstay.providers.gemini_stream import Reader
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step, Think
 
 PICTURE = Image("image/png", "aWJt")

@@ -9,7 +9,7 @@ from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply
 from bobstay.providers.base import Request, ToolSpec
 from bobstay.providers.catalogue import lookup
 from bobstay.providers.gemini import Gemini, generation_of
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.thinking import fitted
 from tests.modelserver.gemini_rules import complaints
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone
-from bobstay.model.live import TextDelta
+from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Message, Text, Thinking, ToolCall
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, ErrorKind, Provider, ProviderError, Request
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
 

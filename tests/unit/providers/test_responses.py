@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, MessageDone
-from bobstay.model.live import MessageBegan, TextDelta
+from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses, items_of, settings_of
 from bobstay.providers.responses_stream import Reader
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http import HttpClient
+from bobstay.providers.http_client import HttpClient
 from tests.unit.providers.sockets import listening
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"

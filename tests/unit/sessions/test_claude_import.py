@@ -21,7 +21,7 @@ from bobstay.model.event import (
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.sessions.claude_import import adopt, entries, find, read
 from bobstay.sessions.claude_paths import directory_name
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 
 
 def said(uuid: str, parent: str | None, kind: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:

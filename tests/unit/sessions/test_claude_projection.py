@@ -25,7 +25,7 @@ from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Us
 from bobstay.sessions.claude_import import read
 from bobstay.sessions.claude_projection import TAIL_SIZE, Origin, Projection
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 
 HOST_ID = "11111111-2222-4333-8444-555555555555"
 

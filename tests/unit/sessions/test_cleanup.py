@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.around import SessionChanged
+from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import SessionStarted
-from bobstay.sessions.cleanup import remove_older_than
-from bobstay.sessions.store import Store
+from bobstay.sessions.expiry import remove_older_than
+from bobstay.sessions.log_store import Store
 
 DAY = 86_400
 

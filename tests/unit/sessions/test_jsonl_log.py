@@ -11,13 +11,13 @@ from bobstay.model.event import Noted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import LogError, SessionBusy, SessionExists, SessionMissing
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
 HOLD = """
 import sys
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 log, _, _ = Store(sys.argv[1]).open("one")
 print("held", flush=True)
 sys.stdin.read()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, Durable, Envelope, Noted, Prompted, Raw, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Block, Image, ReplyPart, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.sessions.codec import BadLine, Unstorable, decode, encode, renumbered
+from bobstay.sessions.log_codec import BadLine, Unstorable, decode, encode, renumbered
 from bobstay.sessions.conformance import EVERY_KIND
-from bobstay.sessions.scan import MOST_WARNINGS, Scan
+from bobstay.sessions.log_scan import MOST_WARNINGS, Scan
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 json_values = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)

@@ -8,7 +8,7 @@ import pytest
 from bobstay.model.event import BlockDone, MessageDone, ModelChanged, Noted, Prompted, RunDone, SessionStarted
 from bobstay.model.message import Image, Text, Usage
 from bobstay.sessions.log import BadSessionId, EntryMissing, SessionExists, SessionMissing
-from bobstay.sessions.store import Store
+from bobstay.sessions.log_store import Store
 
 
 def talk(store: Store, session_id: str, cwd: str = "/w", prompt: str = "hello", at: float = 1000.0) -> list[str]:

@@ -19,7 +19,7 @@ from bobstay.model.event import (
 )
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.sessions.log import EntryMissing
-from bobstay.sessions.tree import Tree
+from bobstay.sessions.log_tree import Tree
 
 
 def tree_of(*entries: tuple[str, str, Durable]) -> Tree:

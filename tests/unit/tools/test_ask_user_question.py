@@ -8,7 +8,7 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.ask_user_question import AskUserQuestion, AskUserQuestionArgs
-from bobstay.tools.problems import BadInput, parse
+from bobstay.tools.input_validation import BadInput, parse
 from bobstay.tools.schema import schema_of
 from tests.toolkit import make_context
 

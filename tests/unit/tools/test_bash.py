@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.kit.family import marks_of
-from bobstay.model.background import BackgroundStarted
+from bobstay.system.process_tree import marks_of
+from bobstay.model.background_events import BackgroundStarted
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
-from bobstay.tools.job import Job
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_session import Shells
 from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 

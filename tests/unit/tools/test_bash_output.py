@@ -12,8 +12,8 @@ from bobstay.model.event import InputDropped
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
-from bobstay.tools.job import Job
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_session import Shells
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 

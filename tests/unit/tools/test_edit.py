@@ -15,7 +15,7 @@ from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.edit import Edit, EditArgs, OneEdit
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
-from bobstay.tools.files.content import decode, digest, visible, with_plain_newlines
+from bobstay.tools.files.file_content import decode, digest, visible, with_plain_newlines
 from tests.toolkit import ledger_of, make_context
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bobstay.kit.family import marks_of
+from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
-from bobstay.tools.job import Job
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_session import Shells
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 

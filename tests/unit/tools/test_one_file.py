@@ -4,18 +4,18 @@ import re
 from pathlib import Path
 
 import bobstay
-from bobstay.tools.shelf import builtin_entries
+from bobstay.tools.tool_registry import builtin_entries
 
 SOURCE = Path(bobstay.__file__).parent
 
 KNOWN_ELSEWHERE = {
     "assembly/": "a session asks its rules about web addresses under the names people write in those rules",
-    "cli/check.py": "`bobstay permissions check` judges commands, files and addresses by the tools that touch them",
-    "cli/permissions.py": "so does the command around it",
+    "cli/check_command.py": "`bobstay permissions check` judges commands, files and addresses by the tools that touch them",
+    "cli/permissions_command.py": "so does the command around it",
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
     "server/compat/": "names that pages of other consoles switch on",
-    "server/index/touched.py": "what a session changed is told by its stored calls, of external engines too",
+    "server/db/touched_files.py": "what a session changed is told by its stored calls, of external engines too",
     "server/workers/": "external engines call their tools so",
     "server/workflows.py": "a workflow that only looks takes the ways of changing files away, by rules",
     "sessions/conformance.py": "sample data",

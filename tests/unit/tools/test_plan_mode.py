@@ -9,7 +9,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.enter_plan_mode import EnterPlanMode, EnterPlanModeArgs
 from bobstay.tools.builtin.exit_plan_mode import ExitPlanMode, ExitPlanModeArgs
-from bobstay.tools.problems import parse
+from bobstay.tools.input_validation import parse
 from bobstay.tools.schema import schema_of
 from tests.toolkit import make_context
 

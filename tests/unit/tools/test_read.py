@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
-from bobstay.tools.files.content import digest
-from bobstay.tools.files.view import stream_view, view_of
+from bobstay.tools.files.file_content import digest
+from bobstay.tools.files.file_view import stream_view, view_of
 from tests.toolkit import make_context
 
 

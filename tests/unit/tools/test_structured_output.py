@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.structured_output import StructuredOutput, faults
-from bobstay.tools.problems import parse
+from bobstay.tools.input_validation import parse
 from bobstay.tools.schema import RawArgs
 from tests.toolkit import make_context
 

@@ -9,7 +9,7 @@ from bobstay.model.event import Task, TasksReplaced
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome
 from bobstay.tools.builtin.todo_write import TodoWrite, TodoWriteArgs
-from bobstay.tools.problems import BadInput, parse
+from bobstay.tools.input_validation import BadInput, parse
 from bobstay.tools.schema import schema_of
 from tests.toolkit import make_context
 

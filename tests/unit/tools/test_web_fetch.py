@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from bobstay.permissions.access import Access, Decision, Verdict
-from bobstay.tools.address import parse_url
+from bobstay.tools.web_address import parse_url
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.page import Page, get
-from bobstay.tools.route import FetchError
+from bobstay.tools.http_fetch import Page, get
+from bobstay.tools.web_route import FetchError
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 from tests.webserver import Site, serving

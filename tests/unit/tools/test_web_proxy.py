@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.kit.dial import Network
-from bobstay.kit.proxies import Proxies
-from bobstay.kit.tls import Authorities
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
+from bobstay.system.tls import Authorities
 from bobstay.permissions.access import Decision, Verdict
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
-from bobstay.tools.page import MovedError, get
-from bobstay.tools.route import FetchError
-from bobstay.tools.search import Search
+from bobstay.tools.http_fetch import MovedError, get
+from bobstay.tools.web_route import FetchError
+from bobstay.tools.search_engines import Search
 from tests.authority import Authority
 from tests.proxyserver import Proxy, proxying
 from tests.toolkit import make_context

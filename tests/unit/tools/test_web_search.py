@@ -11,7 +11,7 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
-from bobstay.tools.search import Search
+from bobstay.tools.search_engines import Search
 from tests.toolkit import make_context
 from tests.webserver import Site, serving
 

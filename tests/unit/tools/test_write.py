@@ -17,9 +17,9 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
-from bobstay.tools.files.atomic import ChangedMeanwhile, put
-from bobstay.tools.files.content import digest
-from bobstay.tools.files.place import Place
+from bobstay.tools.files.atomic_write import ChangedMeanwhile, put
+from bobstay.tools.files.file_content import digest
+from bobstay.tools.files.tool_path import Place
 from tests.toolkit import ledger_of, make_context
 
 
@@ -145,9 +145,9 @@ async def test_a_read_only_file_is_not_replaced(context: Context, tmp_path: Path
 
 MOUNTED = """
 import sys
-from bobstay.tools.files.atomic import put
-from bobstay.tools.files.content import digest
-from bobstay.tools.files.place import Place
+from bobstay.tools.files.atomic_write import put
+from bobstay.tools.files.file_content import digest
+from bobstay.tools.files.tool_path import Place
 path = sys.argv[1]
 print(put(Place(path, path), b"new, and longer or shorter", digest(b"old " * 20)))
 """

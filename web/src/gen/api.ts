@@ -3032,7 +3032,7 @@ export interface components {
              * @description How it ended; null while it is open.
              * @default null
              */
-            outcome: components["schemas"]["bobstay.server.api.interactions.Decided"] | null;
+            outcome: components["schemas"]["bobstay.server.api.interactions_routes.Decided"] | null;
         };
         /**
          * OpenPart
@@ -4615,7 +4615,7 @@ export interface components {
          * Decided
          * @description How an interaction ended.
          */
-        "bobstay.server.api.interactions.Decided": {
+        "bobstay.server.api.interactions_routes.Decided": {
             /** @enum {unknown} */
             outcome: "allowed" | "cancelled" | "denied";
             by: string;

@@ -2,7 +2,7 @@
 
 import os
 
-from bobstay.permissions.sandbox.plan import Mount, Plan
+from bobstay.permissions.sandbox.mount_plan import Mount, Plan
 
 _PROC_OF_ROOT = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/scsi", "/proc/acpi")
 """Writable to the user 0 even without capabilities: bubblewrap leaves them so."""

@@ -10,8 +10,8 @@ import os
 
 from msgspec import Struct
 
-from bobstay.permissions.paths import within
-from bobstay.permissions.sandbox.plan import Plan
+from bobstay.permissions.path_resolution import within
+from bobstay.permissions.sandbox.mount_plan import Plan
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_FOLDER, _REMOVE_FILE, _MAKE_FOLDER, _MAKE_FILE = 1 << 4, 1 << 5, 1 << 7, 1 << 8

@@ -2,12 +2,12 @@
 
 import os
 
-from bobstay.permissions.paths import PROTECTED_DIRECTORIES, folded, within
-from bobstay.permissions.sandbox import repository
-from bobstay.permissions.sandbox.hidden import HOMES, homes_in
-from bobstay.permissions.sandbox.masks import is_stand_in
-from bobstay.permissions.sandbox.nested import MOST_HELD, Nested
-from bobstay.permissions.sandbox.plan import MOST_REPOSITORIES, Drawing, Plan, Spec, Survey
+from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, folded, within
+from bobstay.permissions.sandbox import guarded_repository
+from bobstay.permissions.sandbox.hidden_paths import HOMES, homes_in
+from bobstay.permissions.sandbox.placeholders import is_stand_in
+from bobstay.permissions.sandbox.nested_protected import MOST_HELD, Nested
+from bobstay.permissions.sandbox.mount_plan import MOST_REPOSITORIES, Drawing, Plan, Spec, Survey
 
 _NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64")
 
@@ -36,10 +36,10 @@ class Planner:
         outside: list[str] = []
         for root in roots:
             git = f"{root}/.git"
-            found = git if os.path.lexists(git) and not is_stand_in(git) else repository.above(root)
+            found = git if os.path.lexists(git) and not is_stand_in(git) else guarded_repository.above(root)
             if found and not os.path.islink(found):
                 gits.append(found)
-                outside += repository.inspect(found).folders[:1]
+                outside += guarded_repository.inspect(found).folders[:1]
         outside = [one for one in outside if not any(within(one, root) for root in roots)]
         return Survey(*(tuple(dict.fromkeys(one)) for one in (roots, gits, outside, refused)))
 
@@ -65,7 +65,7 @@ class Planner:
             if git in seen or len(seen) > MOST_REPOSITORIES:
                 continue
             seen.add(git)
-            links = [link for link in repository.inspect(git).links if os.path.lexists(link)]
+            links = [link for link in guarded_repository.inspect(git).links if os.path.lexists(link)]
             found += links
             waiting += links
         inside = (path for path in found if any(within(path, root) for root in survey.roots))
@@ -73,7 +73,7 @@ class Planner:
 
     def guarded_folders(self, survey: Survey) -> list[str]:
         """Git folders whose configuration no sandboxed command can change."""
-        return [os.path.realpath(folder) for git in survey.gits for folder in repository.inspect(git).folders]
+        return [os.path.realpath(folder) for git in survey.gits for folder in guarded_repository.inspect(git).folders]
 
     def _below(self, root: str) -> list[str]:
         return self._nested.setdefault(root, Nested(root)).look()

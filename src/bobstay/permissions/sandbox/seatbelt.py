@@ -2,7 +2,7 @@
 
 import os
 
-from bobstay.permissions.sandbox.plan import Plan
+from bobstay.permissions.sandbox.mount_plan import Plan
 
 
 def profile(plan: Plan, temporary: str) -> str:

@@ -5,8 +5,8 @@ A hint for people, not a rule: it may be wrong both ways, and the policy decides
 
 import re
 
-from bobstay.permissions.paths import World
-from bobstay.permissions.shell.reader import read
+from bobstay.permissions.path_resolution import World
+from bobstay.permissions.shell.analyzer import read
 
 _FLAGS = r"(?:\s+\S+)*?\s+"
 _DESTRUCTIVE = re.compile(

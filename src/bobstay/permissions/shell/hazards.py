@@ -2,12 +2,12 @@
 
 from itertools import pairwise
 
-from bobstay.permissions.shell import git
-from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.options import SPECS, sort_arguments
-from bobstay.permissions.shell.prefixes import EXEC_WRAPPERS, TRANSPARENT
-from bobstay.permissions.shell.scripts import assigns, untame_scripts
-from bobstay.permissions.shell.tables import names
+from bobstay.permissions.shell import git_commands
+from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.command_options import SPECS, sort_arguments
+from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, TRANSPARENT
+from bobstay.permissions.shell.embedded_scripts import assigns, untame_scripts
+from bobstay.permissions.shell.name_sets import names
 
 FIND = names("-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir -files0-from")
 ALIASES = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gtar": "tar", "gfind": "find"}
@@ -35,7 +35,7 @@ def is_hazardous(words: list[Seen]) -> bool:
     if name in ("rm", "rmdir"):
         return any(word.dynamic and not word.value.strip("-") for word in arguments)
     if name == "git":
-        return git.is_hazardous(arguments)
+        return git_commands.is_hazardous(arguments)
     spec = SPECS.get(name)
     if spec is not None and (spec.hazards or spec.long_hazards):
         if name == "tar" and arguments and not arguments[0].value.startswith("-"):

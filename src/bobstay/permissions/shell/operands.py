@@ -3,11 +3,11 @@
 import os.path
 from itertools import pairwise
 
-from bobstay.permissions.shell import git
-from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.options import SPECS, Taken, sort_arguments
-from bobstay.permissions.shell.scripts import untame_scripts
-from bobstay.permissions.shell.tables import names
+from bobstay.permissions.shell import git_commands
+from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.command_options import SPECS, Taken, sort_arguments
+from bobstay.permissions.shell.embedded_scripts import untame_scripts
+from bobstay.permissions.shell.name_sets import names
 
 EDITING: dict[str, frozenset[str]] = {
     "cp": frozenset({"-f", "-n", "-p", "-v"}),
@@ -42,7 +42,7 @@ PATTERNS = names(
 )
 """Long options with text, not files."""
 PATTERN_LETTERS: dict[str, frozenset[str]] = {
-    "git": git.SOUGHT,
+    "git": git_commands.SOUGHT,
     "tree": frozenset({"-I", "-P"}),
     "ls": frozenset({"-I"}),
     "rg": frozenset({"-g", "-e", "-t", "-T"}),
@@ -77,8 +77,8 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     found: list[str] = []
     unknown = False
     texts = PATTERN_LETTERS.get(name, frozenset())
-    if name == "git" and not git.MESSAGED.isdisjoint(word.value for word in words[1:]):
-        texts = texts | git.MESSAGE
+    if name == "git" and not git_commands.MESSAGED.isdisjoint(word.value for word in words[1:]):
+        texts = texts | git_commands.MESSAGE
     rest = iter(words[1:])
     for word in rest:
         if word.value in texts and not word.dynamic:

@@ -16,7 +16,7 @@ from bobstay.permissions.shell.syntax import (
     Word,
     is_message,
 )
-from bobstay.permissions.shell.words import DEEPEST, NAME
+from bobstay.permissions.shell.word_scanner import DEEPEST, NAME
 
 KEYWORD = re.compile(r"(?:[a-z]+|!|\{|\}|\[\[)(?=[ \t\n;&|<>()]|\Z)")
 CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})

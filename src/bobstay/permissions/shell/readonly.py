@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable
 
-from bobstay.permissions.paths import World, locate
-from bobstay.permissions.shell import git
-from bobstay.permissions.shell.expand import Seen
-from bobstay.permissions.shell.links import Found, lead_out, misleads
-from bobstay.permissions.shell.options import READ_ONLY, SPECS, WRITERS, sort_arguments
-from bobstay.permissions.shell.scripts import (
+from bobstay.permissions.path_resolution import World, locate
+from bobstay.permissions.shell import git_commands
+from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.directory_links import Found, lead_out, misleads
+from bobstay.permissions.shell.command_options import READ_ONLY, SPECS, WRITERS, sort_arguments
+from bobstay.permissions.shell.embedded_scripts import (
     assigns,
     awk_program,
     is_tame_awk,
@@ -16,7 +16,7 @@ from bobstay.permissions.shell.scripts import (
     is_tame_sed,
     sed_scripts,
 )
-from bobstay.permissions.shell.tables import names
+from bobstay.permissions.shell.name_sets import names
 
 TALKERS = names("echo printf true false :")
 """They name no file and start nothing, whatever their arguments turn out to be."""
@@ -233,7 +233,7 @@ def _date(arguments: list[Seen], start: str, world: World) -> bool:
 
 
 def _find(arguments: list[Seen], start: str, world: World) -> bool:
-    from bobstay.permissions.shell.finding import expression, starting_points  # few sessions need it at once
+    from bobstay.permissions.shell.find_expression import expression, starting_points  # few sessions need it at once
 
     values = [argument.value for argument in arguments]
     found = expression(values)
@@ -259,9 +259,9 @@ def _command(arguments: list[Seen], _start: str, _world: World) -> bool:
 
 def _git(arguments: list[Seen], start: str, world: World) -> bool:
     """Git obeys the configuration of the repository it stands in: only the working directories themselves are known."""
-    if (start not in world.roots and start not in world.added) or git.is_hazardous(arguments):
+    if (start not in world.roots and start not in world.added) or git_commands.is_hazardous(arguments):
         return False
-    found = git.looks(arguments)
+    found = git_commands.looks(arguments)
     return found is not None and all(holds(file, start, world) for file in found)
 
 

@@ -3,7 +3,7 @@
 import re
 
 from bobstay.permissions.shell.syntax import NotUnderstood, Part, Redirect
-from bobstay.permissions.shell.words import STOPS, Words
+from bobstay.permissions.shell.word_scanner import STOPS, Words
 
 REDIRECT = re.compile(r"([0-9]*)(<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|(&>>|&>)")
 BEGINS = frozenset("0123456789<>&")

@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.permissions.shell.expand import Seen
+from bobstay.permissions.shell.expansion import Seen
 from bobstay.permissions.shell.getopt import Grammar, leading
-from bobstay.permissions.shell.prefixes import FED, harmless
+from bobstay.permissions.shell.wrappers import FED, harmless
 
 Splitting: TypeAlias = Literal["blanks", "items", "lines", "nul"]
 """What ends a name: a blank, with quotes and backslashes obeyed; a line, likewise; a line; a NUL."""

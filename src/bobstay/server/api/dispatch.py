@@ -8,13 +8,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bobstay.server.api.once import once
-from bobstay.server.api.queries import read_query
-from bobstay.server.api.table import Answer, Call, Endpoint
+from bobstay.server.api.idempotency import once
+from bobstay.server.api.query_parsing import read_query
+from bobstay.server.api.endpoint import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, ProblemBody
-from bobstay.server.sessions.shown import shown
-from bobstay.sessions.codec import to_json
+from bobstay.server.sessions.public_view import shown
+from bobstay.sessions.log_codec import to_json
 from bobstay.sessions.log import (
     BadSessionId,
     EntryMissing,

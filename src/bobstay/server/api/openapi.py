@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from bobstay.model.event import Durable
 from bobstay.server.api.dispatch import json
-from bobstay.server.api.once import is_repeatable
-from bobstay.server.api.parameters import has_parameters, header_parameters, path_parameters, plain_path
-from bobstay.server.api.schemas import REF, components, fields_of, left_out, pruned, schema_of
-from bobstay.server.api.table import Call, Endpoint
-from bobstay.server.doors.principal import SCOPES
+from bobstay.server.api.idempotency import is_repeatable
+from bobstay.server.api.openapi_parameters import has_parameters, header_parameters, path_parameters, plain_path
+from bobstay.server.api.json_schemas import REF, components, fields_of, left_out, pruned, schema_of
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.auth.principal import SCOPES
 from bobstay.server.errors import STATUS, Code, ProblemBody
-from bobstay.server.stream import live_frames
-from bobstay.server.stream.frames import NAMES, Frame
-from bobstay.server.stream.live_frames import AnyLive
+from bobstay.server.streams import live_frames
+from bobstay.server.streams.stream_frames import NAMES, Frame
+from bobstay.server.streams.live_frames import AnyLive
 from bobstay.version import __version__
 
 PREFIX = "/api/v1"

@@ -5,18 +5,18 @@ from msgspec import Struct
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from bobstay.model.around import SessionConfig
+from bobstay.model.session_events import SessionConfig
 from bobstay.model.message import Text
-from bobstay.server import commands
-from bobstay.server.commands import Words
-from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.sockets import Speaker, admitted, decoded, needs, talk, told_of
-from bobstay.server.compat.spoken import Spoken, exited
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
+from bobstay.server.compat.frame_entry import Entry, Message
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
+from bobstay.server.compat.compat_sockets import Speaker, admitted, decoded, needs, talk, told_of
+from bobstay.server.compat.stream_json_encoder import Spoken, exited
 from bobstay.server.console import Console
-from bobstay.server.doors.principal import Principal
+from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.stream.follow import Streams
+from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/agent"
 MOST_NAMES = 1_000
@@ -126,7 +126,7 @@ class Page:
             case UserInput(text=text):
                 if not text.strip():
                     raise ApiError("invalid", "The message is empty.")
-                await commands.message(console, id, Words((Text(text),), self._principal.name))
+                await session_commands.message(console, id, Words((Text(text),), self._principal.name))
             case KillProcess():
                 if console.runner.worker(id) is None:
                     raise ApiError("wrong_state", "The process is not running.")
@@ -136,12 +136,12 @@ class Page:
         """S003-21 D: like any other session, where sessions may work and nowhere else."""
         if said.session_id:
             view = self._console.registry.view(said.session_id)
-            commands.check_bounds(self._console, view)
+            session_commands.check_bounds(self._console, view)
             id = view.id
         else:
             config = SessionConfig(model=said.model or "", append_system_prompt=said.system_prompt or "")
             words = Words((), self._principal.name)
-            id = (await commands.launch(self._console, said.working_dir or "", config, words)).id
+            id = (await session_commands.launch(self._console, said.working_dir or "", config, words)).id
         await self._console.runner.wake(id)
         return id
 

@@ -4,14 +4,14 @@ import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import feed_of
-from bobstay.server.compat.shapes import session_of
-from bobstay.server.compat.sockets import admitted, plain, talk
+from bobstay.server.compat.frame_entry import Entry, Message
+from bobstay.server.compat.compat_feed import feed_of
+from bobstay.server.compat.compat_shapes import session_of
+from bobstay.server.compat.compat_sockets import admitted, plain, talk
 from bobstay.server.console import Console
-from bobstay.server.sessions.view import SessionView
-from bobstay.server.stream.changes import APP
-from bobstay.server.stream.follow import Streams
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.session_changes import APP
+from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/app"
 

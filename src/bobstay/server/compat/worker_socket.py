@@ -8,17 +8,17 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bobstay.model.message import Text
-from bobstay.server import commands
-from bobstay.server.commands import Words
-from bobstay.server.compat.entry import Entry, Message
-from bobstay.server.compat.feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.sockets import Speaker, admitted, decoded, needs, talk, told_of
-from bobstay.server.compat.spoken import Spoken, exited
-from bobstay.server.compat.terminal_talk import serve_terminal
+from bobstay.server import session_commands
+from bobstay.server.session_commands import Words
+from bobstay.server.compat.frame_entry import Entry, Message
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
+from bobstay.server.compat.compat_sockets import Speaker, admitted, decoded, needs, talk, told_of
+from bobstay.server.compat.stream_json_encoder import Spoken, exited
+from bobstay.server.compat.compat_terminal import serve_terminal
 from bobstay.server.console import Console
-from bobstay.server.doors.principal import Principal
+from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.stream.follow import Streams
+from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/session/{sid}/worker/{wid}"
 ANY_AGENT = "agent"
@@ -102,10 +102,10 @@ class _Listening:
                 if not content.strip():
                     raise ApiError("invalid", "The message is empty.")
                 words = Words((Text(content),), self._principal.name, id)
-                await commands.message(self._console, self._session_id, words)
+                await session_commands.message(self._console, self._session_id, words)
             case Cancel():
                 needs(self._principal, "operate")
-                await commands.interrupt(self._console, self._session_id, by=self._principal.name)
+                await session_commands.interrupt(self._console, self._session_id, by=self._principal.name)
             case Input() | Resize():
                 raise ApiError("not_supported", "An agent has no keyboard and no screen: send `user-message`.")
             case Picture():

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.job import Job
+from bobstay.tools.shell_job import Job
 from bobstay.tools.shell_line import exit_words, withheld_note
-from bobstay.tools.shells import Shells
+from bobstay.tools.shell_session import Shells
 
 _SHOWN = 30_000
 _HARMLESS = frozenset(("pwd", "ls", "ls -a", "ls -l", "ls -la", "date", "whoami", "id", "uname", "uname -a", "true"))
@@ -138,7 +138,7 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
 def _only_looks(command: str, context: Context) -> bool:
     if command.strip() in _HARMLESS:
         return True
-    from bobstay.permissions.shell.simple import is_read_only
+    from bobstay.permissions.shell.command_queries import is_read_only
 
     home = context.environment.get("HOME", "/nonexistent")
     return is_read_only(command, str(context.cwd), tuple(map(str, context.directories)), home=home)
@@ -192,7 +192,7 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) ->
         parts += [_left_behind(job)]
         job.read = job.output.total
     elif job.sandboxed:
-        from bobstay.tools.sandboxed import sandbox_note
+        from bobstay.tools.sandbox_hints import sandbox_note
 
         parts += [sandbox_note(job)]
     parts += [withheld_note(job.command, shells.withheld)]

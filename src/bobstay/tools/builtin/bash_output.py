@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bobstay.kit.tail import Ends
+from bobstay.system.capture import Ends
 from bobstay.model.event import InputDropped
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.builtin.bash import shells_of
-from bobstay.tools.job import Job
+from bobstay.tools.shell_job import Job
 from bobstay.tools.ripgrep import run_ripgrep
 
 _SHOWN = 29_000
@@ -67,7 +67,7 @@ else before you look again: you are told when the command ends."""
         if code is not None and status == "running":
             parts.append("(The shell has ended; processes it started still run.)")
         if job.aside:
-            from bobstay.tools.sandboxed import sandbox_note
+            from bobstay.tools.sandbox_hints import sandbox_note
 
             parts.append(sandbox_note(job))
         parts.append(f"<output>\n{text}\n</output>" if text else "(No new output)")

@@ -8,14 +8,14 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.change import Replacement, apply, place_of
-from bobstay.tools.files.content import digest
-from bobstay.tools.files.lines import after
-from bobstay.tools.files.near import missing
+from bobstay.tools.files.text_edits import Replacement, apply, place_of
+from bobstay.tools.files.file_content import digest
+from bobstay.tools.files.numbered_lines import after
+from bobstay.tools.files.similar_paths import missing
 from bobstay.tools.files.offload import offload, require_wanted
 from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.place import Place, absolute, locate, real_path, status_of
-from bobstay.tools.files.update import encoded, links_note, load, may_look, require_text, store
+from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
+from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
 
 
 class OneEdit(Struct, frozen=True, forbid_unknown_fields=True):

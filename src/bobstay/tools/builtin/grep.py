@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.place import absolute
+from bobstay.tools.files.tool_path import absolute
 from bobstay.tools.ripgrep import Found, run_ripgrep
-from bobstay.tools.tree import hidden, is_directory, names_in, newest_first, shown, starting_place
+from bobstay.tools.file_tree import hidden, is_directory, names_in, newest_first, shown, starting_place
 
 _PAGE = 250
 _COLUMNS = 500

@@ -9,12 +9,12 @@ from msgspec import Meta
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.content import decode, digest, is_binary, kind_of
-from bobstay.tools.files.lines import MOST_LINES
+from bobstay.tools.files.file_content import decode, digest, is_binary, kind_of
+from bobstay.tools.files.numbered_lines import MOST_LINES
 from bobstay.tools.files.offload import offload
-from bobstay.tools.files.place import Place, absolute, locate, real_path, status_of
-from bobstay.tools.files.source import SMALL, fingerprint, opened_again, read_up_to, read_whole
-from bobstay.tools.files.view import View, stream_view, view_of
+from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
+from bobstay.tools.files.file_reading import SMALL, fingerprint, opened_again, read_up_to, read_whole
+from bobstay.tools.files.file_view import View, stream_view, view_of
 
 _LARGEST_IMAGE = 40 << 20
 _DISPLAYED_IMAGE = 256 * 1024
@@ -67,7 +67,7 @@ class Read(Tool[ReadArgs]):
         place = locate(args.file_path, context)
         status = status_of(place)
         if status is None:
-            from bobstay.tools.files.near import missing
+            from bobstay.tools.files.similar_paths import missing
 
             raise missing(place.path, context)
         if status.st_size > SMALL:

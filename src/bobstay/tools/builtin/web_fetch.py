@@ -69,7 +69,7 @@ file whose path you are told.
         return (Claim("net", shared=True),)
 
     async def check(self, args: WebFetchArgs, context: Context) -> None:
-        from bobstay.tools.address import BadUrlError, parse_url
+        from bobstay.tools.web_address import BadUrlError, parse_url
 
         try:
             parse_url(args.url)
@@ -77,9 +77,9 @@ file whose path you are told.
             raise ToolError(f"{args.url[:200]!r} cannot be fetched: {error}.") from None
 
     async def run(self, args: WebFetchArgs, context: Context) -> Outcome:
-        from bobstay.tools.address import parse_url
-        from bobstay.tools.page import unknown
-        from bobstay.tools.route import FetchError
+        from bobstay.tools.web_address import parse_url
+        from bobstay.tools.http_fetch import unknown
+        from bobstay.tools.web_route import FetchError
 
         began = self._clock()
         rule = context.parts.get("may_fetch", unknown)
@@ -93,7 +93,7 @@ file whose path you are told.
         return _outcome(args, fetched, int((self._clock() - began) * 1000))
 
     async def _fetch(self, url: str, rule: Any, context: Context) -> Fetched:
-        from bobstay.tools.page import get
+        from bobstay.tools.http_fetch import get
 
         page = await get(url, rule=rule, network=context.parts.get("network"))
         text = await asyncio.to_thread(_readable, page, context)
@@ -130,8 +130,8 @@ def _outcome(args: WebFetchArgs, fetched: Fetched, duration: int) -> Outcome:
 def _readable(page: Any, context: Context) -> str:
     """The body as text for the model. Runs in a thread: a large page takes a while to convert."""
     from bobstay.tools.charset import looks_binary, read_text
-    from bobstay.tools.limit import save
-    from bobstay.tools.markdown import title_of, to_markdown
+    from bobstay.tools.output_limit import save
+    from bobstay.tools.html_to_markdown import title_of, to_markdown
 
     declared = page.headers.get("content-type", "")
     kind = declared.partition(";")[0].strip().lower()

@@ -8,12 +8,12 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
-from bobstay.tools.files.content import Content, newline_of, with_newlines
+from bobstay.tools.files.file_content import Content, newline_of, with_newlines
 from bobstay.tools.files.offload import offload, require_wanted
 from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.place import Place, absolute, locate, real_path, status_of
-from bobstay.tools.files.source import LARGEST_HASHED, fingerprint
-from bobstay.tools.files.update import links_note, load, may_look, require_known, require_text, stale, store
+from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
+from bobstay.tools.files.file_reading import LARGEST_HASHED, fingerprint
+from bobstay.tools.files.file_update import links_note, load, may_look, require_known, require_text, stale, store
 
 
 class WriteArgs(Args, frozen=True):

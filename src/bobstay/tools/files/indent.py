@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from bobstay.tools.files.fold import indent_of
+from bobstay.tools.files.lookalikes import indent_of
 
 _UNITS = ("\t", "    ", "  ", "        ", "   ")
 Pair = tuple[str, str]

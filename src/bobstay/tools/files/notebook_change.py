@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bobstay.tools.base import ToolError
-from bobstay.tools.files.content import newline_of, with_newlines
+from bobstay.tools.files.file_content import newline_of, with_newlines
 from bobstay.tools.files.notebook import Notebook
 
 

@@ -4,8 +4,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-from bobstay.tools.files.content import visible, with_plain_newlines
-from bobstay.tools.files.diff import Change, changes
+from bobstay.tools.files.file_content import visible, with_plain_newlines
+from bobstay.tools.files.text_diff import Change, changes
 
 LARGEST_FIELD = 64 * 1024
 """Bytes of one field for programs; a frame with several of them must stay under a mebibyte."""

@@ -10,8 +10,8 @@ from msgspec import Struct
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.image import BUDGET, fitted
-from bobstay.tools.files.lines import MOST_BYTES
-from bobstay.tools.files.place import Place
+from bobstay.tools.files.numbered_lines import MOST_BYTES
+from bobstay.tools.files.tool_path import Place
 
 MOST_PAGES = 20
 WITHOUT_ASKING = 10

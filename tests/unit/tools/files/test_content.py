@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.tools.files.content import (
+from bobstay.tools.files.file_content import (
     decode,
     is_binary,
     kind_of,

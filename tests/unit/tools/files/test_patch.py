@@ -5,8 +5,8 @@ import time
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.tools.files.diff import changes
-from bobstay.tools.files.lines import after
+from bobstay.tools.files.text_diff import changes
+from bobstay.tools.files.numbered_lines import after
 from bobstay.tools.files.patch import LARGEST_FIELD, Hunk, clipped, field, patch_of
 from tests.deadline import DEADLINE
 

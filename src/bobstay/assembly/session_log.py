@@ -1,0 +1,75 @@
+"""Which log a session writes and what it starts from: a new one, an earlier one, a copy, or a foreign transcript."""
+
+import os
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.model.event import Envelope, SessionStarted
+from bobstay.model.ids import new_id
+from bobstay.sessions.log import Log, SessionMissing
+from bobstay.sessions.log_store import Store
+from bobstay.version import __version__
+
+
+class History(Struct):
+    log: Log
+    branch: list[Envelope]
+    warnings: list[str]
+    scratch: str = ""
+    """A folder to remove at the end, where nothing is to be kept."""
+
+
+def take_up(options: Options, environment: Environment, cwd: str, model: str) -> History:
+    """Open the log the options ask for.
+
+    Raises:
+        LogError: it is missing, in use, or cannot be written.
+    """
+    scratch = ""
+    folder = environment.paths.sessions
+    if options.no_session_persistence:
+        from tempfile import mkdtemp
+
+        scratch = folder = mkdtemp(prefix="bobstay-")
+    store = Store(folder)
+    earlier = _earlier(options, store, environment, cwd)
+    if earlier is None:
+        log = store.create(options.session_id or new_id(), SessionStarted(cwd, __version__, model))
+        return History(log, [], [], scratch)
+    if options.fork_session:
+        started = SessionStarted(cwd, __version__, model, forked_from=earlier)
+        forked = options.session_id or new_id()
+        store.fork(earlier, forked, options.resume_session_at, started).close()
+        log, branch, warnings = store.open(forked)
+    else:
+        log, branch, warnings = store.open(earlier, options.resume_session_at or "")
+        root = next((each.event.cwd for each in branch if isinstance(each.event, SessionStarted)), cwd)
+        if os.path.realpath(root) != os.path.realpath(cwd):
+            moved = f"This session was begun in {root} and now goes on in {cwd}, with paths and trust of that folder"
+            warnings = [*warnings, f"{moved}. To go on where it was, start it there."]
+    return History(log, branch, warnings, scratch)
+
+
+def _earlier(options: Options, store: Store, environment: Environment, cwd: str) -> str | None:
+    """The id of the session to go on with, adopted from a foreign transcript if need be; None for a new one."""
+    if options.continue_:
+        latest = store.latest(cwd)
+        return latest.id if latest is not None else None
+    if options.resume is None:
+        return None
+    if not store.exists(options.resume):
+        from bobstay.sessions.claude_import import adopt, find
+
+        path: Any = find(environment.paths.claude, cwd, options.resume)
+        if path is None and options.resume.endswith(".jsonl") and os.path.isfile(options.resume):
+            path = options.resume
+        if path is None:
+            raise SessionMissing(f"No conversation found with session ID: {options.resume}")
+        session_id = os.path.basename(str(path)).removesuffix(".jsonl")
+        if not store.exists(session_id):
+            adopt(store, session_id, path).close()
+        return session_id
+    return options.resume

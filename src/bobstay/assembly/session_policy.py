@@ -1,0 +1,62 @@
+"""The permission side of a session's start: mode, rules of all sources, and what is written back to settings."""
+
+from msgspec import Struct
+
+from bobstay.assembly.start_context import Start
+from bobstay.model.event import Event, PermissionsChanged
+from bobstay.permissions.access import Verdict
+from bobstay.permissions.policy import Policy
+from bobstay.permissions.rule import BEHAVIORS, Rule
+from bobstay.permissions.rule_updates import UpdateFailed, write
+
+
+def initial_mode(start: Start) -> tuple[str, bool]:
+    """The mode to start in, and whether permissions may be bypassed at all. Bypassing needs an explicit launch flag."""
+    options, permissions = start.options, start.loaded.settings.permissions
+    forbidden = permissions.disable_bypass_permissions_mode == "disable"
+    asked = (
+        options.permission_mode == "bypassPermissions"
+        or options.dangerously_skip_permissions
+        or options.allow_dangerously_skip_permissions
+    )
+    can_bypass = asked and not forbidden
+    mode = options.permission_mode or permissions.default_mode or "default"
+    mode = "default" if mode == "manual" else mode
+    if mode == "bypassPermissions" and not can_bypass:
+        why = "the settings forbid it" if forbidden else "it needs --dangerously-skip-permissions at the start"
+        start.warnings.append(f"bypassPermissions is not used: {why}. The mode is default.")
+        mode = "default"
+    return mode, can_bypass
+
+
+def make_policy(start: Start, mode: str, *, can_bypass: bool, readable: tuple[str, ...]) -> Policy:
+    """Raises `BadRule` for a rule that means nothing."""
+    options, loaded = start.options, start.loaded
+    rules = [Rule.parse(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in loaded.rules]
+    rules += [Rule.parse(text, Verdict.ALLOW, "cli") for text in options.allowed_tools]
+    rules += [Rule.parse(text, Verdict.DENY, "cli") for text in options.disallowed_tools]
+    policy = Policy(
+        mode,
+        rules,
+        root=start.cwd,
+        directories=(*options.add_dirs, *loaded.settings.permissions.additional_directories),
+        home=start.environment.paths.home,
+        can_bypass=can_bypass,
+        readable=readable,
+    )
+    policy.read_only = options.read_only
+    return policy
+
+
+class StoredUpdates(Struct):
+    """Writes rules that a person wants to keep into the settings file they chose."""
+
+    files: dict[str, str]
+    warnings: list[str]
+
+    def apply(self, event: Event) -> None:
+        if isinstance(event, PermissionsChanged):
+            try:
+                write(event.updates, self.files)
+            except UpdateFailed as error:
+                self.warnings.append(str(error))

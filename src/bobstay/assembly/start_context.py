@@ -1,0 +1,25 @@
+"""What is known once settings are read, the model is found and the log is open."""
+
+from msgspec import Struct
+
+from bobstay.assembly.session_log import History
+from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.config.settings_files import Loaded
+
+
+class Start(Struct):
+    options: Options
+    environment: Environment
+    loaded: Loaded
+    cwd: str
+    routes: ModelRoutes
+    model: str
+    history: History
+    warnings: list[str]
+    """For the person who started it."""
+
+    @property
+    def session_id(self) -> str:
+        return self.history.log.session_id

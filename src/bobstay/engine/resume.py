@@ -1,0 +1,39 @@
+"""The calls of an answer that a crash cut off, gone on with: what began is not done again, what had not is."""
+
+from bobstay.engine.agent import Agent, Sending
+from bobstay.engine.turn_control import Control
+from bobstay.engine.pipeline import Past
+from bobstay.engine.engine_ports import Route
+from bobstay.engine.state import State
+from bobstay.engine.step import Step
+from bobstay.model.event import InteractionClosed, ToolDone
+from bobstay.model.message import Text, ToolCall, ToolReply
+
+LOST = "The program ended while this ran. What it did until then stays done: check before trying again."
+SECRET = "The program ended before this ran, and its input held a secret that is not stored. It had no effect."  # noqa: S105 - words
+
+
+class TakenUp(Step):
+    """A step without a model call: the answer is there, its calls are not all answered."""
+
+    def __init__(self, agent: Agent, route: Route, state: State, control: Control, used: set[str]) -> None:
+        super().__init__(agent, route, Sending().request(agent, state, route), control, used)
+        self._state = state
+        self.stop = "tool_use"
+
+    async def _pump(self) -> None:
+        for call in self._state.unanswered:
+            granted = self._state.granted.get(call.id)
+            opened = next((entry for entry in self._state.asked if entry.call.id == call.id), None)
+            if call.id in self._state.started:
+                self._box.put(_answered(call, LOST))
+            elif self._agent.toolbox.mask.given_in([call.input, granted.input if granted else None]):
+                if opened is not None:
+                    self._box.put(InteractionClosed(opened.id, "cancelled", SECRET, "restart"))
+                self._box.put(_answered(call, SECRET))
+            else:
+                self._start(call, Past(opened, granted))
+
+
+def _answered(call: ToolCall, text: str) -> ToolDone:
+    return ToolDone(ToolReply(call.id, (Text(text),), is_error=True), name=call.name, interrupted=True)

@@ -1,0 +1,181 @@
+"""What the words of a command may be when it runs: braces and loop variables spelled out, the rest marked unknown."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain, product
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from bobstay.permissions.shell.substitution_output import PATTERN, may_be_pattern
+from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, Simple, Word
+
+Variables: TypeAlias = Mapping[str, tuple[str, ...]]
+
+MOST = 32
+"""Readings of one command; beyond that its variable words count as unknown."""
+MOST_WORDS = 2000
+"""Words in all readings together."""
+SIMPLE_BRACES = re.compile(r"([^{}'\"\\$`]*)\{([^{}'\"\\$`]*)\}([^{}'\"\\$`]*)")
+SPLIT = frozenset(" \t\n*?[")
+COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "id -u", "date +%s"})
+"""Commands that print one number and nothing else."""
+SOMETIMES = COUNTING | {"nproc"}
+"""The same, or nothing where there is no such program."""
+
+
+class Seen(Struct, frozen=True):
+    """One word as a command would see it."""
+
+    value: str
+    """Its literal text; of a word that is not literal, what it certainly begins with."""
+    source: str
+    glob: bool = False
+    dynamic: bool = False
+    """The text does not tell what it will be."""
+    splits: bool = False
+    """It may become several words, or none."""
+    pipe: bool = False
+    """A process substitution: the name of a pipe."""
+    variable: str = ""
+    """The variable it begins with."""
+    tail: str = ""
+    """The literal text right behind the first unknown part."""
+    loose: bool = False
+    """It may turn out to be a pattern somebody chose, for which the shell lists directories."""
+    handed: bool = False
+    """It stands for names that another command hands over: files in a working directory, and no options."""
+    below: str = ""
+    """The directory such names are looked for in."""
+    counted: bool = False
+    """What is not known of it are numbers: each stands as 0, or, if the word is dynamic, may be nothing."""
+
+    @property
+    def text(self) -> str:
+        """The spelling rules are compared with."""
+        if self.dynamic or not self.value or not UNQUOTED.issuperset(self.value):
+            return self.source
+        return self.value
+
+    @property
+    def spelled(self) -> str:
+        return self.source if self.dynamic else self.value
+
+
+def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
+    """Every way these words may come out; a word that cannot be told counts once, as unknown."""
+    choices = [seen(word, variables) for word in words]
+    count = 1
+    for number, choice in enumerate(choices):
+        count *= len(choice)
+        if len(choice) > 1 and (count > MOST or count * len(words) > MOST_WORDS):
+            count //= len(choice)
+            choices[number] = [[_unknown(words[number], variables)]]
+    return [list(chain.from_iterable(reading)) for reading in product(*choices)]
+
+
+def seen(word: Word, variables: Variables) -> list[list[Seen]]:
+    """The ways one word may come out, each of which may be several words: braces make many of one."""
+    if word.brace:
+        return [_braced(word, variables)]
+    if word.dynamic:
+        return [[one] for one in _resolved(word, variables)]
+    if word.tilde and not word.source.startswith("~"):
+        return [[_unknown(word, variables)]]
+    return [[Seen(word.value, word.source, word.glob)]]
+
+
+def _unknown(word: Word, variables: Variables) -> Seen:
+    head = ""
+    parts = iter(word.parts)
+    first: Part | None = None
+    for part in parts:
+        if part.kind != "text":
+            first = part
+            break
+        head += part.text
+    following = next(parts, None)
+    if word.brace or first is None:
+        head = ""
+    return Seen(
+        head,
+        word.source,
+        word.glob,
+        dynamic=True,
+        splits=any(part.kind not in ("text", "number") and not part.quoted for part in word.parts) or word.brace,
+        variable=first.text if first is not None and first.kind == "variable" and not head else "",
+        tail=_text_from(following, parts),
+        loose=any(not part.quoted and is_loose(part, variables) for part in word.parts),
+        counted=first is not None and all(map(_is_number, word.parts)) and not word.brace,
+    )
+
+
+def _is_number(part: Part) -> bool:
+    """Whether it is text, a number or nothing."""
+    return part.kind in ("text", "number") or (part.script is not None and _counts(part.script, surely=False))
+
+
+def is_loose(part: Part, variables: Variables) -> bool:
+    """Whether this part may bring a pattern that somebody wrote down."""
+    if part.kind == "variable":
+        return any(not PATTERN.isdisjoint(value) for value in variables.get(part.text, ()))
+    return part.script is not None and may_be_pattern(part.script)
+
+
+def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
+    found = ""
+    while part is not None and part.kind == "text":
+        found += part.text
+        part = next(rest, None)
+    return found
+
+
+def _resolved(word: Word, variables: Variables) -> list[Seen]:
+    if len(word.parts) == 1 and word.parts[0].kind == "pipe":
+        return [Seen("-", word.source, dynamic=True, pipe=True)]
+    values = [""]
+    for part in word.parts:
+        found = _values(part, variables)
+        if not found or len(values) * len(found) > MOST:
+            return [_unknown(word, variables)]
+        values = [value + more for value in values for more in found]
+    counted = any(part.kind in ("number", "script") for part in word.parts)
+    return [Seen(value, word.source, word.glob, counted=counted) for value in values]
+
+
+def _values(part: Part, variables: Variables) -> tuple[str, ...]:
+    match part.kind:
+        case "text":
+            return (part.text,)
+        case "number":
+            return ("0",)
+        case "variable":
+            found = variables.get(part.text, ())
+            whole = part.quoted or not any(not value or not SPLIT.isdisjoint(value) for value in found)
+            return found if whole else ()
+        case "script" if part.script is not None and _counts(part.script, surely=True):
+            return ("0",)
+        case _:
+            return ()
+
+
+def _counts(script: Script, *, surely: bool) -> bool:
+    """Whether a substitution can only give a number; or, unless `surely`, nothing, as when a redirection fails."""
+    if len(script.chains) != 1 or len(script.chains[0].pipelines) != 1:
+        return False
+    last = script.chains[0].pipelines[0].commands[-1]
+    if not isinstance(last, Simple) or last.assignments or (surely and last.redirects):
+        return False
+    return " ".join(word.source for word in last.words) in (COUNTING if surely else SOMETIMES)
+
+
+def _braced(word: Word, variables: Variables) -> list[Seen]:
+    found = SIMPLE_BRACES.fullmatch(word.source)
+    if found is None or word.tilde or "," not in found.group(2):
+        return [_unknown(word, variables)]
+    before, inside, after = found.groups()
+    pieces = inside.split(",")
+    if len(pieces) > MOST:
+        return [_unknown(word, variables)]
+    values = [before + piece + after for piece in pieces]
+    return [Seen(value, word.source, word.glob) for value in values if value] or [_unknown(word, variables)]

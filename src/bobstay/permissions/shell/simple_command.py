@@ -1,0 +1,184 @@
+"""What is known of one simple command or redirection, in the place where it would run."""
+
+from bobstay.permissions.path_resolution import World
+from bobstay.permissions.shell.expansion import Seen, Variables, readings, seen
+from bobstay.permissions.shell.hazards import is_hazardous
+from bobstay.permissions.shell.operands import (
+    SWEEPERS,
+    elsewhere,
+    feeds,
+    is_plain_edit,
+    read_by,
+    reads_more,
+    swept_by,
+    written_by,
+)
+from bobstay.permissions.shell.wrappers import FED, harmless, is_harmless_assignment
+from bobstay.permissions.shell.analysis import Plain, Target
+from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
+from bobstay.permissions.shell.rule_texts import places
+from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, Word
+from bobstay.permissions.shell.script_walker import Occurrence, Place, Walk
+
+MOST = 20
+"""Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
+
+
+MORE_WORDS = "\0"
+"""A word no rule can name."""
+MOST_READ = 2000
+"""Paths in other directories that are looked at, likewise."""
+
+
+def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
+    command = occurrence.command
+    if isinstance(command, Test):
+        return _test(command, occurrence, world)
+    if not command.words:
+        return _assignment(command)
+    found = [
+        _variant(command, words, occurrence, walk, cwd, world)
+        for words in readings(command.words, occurrence.variables)
+    ]
+    return found[0] if len(found) == 1 else _merged(found)
+
+
+def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[Target]:
+    """The files a redirection opens: one for each place it may run in."""
+    target = redirect.target
+    if target is None:
+        return []
+    words = [word for way in seen(target, variables) for word in way]
+    found: list[Target] = []
+    for kind in (
+        ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
+    ):
+        if target.tilde or target.brace or any(word.dynamic or word.glob or word.counted for word in words):
+            found.append(Target(kind, "", target.source))
+            continue
+        for word in words:
+            if place.where is None and not word.value.startswith("/"):
+                found.append(Target(kind, "", target.source))
+            found += [Target(kind, joined(word.value, start), target.source) for start in place.all]
+    return found
+
+
+def listed(word: Word, place: Place) -> list[Target]:
+    """The directory the shell lists for the pattern of a loop, as a file that is read."""
+    base = "" if word.dynamic or word.brace else glob_base(word.value)
+    starts = place.all if base and (place.where is not None or base.startswith(("/", "~"))) else ()
+    return [Target("read", joined(base, start), word.source) for start in starts] or [Target("read", "", word.source)]
+
+
+def joined(path: str, start: str) -> str:
+    return path if path.startswith(("/", "~")) or not path else f"{start}/{path}"
+
+
+def _test(command: Test, occurrence: Occurrence, world: World) -> Plain:
+    words = [seen(word, {})[0][0] for word in command.words]
+    source = " ".join(["[[", *(word.source for word in command.words), "]]"])
+    tame = is_tame_double_test(words, occurrence.place.where, world)
+    return Plain((source,), exact_only=True, read_only=tame)
+
+
+def _assignment(command: Simple) -> Plain:
+    """Variables, or nothing but redirections: the former need a rule of their own, the latter are judged apart."""
+    texts = " ".join(_text(word) for word in command.assignments), " ".join(word.source for word in command.assignments)
+    return Plain(texts, exact_only=True, read_only=not command.assignments)
+
+
+def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
+    if not command.words[0].literal or not words[0].value.isascii() or words[0].value in ("", "let"):
+        return Plain((), exact_only=True, nameless=True)
+    place = occurrence.place
+    safe = all(map(is_harmless_assignment, command.assignments))
+    forms = list(harmless(words)) if safe else [words]
+    last = forms[-1]
+    reads, unknown = read_by(words)
+    writes = written_by(last)
+    begins = places([one.value for one in words])
+    names = {words[index].value.rpartition("/")[2] for index in begins}
+    others = elsewhere(names, words)
+    vague = len(begins) > MOST or len(others) * len(reads) > MOST_READ
+    if not vague:
+        reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
+    git = walk.moved and "git" in names
+    swept: list[str] = []
+    if not names.isdisjoint(SWEEPERS):
+        sweeping = (index for index in begins if words[index].value.rpartition("/")[2] in SWEEPERS)
+        swept = [path for index in list(sweeping)[:MOST] for path in swept_by(words[index:], fed=occurrence.fed)]
+    exact_only = not safe or is_hazardous(last)
+    tame = safe and not git and is_tame(last, place.where, world)
+    handed = safe and not git and not tame and _looks_with_names(last, occurrence, walk, world)
+    return Plain(
+        _texts(command, forms if safe else []),
+        exact_only=exact_only,
+        expands=exact_only and any(word.glob or word.brace for word in command.words),
+        read_only=tame or handed,
+        handed=handed,
+        edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
+        reads=_absolute(reads, place, cwd),
+        writes=_absolute(writes, place, cwd),
+        unresolved=unknown
+        or feeds(names, words)
+        or vague
+        or any(reads_more(words[index:]) for index in begins)
+        or (place.where is None and bool(reads or swept)),
+        sweeps=_absolute(swept, place, cwd),
+        refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
+    )
+
+
+def _looks_with_names(words: list[Seen], occurrence: Occurrence, walk: Walk, world: World) -> bool:
+    """Whether it only looks at files whose names it gets from others, all of which are inside today."""
+    if (words[0].value not in ("find", "xargs") and words[-1] is not FED) or walk.searches == 0:
+        return False
+    walk.searches -= 1
+    from bobstay.permissions.shell.forwarded_names import look_with_names  # few commands need it
+
+    return look_with_names(words, occurrence, world)
+
+
+def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
+    """How an allow rule may know it: with all that stands before it, and without what is harmless."""
+    whole = [*command.assignments, *command.words]
+    found: dict[str, None] = {}
+    taken = [(len(forms[0]) - _length(form), form[-1] is FED) for form in forms]
+    for words, fed in ((whole, False), *((command.words[count:], fed) for count, fed in taken)):
+        # Behind `xargs` there will be more words, so a rule must leave its end open.
+        end = f" {MORE_WORDS}" if fed else ""
+        found[" ".join(map(_text, words)) + end] = None
+        found[" ".join(word.source for word in words) + end] = None
+    return tuple(found)
+
+
+def _length(form: list[Seen]) -> int:
+    """How many of the words were written: `xargs` adds one that was not."""
+    return sum(1 for word in form if word.source)
+
+
+def _text(word: Word) -> str:
+    value = word.value
+    return value if value and word.literal and UNQUOTED.issuperset(value) else word.source
+
+
+def _absolute(paths: list[str], place: Place, cwd: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(joined(path, start) for path in paths for start in place.all or (cwd,)))
+
+
+def _merged(found: list[Plain]) -> Plain:
+    """One answer for all readings of a command: as harmless as the worst of them."""
+    return Plain(
+        found[0].texts,
+        exact_only=any(one.exact_only for one in found),
+        expands=any(one.expands for one in found),
+        handed=any(one.handed for one in found),
+        read_only=all(one.read_only for one in found),
+        edits=all(one.edits for one in found),
+        reads=tuple(dict.fromkeys(path for one in found for path in one.reads)),
+        writes=tuple(dict.fromkeys(path for one in found for path in one.writes)),
+        unresolved=any(one.unresolved for one in found),
+        sweeps=tuple(dict.fromkeys(path for one in found for path in one.sweeps)),
+        refused=next((one.refused for one in found if one.refused), ""),
+        nameless=any(one.nameless for one in found),
+    )

@@ -1,0 +1,129 @@
+"""What may stand before the command that matters, as far as an allow rule may look: little, and all of it exact."""
+
+import re
+from collections.abc import Iterator
+
+from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.getopt import Grammar, leading
+from bobstay.permissions.shell.syntax import Word
+from bobstay.permissions.shell.name_sets import names
+
+SAFE_VARIABLES = names(
+    "CI COLUMNS DEBUG FORCE_COLOR GOARCH GOOS LANG LC_ALL LC_CTYPE NODE_ENV NO_COLOR PYTHONUNBUFFERED "
+    "RUST_BACKTRACE RUST_LOG TERM TZ"
+)
+TRANSPARENT = names("timeout time nice nohup stdbuf command builtin noglob xargs")
+"""Wrappers an allow rule looks through, where their own arguments are plain."""
+EXEC_WRAPPERS = names(
+    "env sudo doas setsid ionice watch flock strace ltrace parallel exec eval source . trap chroot xargs "
+    "busybox ssh nsenter unshare script su runuser chrt taskset numactl prlimit setpriv systemd-run pkexec entr "
+    "unbuffer fakeroot"
+)
+"""They run what they are given: an allow rule with a wildcard never covers them."""
+SHELLS = names("sh bash dash zsh ksh ash rbash")
+_STANDARD = {"help": "", "version": ""}
+TIMEOUT = Grammar(
+    "fpv",
+    "ks",
+    long={"foreground": "f", "preserve-status": "p", "verbose": "v", "kill-after=": "k", "signal=": "s", **_STANDARD},
+)
+NICE = Grammar(valued="n", long={"adjustment=": "n", **_STANDARD})
+STDBUF = Grammar(valued="ioe", long={"input=": "i", "output=": "o", "error=": "e", **_STANDARD})
+TIME = Grammar("p")
+"""What the word of the grammar and the program have in common; the program can also write a file."""
+NO_OPTIONS = Grammar()
+NUMBER = re.compile(r"[+-]?[0-9]+")
+MOST_WORDS = 30
+"""Words in which the options of a wrapper end."""
+MOST = 12
+"""Prefixes looked past; a command behind more of them is not looked at."""
+FED = Seen("", "", dynamic=True, splits=True)
+"""The arguments `xargs` adds from its input."""
+
+
+def is_harmless_assignment(word: Word) -> bool:
+    name, _, _ = word.source.partition("=")
+    return name in SAFE_VARIABLES and word.literal and not _is_path(word.value.partition("=")[2])
+
+
+def _is_path(value: str) -> bool:
+    """`TZ=/home/x` makes a program read that file; `TZ=Europe/Rome` does not."""
+    return value.startswith(("/", ":", ".", "~")) or ".." in value
+
+
+def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
+    """The command itself, then what is left as each harmless prefix is taken off."""
+    yield words
+    timed = False
+    for _ in range(MOST):
+        if len(words) < 2:
+            return
+        taken = 1 if timed and _is_timed_variable(words[0]) else _length(words)
+        if taken == 0 or taken >= len(words) or any(word.dynamic or word.glob for word in words[: taken + 1]):
+            return
+        timed = words[0].value == "time"
+        fed = words[0].value == "xargs"
+        words = words[taken:]
+        if fed:
+            words = [*words, FED]
+        yield words
+
+
+def _is_timed_variable(word: Seen) -> bool:
+    """`time` is a word of the grammar, so variables may follow it."""
+    name, equals, _ = word.source.partition("=")
+    return bool(equals) and name in SAFE_VARIABLES and not _is_path(word.value.partition("=")[2])
+
+
+def _length(words: list[Seen]) -> int:
+    """How many words the wrapper at the beginning takes, itself included; 0 if the command behind it cannot be told."""
+    if words[0].value not in TRANSPARENT:
+        return 0
+    values = [word.value for word in words[1:MOST_WORDS]]
+    match words[0].value:
+        case "noglob" | "xargs":
+            return 0 if values[0].startswith("-") else 1
+        case "time":
+            return 1 + _options(TIME, values)
+        case "nice":
+            return _nice_length(values)
+        case "timeout":
+            taken = _options(TIMEOUT, values)
+            return taken + 2 if taken >= 0 and taken < len(values) and is_duration(values[taken]) else 0
+        case "stdbuf":
+            taken = _options(STDBUF, values)
+            return taken + 1 if taken > 0 and values[0] != "--" else 0
+        case "nohup" | "command" | "builtin":
+            return 1 + _options(NO_OPTIONS, values)
+        case _:
+            return 0
+
+
+def _options(grammar: Grammar, values: list[str]) -> int:
+    """How many words are options of a wrapper that goes on to run its command; -1 if it may not, or cannot be told."""
+    found = leading(grammar, values)
+    if found is None or any(option in ("help", "version") for option, _ in found[1]):
+        return -1
+    return found[0]
+
+
+def _nice_length(values: list[str]) -> int:
+    """Among its options `nice` takes numbers such as `-5`, `--5` and `-+5` for themselves."""
+    position = 0
+    while position < len(values) and values[position].startswith("-") and values[position] != "-":
+        if values[position] == "--":
+            return position + 2
+        if NUMBER.fullmatch(values[position][1:]):
+            position += 1
+            continue
+        # One option at a time: a number may follow it.
+        found = leading(NICE, values[position : position + 1]) or leading(NICE, values[position : position + 2])
+        if found is None or not all(option == "n" and NUMBER.fullmatch(value) for option, value in found[1]):
+            return 0
+        position += found[0]
+    return position + 1
+
+
+def is_duration(text: str) -> bool:
+    number = text[:-1] if text[-1:] in ("s", "m", "h", "d") else text
+    return number.isascii() and number.replace(".", "", 1).isdigit()

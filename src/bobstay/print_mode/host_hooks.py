@@ -1,0 +1,89 @@
+"""Hooks a host registered with `initialize`: called over the wire, all of a moment at once."""
+
+import asyncio
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.hooks.hook_settings import DEFAULT_TIMEOUT, NAMES
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
+from bobstay.hooks.matcher import BadMatcherError, checked_pattern, matches
+from bobstay.hooks.hook_outcome import failed, merged, outcome_of
+from bobstay.model.ids import new_id
+from bobstay.wire.control_channel import Channel, ControlError
+from bobstay.wire.wire_frames import Frame
+
+__all__ = ["BadMatcherError", "HostHooks"]
+
+
+class Matcher(Struct, frozen=True):
+    pattern: str
+    """ "" matches everything."""
+    callbacks: tuple[str, ...]
+    timeout: float
+    block: bool
+    """Whether a callback that fails counts as a no."""
+
+    def matches(self, subject: str) -> bool:
+        return matches(self.pattern, subject)
+
+
+class HostHooks:
+    """Empty until a host registers something."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._matchers: dict[str, tuple[Matcher, ...]] = {}
+
+    def register(self, hooks: object) -> None:
+        """Take what `initialize` brought; it replaces what was registered before.
+
+        Raises:
+            BadMatcherError: a matcher cannot be read.
+        """
+        if isinstance(hooks, dict):
+            self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in NAMES}
+
+    def wants(self, name: HookName, subject: str = "") -> bool:
+        return any(matcher.matches(subject) for matcher in self._matchers.get(name, ()))
+
+    async def run(self, call: HookCall) -> HookOutcome:
+        matching = [matcher for matcher in self._matchers.get(call.name, ()) if matcher.matches(call.subject)]
+        calls = [(matcher, callback) for matcher in matching for callback in matcher.callbacks]
+        if not calls:
+            return NO_OPINION
+        fields = {"hook_event_name": call.name, **call.fields}
+        outcomes = await asyncio.gather(*(self._call(call, fields, matcher, callback) for matcher, callback in calls))
+        return merged(outcomes)
+
+    async def _call(self, call: HookCall, fields: Frame, matcher: Matcher, callback: str) -> HookOutcome:
+        body = {
+            "subtype": "hook_callback",
+            "callback_id": callback,
+            "input": fields,
+            "tool_use_id": call.tool_use_id or new_id(),
+        }
+        try:
+            said = await asyncio.wait_for(self._channel.request(body), matcher.timeout)
+        except ControlError as error:
+            return failed(call, str(error), block=matcher.block)
+        except TimeoutError:
+            words = f"no answer within {matcher.timeout:g} s"
+            return failed(call, words, block=matcher.block, late=True)
+        return outcome_of(call, said, block=matcher.block)
+
+
+def _matchers(entries: object) -> tuple[Matcher, ...]:
+    listed = entries if isinstance(entries, list) else []
+    return tuple(_matcher(entry) for entry in listed if isinstance(entry, dict))
+
+
+def _matcher(entry: dict[str, Any]) -> Matcher:
+    callbacks = entry.get("hookCallbackIds")
+    timeout = entry.get("timeout")
+    return Matcher(
+        checked_pattern(entry.get("matcher") or None),
+        tuple(str(callback) for callback in callbacks) if isinstance(callbacks, list) else (),
+        float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
+        entry.get("onFailure") == "block",
+    )

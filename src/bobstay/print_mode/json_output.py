@@ -1,0 +1,38 @@
+"""Print mode for programs that want one answer: the result frame, or with `verbose` an array of all frames."""
+
+from bobstay.model.event import Event, Noted
+from bobstay.model.live_events import LIVE
+from bobstay.print_mode.text_output import show_note
+from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.line_limit import encode_line
+from bobstay.wire.wire_frames import Frame
+from bobstay.wire.stdio import Output
+
+LONGEST = 64 * 1024 * 1024
+"""Characters of one frame. This is one document, not lines for a host that reads at most 1 MiB: only memory counts."""
+
+
+class JsonFace:
+    def __init__(self, encoder: Encoder, output: Output, *, verbose: bool) -> None:
+        self._encoder = encoder
+        self._output = output
+        self._verbose = verbose
+        self._kept: list[bytes] = []
+        self._result: Frame | None = None
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, LIVE):
+            return
+        if isinstance(event, Noted) and event.level != "info" and not self._verbose:
+            show_note(event)
+        for frame in self._encoder.frames(event):
+            if self._verbose:
+                self._kept.append(encode_line(frame, LONGEST))
+            elif frame["type"] == "result":
+                self._result = frame
+
+    def finish(self) -> None:
+        if self._verbose:
+            self._output.write(b"[" + b",".join(self._kept) + b"]\n")
+        elif self._result is not None:
+            self._output.write(encode_line(self._result, LONGEST) + b"\n")

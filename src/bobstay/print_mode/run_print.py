@@ -1,0 +1,124 @@
+"""Print mode from its options to its exit code."""
+
+import sys
+
+from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.session_hooks import HookWatcher
+from bobstay.assembly.session import Session
+from bobstay.config.options import Options
+from bobstay.hooks.hook_event import HookReport
+from bobstay.model.ids import new_id
+from bobstay.model.message import Text
+from bobstay.print_mode.print_face import Face, encoder_for, run_once
+from bobstay.print_mode.delayed_control import Reach
+from bobstay.print_mode.signals import Stop
+from bobstay.wire.stdio import BadLineError, HostGoneError, Output
+
+
+async def run(options: Options, prompt: str) -> int:
+    stop = Stop()
+    stop.listen()
+    output = Output()
+    try:
+        if options.input_format == "stream-json":
+            code = await _hosted(options, output, stop)
+        else:
+            code = await _single(options, prompt, output, stop)
+    except StartError as error:
+        _refuse(options, output, str(error))
+        code = 1
+    except BadLineError as error:
+        sys.stderr.write(f"{error}\n")
+        code = 1
+    except HostGoneError:
+        # Nobody is left to tell.
+        code = 1
+    return stop.code or code
+
+
+async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
+    reach = Reach()
+    gate = reach.contact() if options.ask == "console" else None
+    session = await open_session(options, gate, None, hook_watcher=_hook_watcher(options, output))
+    told = 0
+    try:
+        told = _warn(session)
+        if not options.no_session_persistence:
+            reach.attend(session)
+        face = _face(options, session, output)
+        wait, seconds = options.background_wait, options.max_seconds
+        return await run_once(session, (Text(prompt),), face, stop, wait=wait, seconds=seconds)
+    finally:
+        await reach.close()
+        await session.close()
+        _warn(session, told)
+
+
+def _face(options: Options, session: Session, output: Output) -> Face:
+    if options.output_format == "text":
+        from bobstay.print_mode.text_output import TextFace
+
+        return TextFace(output, options.max_turns)
+    if options.output_format == "json":
+        from bobstay.print_mode.json_output import JsonFace
+
+        return JsonFace(encoder_for(session), output, verbose=options.verbose)
+    from bobstay.print_mode.stream_json_output import StreamFace
+
+    return StreamFace(encoder_for(session, partial=options.include_partial_messages), output)
+
+
+async def _hosted(options: Options, output: Output, stop: Stop) -> int:
+    from bobstay.print_mode.host_approver import HostGate
+    from bobstay.print_mode.host_hooks import HostHooks
+    from bobstay.print_mode.host_server import Server, StateFrames
+    from bobstay.wire.control_channel import Channel
+    from bobstay.wire.stdio import Input
+
+    lines = Input()
+    channel = Channel(output.send)
+    state = StateFrames(output, options.session_state_frames)
+    hooks = HostHooks(channel)
+    gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
+    watcher = _hook_watcher(options, output)
+    session = await open_session(options, gate, hooks, hook_watcher=watcher)
+    told = 0
+    try:
+        told = _warn(session)
+        state.session_id = session.id
+        encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
+        server = Server(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
+        return await server.run(lines, stop, options.background_limit)
+    finally:
+        await session.close()
+        _warn(session, told)
+
+
+def _hook_watcher(options: Options, output: Output) -> HookWatcher | None:
+    """Tells a program that follows along of command hooks: those of the session's start always, others if asked."""
+    if options.output_format != "stream-json":
+        return None
+
+    def tell(session_id: str, report: HookReport) -> None:
+        if options.include_hook_events or report.event == "SessionStart":
+            from bobstay.print_mode.hook_frames import hook_frame
+
+            output.send(hook_frame(session_id, report))
+
+    return tell
+
+
+def _warn(session: Session, told: int = 0) -> int:
+    """Print the warnings after the first `told`; return how many there are now."""
+    for warning in session.warnings[told:]:
+        sys.stderr.write(f"Warning: {warning}\n")
+    return len(session.warnings)
+
+
+def _refuse(options: Options, output: Output, error: str) -> None:
+    """Say why there is no session. A host that waits for frames is told in one, if the one it wants is not there."""
+    sys.stderr.write(f"{error}\n")
+    if options.output_format == "stream-json" and options.resume is not None:
+        from bobstay.wire.result_frame import refused_start
+
+        output.send(refused_start(new_id(), error))

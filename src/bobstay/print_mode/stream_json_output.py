@@ -1,0 +1,18 @@
+"""Print mode for programs that follow along: every frame as a line, as it happens."""
+
+from bobstay.model.event import Event
+from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.stdio import Output
+
+
+class StreamFace:
+    def __init__(self, encoder: Encoder, output: Output) -> None:
+        self._encoder = encoder
+        self._output = output
+
+    def show(self, event: Event) -> None:
+        for frame in self._encoder.frames(event):
+            self._output.send(frame)
+
+    def finish(self) -> None:
+        """Nothing was held back."""

@@ -1,0 +1,278 @@
+"""Speaks HTTP/1.1 to model servers: kept-alive connections, streamed answers, proxies, and nothing more."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from bobstay.system.network import Network, ProxyRefusedError, dial
+from bobstay.system.proxies import BadProxyError, ProxyServer
+from bobstay.system.tls import Trust, trust
+from bobstay.providers.base import ErrorKind, ProviderError
+from bobstay.providers.connection import Connection, Reply
+
+__all__ = ["Endpoint", "HttpClient", "Reply"]
+
+_IDLE_SECONDS = 50.0
+"""How long an unused connection is trusted; routers forget silent ones without telling anybody."""
+
+_ENDING_SECONDS = 0.25
+"""How long a connection whose answer is about to end is waited for: a new one would take no less."""
+
+_ROUNDS = 20
+
+_SECOND_TRY = 0.5
+"""Seconds before a server that was never reached is tried once more: a network may be coming up."""
+
+
+class Endpoint(Struct, frozen=True):
+    """Where a connection leads to, and the proxy it goes through, if any."""
+
+    tls: bool
+    host: str
+    port: int
+    proxy: ProxyServer | None = None
+
+    @property
+    def address(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        """The address as a Host header has it: the usual port is left out."""
+        return self.address.removesuffix(":443" if self.tls else ":80")
+
+
+class HttpClient:
+    def __init__(self, network: Network | None = None, *, connect_timeout: float = 30) -> None:
+        self._network = network or Network()
+        self._connect_timeout = connect_timeout
+        self._idle: dict[Endpoint, list[Connection]] = {}
+        self._open: dict[Connection, Endpoint] = {}
+        self._freed = asyncio.Event()
+        self._trust: Trust | None = None
+        self._reached: set[Endpoint] = set()
+        """Where a connection was made before: a failure there is likely to pass."""
+        self._hints: dict[str, str] = {}
+
+    def hint(self, url: str, text: str) -> None:
+        """What a person is told to do if nothing answers at the host of `url`."""
+        with contextlib.suppress(ProviderError):
+            self._hints[self._locate(url)[0].address] = f" {text}"
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, on_activity: Callable[[], None] | None = None
+    ) -> Reply:
+        """Send `body`; return when the head of the answer is there. Any status is an answer, not an error.
+
+        `on_activity` is called whenever bytes of the answer arrive.
+        """
+        return await self._ask("POST", url, headers, body, on_activity)
+
+    async def get(self, url: str, headers: dict[str, str] | None = None) -> Reply:
+        return await self._ask("GET", url, headers or {}, b"")
+
+    async def warm(self, url: str) -> None:
+        """Open a connection ahead of need. Failing to is no error: the request itself will tell."""
+        with contextlib.suppress(ProviderError):
+            endpoint, _ = self._locate(url)
+            if not self._idle.get(endpoint):
+                self._keep(endpoint, await self._connect(endpoint))
+
+    async def close(self) -> None:
+        self._idle.clear()
+        for connection in tuple(self._open):
+            connection.abort()
+        # Sockets are closed in the loop's next rounds; a loop that is closed before would leave them open.
+        for _ in range(_ROUNDS):
+            if not self._open:
+                break
+            await asyncio.sleep(0)
+
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        body: bytes,
+        on_activity: Callable[[], None] | None = None,
+    ) -> Reply:
+        endpoint, target = self._locate(url)
+        message = _head(method, target, endpoint, headers, body) + body
+        kept = self._take(endpoint) or await self._about_to_be_free(endpoint)
+        if kept is not None:
+            reply = kept.send(message, on_activity)
+            try:
+                return await reply.started()
+            except ProviderError:
+                # The server may have dropped the connection before it saw the request: then nothing was lost.
+                if not reply.untouched:
+                    raise
+        connection = await self._connect(endpoint)
+        return await connection.send(message, on_activity).started()
+
+    def _locate(self, url: str) -> tuple[Endpoint, str]:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ProviderError(f"{url!r} is not a URL: {error}", kind="invalid_request") from error
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ProviderError(f"{url!r} is not an http or https URL. Check the base URL.", kind="invalid_request")
+        tls = parts.scheme == "https"
+        port = port or (443 if tls else 80)
+        chosen = self._network.proxies.choose(parts.scheme, parts.hostname, port)
+        try:
+            proxy = ProxyServer.parse(chosen) if chosen else None
+        except BadProxyError as error:
+            raise ProviderError(str(error), kind="invalid_request") from error
+        endpoint = Endpoint(tls, parts.hostname, port, proxy)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if any(character <= " " or character > "~" for character in path):
+            raise ProviderError(f"{url!r} has characters that no URL may have.", kind="invalid_request")
+        return endpoint, (f"http://{endpoint.authority}{path}" if _is_relayed(endpoint) else path)
+
+    def _take(self, endpoint: Endpoint) -> Connection | None:
+        idle = self._idle.get(endpoint, [])
+        while idle:
+            connection = idle.pop()
+            if connection.usable and time.monotonic() - connection.idle_since < _IDLE_SECONDS:
+                return connection
+            connection.close()
+        return None
+
+    async def _about_to_be_free(self, endpoint: Endpoint) -> Connection | None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENDING_SECONDS):
+                while any(connection.ending for connection, where in self._open.items() if where == endpoint):
+                    self._freed.clear()
+                    await self._freed.wait()
+                    if (connection := self._take(endpoint)) is not None:
+                        return connection
+        return None
+
+    def _keep(self, endpoint: Endpoint, connection: Connection) -> None:
+        connection.idle_since = time.monotonic()
+        self._idle.setdefault(endpoint, []).append(connection)
+
+    def _forget(self, endpoint: Endpoint, connection: Connection) -> None:
+        self._open.pop(connection, None)
+        idle = self._idle.get(endpoint, [])
+        if connection in idle:
+            idle.remove(connection)
+
+    async def _connect(self, endpoint: Endpoint) -> Connection:
+        """A new connection. What was never reached is tried once more after a moment, and then given up.
+
+        Raises:
+            ProviderError: "unreachable" if it never was reached, so that somebody has to do something about it.
+        """
+        try:
+            connection = await self._connect_once(endpoint)
+        except ProviderError as error:
+            if error.kind != "unreachable":
+                raise
+            await asyncio.sleep(_SECOND_TRY)
+            connection = await self._connect_once(endpoint)
+        self._reached.add(endpoint)
+        if connection.usable:
+            self._open[connection] = endpoint
+        return connection
+
+    async def _connect_once(self, endpoint: Endpoint) -> Connection:
+        def done(connection: Connection) -> None:
+            connection.ending = False
+            self._freed.set()
+            if connection.usable:
+                self._keep(endpoint, connection)
+            else:
+                self._forget(endpoint, connection)
+
+        connection = Connection(done)
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                await self._dial(connection, endpoint)
+        except TimeoutError as error:
+            where = endpoint.address + _through(endpoint)
+            raise ProviderError(
+                f"Connecting to {where} took longer than {self._connect_timeout:g} s.", kind="timeout"
+            ) from error
+        except (OSError, UnicodeError) as error:
+            # UnicodeError: a host name that cannot be encoded as a domain.
+            kind: ErrorKind = "connection" if endpoint in self._reached else "unreachable"
+            raise ProviderError(self._explained(error, endpoint), kind=kind) from error
+        return connection
+
+    async def _dial(self, connection: Connection, endpoint: Endpoint) -> None:
+        proxy = endpoint.proxy
+        over_tls = endpoint.tls or (proxy is not None and proxy.scheme == "https")
+        if over_tls and self._trust is None:
+            self._trust = await trust(self._network.authorities)
+        context = self._trust.context if self._trust else None
+        await dial(
+            connection,
+            endpoint.host,
+            endpoint.port,
+            tls=context if endpoint.tls else None,
+            proxy=proxy,
+            proxy_tls=context if proxy is not None and proxy.scheme == "https" else None,
+        )
+
+    def _explained(self, error: Exception, endpoint: Endpoint) -> str:
+        """What went wrong, and what a person can do about it."""
+        where = endpoint.address + _through(endpoint)
+        hint = self._hints.get(endpoint.address, "")
+        match error:
+            case ssl.SSLCertVerificationError():
+                problem = f" {self._trust.problem}" if self._trust and self._trust.problem else ""
+                return (
+                    f"The certificate of {where} is not trusted: {error.verify_message}.{problem} "
+                    "If it is signed by an authority of your own, or your network inspects TLS, name the authority's "
+                    "file in NODE_EXTRA_CA_CERTS (beside the system's) or SSL_CERT_FILE (in their place)."
+                )
+            case ssl.SSLError():
+                return f"Could not connect to {where}: TLS failed ({error.reason or error}). Check the base URL."
+            case ProxyRefusedError():
+                return f"Could not connect to {where}: {error}. Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY."
+            case socket.gaierror() | UnicodeError():
+                host = endpoint.proxy.host if endpoint.proxy else endpoint.host
+                what = "HTTPS_PROXY and its like" if endpoint.proxy else "the base URL"
+                return f"The host {host} was not found ({error}). Check {what} and your network connection."
+            case _ if endpoint.proxy is not None:
+                return f"Could not connect to {where}: {error}. Is the proxy running? Check HTTPS_PROXY and its like."
+            case ConnectionRefusedError():
+                return f"Could not connect to {where}: nothing listens there (connection refused).{hint}"
+            case _:
+                return f"Could not connect to {where}: {error}.{hint}"
+
+
+def _is_relayed(endpoint: Endpoint) -> bool:
+    """Whether an HTTP proxy reads the requests itself, which it then wants in absolute form."""
+    return endpoint.proxy is not None and endpoint.proxy.scheme != "socks5" and not endpoint.tls
+
+
+def _through(endpoint: Endpoint) -> str:
+    return f" through the proxy {endpoint.proxy.address}" if endpoint.proxy else ""
+
+
+def _head(method: str, target: str, endpoint: Endpoint, headers: dict[str, str], body: bytes) -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", f"host: {endpoint.authority}"]
+    if endpoint.proxy is not None and _is_relayed(endpoint) and endpoint.proxy.authorization:
+        lines.append(f"proxy-authorization: {endpoint.proxy.authorization}")
+    for name, value in headers.items():
+        text = value.strip()
+        if "\r" in text or "\n" in text or "\0" in text or not text.isascii():
+            raise ProviderError(
+                f"The value of the header {name!r} has characters that cannot be sent. Check your key and settings.",
+                kind="invalid_request",
+            )
+        lines.append(f"{name}: {text}")
+    if body or method == "POST":
+        lines.append(f"content-length: {len(body)}")
+    lines.append("accept-encoding: identity\r\n\r\n")
+    return "\r\n".join(lines).encode("ascii", "replace")

@@ -1,0 +1,58 @@
+"""The parts of asking a model server over HTTP that do not depend on its format."""
+
+from typing import TypeVar
+
+import msgspec
+
+from bobstay.providers.base import ProviderError
+from bobstay.providers.message_encoding import from_json
+from bobstay.providers.http_client import Reply
+from bobstay.version import __version__
+
+_ERROR_LIMIT = 256 * 1024
+
+E = TypeVar("E")
+
+
+async def accept(reply: Reply, provider: str) -> None:
+    """Return if `reply` is a stream of events.
+
+    Raises:
+        ProviderError: It is an error, or something no model server would say.
+    """
+    kind = reply.headers.get("content-type", "")
+    if reply.status == 200 and not kind.startswith(("application/json", "text/html")):
+        return
+    body = await reply.read(_ERROR_LIMIT)
+    if reply.status == 200 and (kind.startswith("text/html") or b'"error"' not in body):
+        raise ProviderError(
+            f"The {provider} server answered with {kind} instead of a stream of events. Check the base URL.",
+            kind="protocol",
+        )
+    from bobstay.providers.error_kinds import classify
+
+    raise classify(reply.status, body, reply.headers, provider)
+
+
+def agent() -> str:
+    return f"bobstay/{__version__}"
+
+
+def broken_off(provider: str) -> ProviderError:
+    return ProviderError(f"The {provider} server ended its answer in the middle.", kind="connection")
+
+
+def decoded(data: bytes, decoder: "msgspec.json.Decoder[E]") -> E:
+    """The event in `data`. Broken UTF-8 is mended.
+
+    Raises:
+        ProviderError: It is no such event.
+    """
+    try:
+        return decoder.decode(data)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return msgspec.convert(from_json(data), decoder.type)
+    except ValueError as error:
+        raise ProviderError(f"The model server sent an event that cannot be read: {error}", kind="protocol") from error

@@ -1,0 +1,56 @@
+"""Long outputs of tools over HTTP: how they begin and end, and any part of them by range."""
+
+import asyncio
+import os
+
+from starlette.responses import Response
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.files.output_blobs import Blob, Ends, ends, open_blob
+from bobstay.server.files.range_response import ranged
+
+OUTPUT = "output"
+
+
+async def read_blob(call: Call) -> Response:
+    """Read the whole output of a call as plain bytes, or a part of it by range."""
+    blob = await _open(call)
+    name = f"{call.path['call_id'][:100]}.txt"
+    return await ranged(
+        call.request.headers.get("range"),
+        blob.size,
+        blob.read,
+        blob.close,
+        media="text/plain; charset=utf-8",
+        name=name,
+    )
+
+
+async def summarise_blob(call: Call) -> Ends:
+    """Show how the output of a call begins and ends, its size and its digest."""
+    blob = await _open(call)
+    try:
+        return await asyncio.to_thread(ends, blob, call.path["call_id"])
+    finally:
+        blob.close()
+
+
+async def _open(call: Call) -> Blob:
+    session_id = call.path["id"]
+    call.console.registry.view(session_id)
+    reader = call.console.registry.reader(session_id)
+    folder = os.path.join(call.console.environment.paths.bobstay, OUTPUT)
+    return await asyncio.to_thread(open_blob, reader, session_id, call.path["call_id"], folder)
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        "GET",
+        "/sessions/{id}/blobs/{call_id}",
+        read_blob,
+        returns=Response,
+        errors=("not_found", "range_not_satisfiable"),
+        media="text/plain",
+    ),
+    Endpoint("GET", "/sessions/{id}/blobs/{call_id}/summary", summarise_blob, returns=Ends, errors=("not_found",)),
+)

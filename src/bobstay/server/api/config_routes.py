@@ -1,0 +1,257 @@
+"""What a page must know of this server before it shows anything: times, limits, modes, models, engines."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import get_args, get_type_hints
+
+from msgspec import Struct
+
+from bobstay.assembly.model_choice import chosen_model
+from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.assembly.provider_access import routes_for, settled
+from bobstay.config.environment import Environment
+from bobstay.config.key_sources import person_settings
+from bobstay.config.options import Options
+from bobstay.model.session_events import SessionConfig
+from bobstay.permissions.mode import MODES as PERMISSION_MODES
+from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
+from bobstay.server.api.permission_lifting import LIFTING
+from bobstay.server.api.session_bodies import MOST_LISTED, MOST_SENT, ImagePart, NewSession
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.transcript_routes import MOST_EVENTS
+from bobstay.server.console import Console
+from bobstay.server.auxiliary_workers import MOST_TERMINALS
+from bobstay.server.files.session_directory import bounds_of, permitted
+from bobstay.server.sessions.open_session import CRITICAL, WARNING
+from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.browser_socket import LARGEST_FRAME
+from bobstay.server.workers.worker import WorkerError
+from bobstay.server.workers.process.engine_trust import is_claude
+from bobstay.server.workers.process.engine_version import version_warning
+from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workflows import BYPASS, MODES
+from bobstay.version import __version__
+
+MOST_BYPASS_MINUTES = 24 * 60
+CLAUDE_MEMORY = "120 to 200 MB of memory"
+ROUND = 64 * 1024
+"""Bytes of a message that are no picture."""
+LABELS = {
+    "default": ("Ask", "Asks before anything that changes something."),
+    "acceptEdits": ("Accept edits", "Edits files in the working directories without asking; asks about all else."),
+    "plan": ("Plan only", "Reads and plans. Asks before anything else, whatever the rules allow."),
+    "auto": ("Auto", "A small model decides what is harmless; it asks you about the rest."),
+    "dontAsk": ("Deny instead of asking", "Denies whatever would need your approval. For unattended work."),
+    "bypassPermissions": ("Bypass", "Asks about almost nothing, for a limited time. Only where nothing can be broken."),
+}
+
+
+class Threshold(Struct, frozen=True):
+    at: float
+    """Part of the context that is full."""
+    text: str
+
+
+class Thresholds(Struct, frozen=True):
+    warning: Threshold = Threshold(WARNING, WARNING_TEXT)
+    critical: Threshold = Threshold(CRITICAL, CRITICAL_TEXT)
+
+
+class ModeOption(Struct, frozen=True):
+    name: str
+    label: str
+    description: str
+    details: str
+    """What it does and does not do, in a sentence for a person who chooses."""
+    permission_modes: tuple[str, ...] = ()
+    """Those a session in this mode may be in; none named means any. The first is where it begins."""
+    leaves: str = ""
+    """What it leaves for the next mode: `research`, `plan`, `review`, or nothing."""
+
+
+class PermissionOption(Struct, frozen=True):
+    name: str
+    label: str
+    description: str
+    needs_approve: bool
+    """Only those who may `approve` can choose it: it asks less."""
+    timed: bool
+    """It ends by itself, see `bypass`."""
+
+
+class ModelOption(Struct, frozen=True):
+    """A model one can name shortly. Any other is named by its id, or as `provider/id`."""
+
+    alias: str
+    name: str
+    label: str
+    context: int
+    images: bool
+    available: bool
+    """Whether the server has what it needs to reach it, such as a key. It is not contacted."""
+    problem: str
+    """What is missing, and what to do."""
+
+
+class EngineOption(Struct, frozen=True):
+    name: str
+    label: str
+    installed: bool
+    problem: str
+    about: str
+    """What it is and what it costs, in a sentence or two for a person who chooses."""
+    version: str
+    """Of the program; empty where it is not known, or not yet."""
+    warning: str
+    """What to expect of a version this server was not tested with."""
+
+
+class BypassLimits(Struct, frozen=True):
+    mode: str
+    default_minutes: float
+    most_minutes: float
+
+
+class Limits(Struct, frozen=True):
+    body_bytes: int
+    """Of a message with its pictures, as JSON."""
+    image_bytes: int
+    """Of all pictures of a message, before they are base64."""
+    image_types: tuple[str, ...]
+    events_page: int
+    sessions_page: int
+    running: int
+    """Sessions that work at once; others wait in line."""
+    terminals: int
+    """Of one session."""
+    frame_characters: int
+    """Of what a client says on a stream."""
+
+
+class ServerConfig(Struct, frozen=True):
+    version: str
+    server_id: str
+    """Of this run of the server; the same as in `server.hello`."""
+    timing: Timing
+    """Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4)."""
+    thresholds: Thresholds
+    workflows: tuple[ModeOption, ...]
+    permission_modes: tuple[PermissionOption, ...]
+    models: tuple[ModelOption, ...]
+    default_model: str
+    """What a session gets that names none; empty where there is no key for any."""
+    engines: tuple[str, ...]
+    engine_options: tuple[EngineOption, ...]
+    """The same, with whether they can be started."""
+    limits: Limits
+    bypass: BypassLimits
+    default_max_turns: int
+    roots: tuple[str, ...]
+    """Sessions may work in these directories and below."""
+    start_directory: str
+    """Where the server was started, if sessions may work there."""
+    home: str
+    notifications: bool
+    """Whether devices can be told, see `/push`."""
+
+
+async def config(call: Call) -> ServerConfig:
+    """Show what a client must know of this server: times, limits, modes, models, engines."""
+    console = call.console
+    given, environment = console.config, console.environment
+    streams = getattr(call.request.app.state, "streams", None)
+    default, models = await models_of(environment)
+    engines = await _engines(console)
+    return ServerConfig(
+        version=__version__,
+        server_id=streams.server_id if streams is not None else "",
+        timing=Timing.of(given.heartbeat),
+        thresholds=Thresholds(),
+        workflows=tuple(
+            ModeOption(mode.name, mode.label, mode.description, mode.details, mode.permission_modes, mode.leaves)
+            for mode in MODES.values()
+        ),
+        permission_modes=tuple(
+            PermissionOption(name, *LABELS.get(name, (name, mode.title)), name in LIFTING, name == BYPASS)
+            for name, mode in PERMISSION_MODES.items()
+        ),
+        models=models,
+        default_model=default,
+        engines=("native", *given.engines),
+        engine_options=engines,
+        limits=Limits(
+            MOST_SENT,
+            (MOST_SENT - ROUND) * 3 // 4,
+            get_args(get_type_hints(ImagePart)["media_type"]),
+            MOST_EVENTS,
+            MOST_LISTED,
+            given.most_running,
+            MOST_TERMINALS,
+            LARGEST_FRAME,
+        ),
+        bypass=BypassLimits(BYPASS, NewSession("").bypass_minutes, MOST_BYPASS_MINUTES),
+        default_max_turns=SessionConfig().max_turns,
+        roots=bounds_of(console).roots,
+        start_directory=_start_directory(console),
+        home=environment.paths.home,
+        notifications=console.bell is not None,
+    )
+
+
+async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
+    """The model a session gets that names none, and all that have a short name."""
+    loaded, _ = await asyncio.to_thread(person_settings, environment)
+    environment, _ = await asyncio.to_thread(settled, environment, loaded)
+    routes = routes_for(environment, loaded)
+    try:
+        found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
+        try:
+            default, _ = chosen_model(Options(), loaded, environment, routes)
+        except ValueError:
+            default = ""
+        return default, tuple(found)
+    finally:
+        await routes.close()
+
+
+def _start_directory(console: Console) -> str:
+    bounds = bounds_of(console)
+    here = os.path.realpath(os.getcwd())
+    return here if permitted(here, bounds) else bounds.roots[0]
+
+
+def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
+    info = routes.info(alias)
+    name = routes.catalogue.resolve(alias)
+    problem = ""
+    try:
+        name = routes.route(alias).name
+    except ValueError as error:
+        problem = str(error)
+    return ModelOption(alias, name, label, info.context, info.images, not problem, problem)
+
+
+async def _engines(console: Console) -> tuple[EngineOption, ...]:
+    inside = "The agent built into this server. Another session takes 0.1 to 2 MB of memory."
+    found = [EngineOption("native", "bobstay", True, "", inside, __version__, "")]
+    for name, command in console.config.engines.items():
+        problem = ""
+        try:
+            program_of(command, console.environment.children.get("PATH", ""))
+        except WorkerError as error:
+            problem = str(error)
+        label = f"{name} (a process of its own)" if name == "bobstay" else name
+        version = await console.versions.of(command) if console.versions is not None else ""
+        warning = version_warning(command, version)
+        found.append(EngineOption(name, label, not problem, problem, _about(name, command, version), version, warning))
+    return tuple(found)
+
+
+def _about(name: str, command: Sequence[str], version: str) -> str:
+    what = f"The command {name} on the server's machine" + (f", version {version}" if version else "")
+    memory = CLAUDE_MEMORY if is_claude(command) else "as much memory as that program takes"
+    return f"{what}. Each session is a process of its own and takes {memory}."
+
+
+ENDPOINTS = (Endpoint("GET", "/config", config, returns=ServerConfig),)

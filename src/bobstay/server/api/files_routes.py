@@ -1,0 +1,197 @@
+"""Files of a session over HTTP: the tree, what is in a file, names to complete, directories to begin in."""
+
+import asyncio
+import base64
+import os
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+from starlette.responses import Response
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.session_commands import working_directory
+from bobstay.server.errors import Code
+from bobstay.server.files.working_changes import ignored_among
+from bobstay.server.files.path_completion import find
+from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decoded, media_type, read_up_to
+from bobstay.server.files.directory_listing import MOST, MOST_DIRECTORIES, Listing, directories, listing
+from bobstay.server.files.path_names import meant, shown
+from bobstay.server.files.session_directory import Bounds, bounds_of, look
+from bobstay.server.files.range_response import ranged
+
+
+class FilesQuery(Struct, frozen=True):
+    path: str = ""
+    """Relative to the session's directory; empty for that itself."""
+    limit: Annotated[int, Meta(ge=1, le=MOST)] = 1_000
+    """Entries of the directory at most."""
+
+
+class FileQuery(Struct, frozen=True):
+    path: str
+    """Of the file, relative to the session's directory."""
+
+
+class FileContent(Struct, frozen=True, omit_defaults=True):
+    path: str
+    size: int
+    modified: float
+    kind: Literal["text", "binary"]
+    media_type: str
+    text: str = ""
+    encoding: str = ""
+    bom: bool = False
+    newline: Literal["none", "lf", "crlf", "cr", "mixed"] = "none"
+    base64: str = ""
+    """Of a file that is no text, if it is small."""
+    truncated: bool = False
+    """There is more: ask for it by range."""
+
+
+class CompleteQuery(Struct, frozen=True):
+    q: str = ""
+    """Letters that occur in the path in this order."""
+    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    """Paths at most."""
+
+
+class CompleteIn(CompleteQuery, frozen=True, kw_only=True):
+    cwd: str
+    """The directory to look in."""
+
+
+class Completions(Struct, frozen=True):
+    paths: tuple[str, ...]
+    """Best first; directories end in a slash."""
+
+
+class DirectoriesQuery(Struct, frozen=True):
+    prefix: str = ""
+    """The beginning of the path, as it was typed."""
+
+
+class Directories(Struct, frozen=True):
+    directories: tuple[str, ...]
+
+
+async def list_files(call: Call) -> Listing:
+    """List what is in a directory of a session: directories first, then by name."""
+    where, bounds = _where(call)
+
+    def read() -> Listing:
+        with look(where, bounds) as place:
+            return listing(place, call.query.path, call.query.limit)
+
+    found = await asyncio.to_thread(read)
+    paths = [meant(entry.path) for entry in found.entries]
+    with look(where, bounds) as place:
+        ignored = await ignored_among(place, call.console.environment.children, paths)
+    if not ignored:
+        return found
+    marked = (replace(entry, ignored=path in ignored) for entry, path in zip(found.entries, paths, strict=True))
+    return replace(found, entries=tuple(marked))
+
+
+async def read_file(call: Call) -> FileContent:
+    """Read a file: text with its encoding, or the bytes of a small file that is no text."""
+    where, bounds = _where(call)
+    return await asyncio.to_thread(_content, where, bounds, call.query.path)
+
+
+async def read_raw_file(call: Call) -> Response:
+    """Read a file's bytes, all or by range, under headers that let no browser run them."""
+    where, bounds = _where(call)
+
+    def open_it() -> Any:
+        with look(where, bounds) as place, place.file(call.query.path) as handle:
+            return open(os.dup(handle), "rb", buffering=0)
+
+    file = await asyncio.to_thread(open_it)
+    number = file.fileno()
+    about = os.fstat(number)
+    media = media_type(os.pread(number, LOOKED_AT, 0))
+    return await ranged(
+        call.request.headers.get("range"),
+        about.st_size,
+        lambda start, most: read_up_to(number, most, start),
+        file.close,
+        media=media,
+        name=call.query.path.rpartition("/")[2] or "file",
+        tag=f"{about.st_mtime_ns:x}-{about.st_size:x}",
+    )
+
+
+async def complete_file(call: Call) -> Completions:
+    """List files and directories of a session whose path holds the given letters in order."""
+    where, bounds = _where(call)
+    with look(where, bounds) as place:
+        found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
+    return Completions(tuple(map(shown, found)))
+
+
+async def complete_in_directory(call: Call) -> Completions:
+    """List files whose path holds the given letters in order, in a directory where no session works yet."""
+    cwd = working_directory(call.console, call.query.cwd)
+    with look(cwd, bounds_of(call.console)) as place:
+        found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
+    return Completions(tuple(map(shown, found)))
+
+
+async def list_directories(call: Call) -> Directories:
+    """List directories a new session may work in that begin with what was typed."""
+    bounds = bounds_of(call.console)
+    found = await asyncio.to_thread(lambda: list(directories(call.query.prefix, bounds)))
+    valid = [path for path in dict.fromkeys(found) if _is_text(path)]
+    return Directories(tuple(valid[:MOST_DIRECTORIES]))
+
+
+def _where(call: Call) -> tuple[str, Bounds]:
+    return call.console.registry.view(call.path["id"]).cwd, bounds_of(call.console)
+
+
+def _content(where: str, bounds: Bounds, path: str) -> FileContent:
+    with look(where, bounds) as place, place.file(path) as handle:
+        about = os.fstat(handle)
+        data = read_up_to(handle, MOST_TEXT)
+    size = max(about.st_size, len(data))
+    whole = len(data) >= size
+    text = decoded(data, whole=whole)
+    media = media_type(data[:LOOKED_AT])
+    if text is None:
+        small = whole and size <= MOST_BINARY
+        encoded = base64.b64encode(data).decode() if small else ""
+        return FileContent(path, size, about.st_mtime, "binary", media, base64=encoded, truncated=not small)
+    return FileContent(
+        path, size, about.st_mtime, "text", media, text.text, text.encoding, text.bom, text.newline, truncated=not whole
+    )
+
+
+def _is_text(path: str) -> bool:
+    """A directory to begin in is given back as it is: one that JSON cannot spell is not offered."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_REFUSALS: tuple[Code, ...] = ("not_found", "forbidden", "invalid")
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint("GET", "/sessions/{id}/files", list_files, query=FilesQuery, returns=Listing, errors=_REFUSALS),
+    Endpoint("GET", "/sessions/{id}/file", read_file, query=FileQuery, returns=FileContent, errors=_REFUSALS),
+    Endpoint(
+        "GET",
+        "/sessions/{id}/file/raw",
+        read_raw_file,
+        query=FileQuery,
+        returns=Response,
+        errors=(*_REFUSALS, "range_not_satisfiable"),
+        media="application/octet-stream",
+    ),
+    Endpoint(
+        "GET", "/sessions/{id}/complete", complete_file, query=CompleteQuery, returns=Completions, errors=_REFUSALS
+    ),
+    Endpoint("GET", "/complete", complete_in_directory, query=CompleteIn, returns=Completions, errors=_REFUSALS),
+    Endpoint("GET", "/directories", list_directories, query=DirectoriesQuery, returns=Directories),
+)

@@ -1,0 +1,36 @@
+"""How the server fares: for those who watch over it."""
+
+from typing import Literal
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.metrics import CONTENT_TYPE, Meter, text
+
+WARNING_TEXT = "Approaching context limit (60%)"
+CRITICAL_TEXT = "Context nearly full (90%). Consider starting a new session."
+"""S000-36: how a session's health is told, in these very words."""
+
+
+class Healthy(Struct, frozen=True):
+    status: Literal["ok"] = "ok"
+
+
+async def health(_: Call) -> Healthy:
+    """Tell whether the server answers, and nothing more."""
+    return Healthy()
+
+
+async def metrics(call: Call) -> Response:
+    """Give the numbers of this server in the text format of Prometheus."""
+    console = call.console
+    if console.meter is None:
+        console.meter = Meter(console.registry)
+    return Response(text(console, console.meter), media_type=CONTENT_TYPE)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/health", health, None, returns=Healthy),
+    Endpoint("GET", "/metrics", metrics, returns=Response, media=CONTENT_TYPE),
+)

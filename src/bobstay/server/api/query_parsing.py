@@ -1,0 +1,38 @@
+"""Reads the query of a request, and says what is allowed where something is not."""
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.server.api.json_schemas import fields_of
+from bobstay.server.errors import ApiError
+
+_FIELD = re.compile(r"at `\$\.(\w+)`")
+
+
+def read_query(given: dict[str, Any], shape: type[Struct]) -> Any:
+    """Raises:
+    ApiError: invalid, with the `field` that is to blame and what it may be.
+    """
+    try:
+        return msgspec.convert(given, shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), shape) from None
+
+
+def _refusal(words: str, shape: type[Struct]) -> ApiError:
+    found = _FIELD.search(words)
+    name = found[1] if found else ""
+    schema = next((schema for field, schema, _ in fields_of(shape) if field == name), {})
+    match schema:
+        case {"minimum": least, "maximum": most}:
+            text = f"`{name}` must be from {least} to {most}."
+            return ApiError("invalid", text, field=name, minimum=least, maximum=most)
+        case {"enum": allowed}:
+            text = f"`{name}` must be one of {', '.join(str(value) or 'nothing' for value in allowed)}."
+            return ApiError("invalid", text, field=name, allowed=allowed)
+        case _:
+            details = {"field": name} if name else {}
+            return ApiError("invalid", f"The query is not as it should be: {words}", **details)

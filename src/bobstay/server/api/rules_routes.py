@@ -1,0 +1,102 @@
+"""Permission rules over HTTP: those in force in a directory, each with its place; add and remove them."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from bobstay.config.paths import local_settings, project_settings
+from bobstay.config.settings_files import BrokenSettings, RuleText, load
+from bobstay.config.trust import own_change
+from bobstay.config.trust_store import TrustUnusable
+from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
+from bobstay.permissions.suggest import broad
+from bobstay.permissions.rule_updates import UpdateFailed, defect, write
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.session_commands import working_directory
+from bobstay.server.errors import ApiError
+
+DESTINATIONS = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
+
+
+class RuleView(Struct, frozen=True):
+    rule: str
+    behavior: str
+    source: str
+    file: str
+    warning: str = ""
+
+
+class RuleList(Struct, frozen=True):
+    rules: tuple[RuleView, ...]
+    trusted: bool
+    """Whether the directory's own settings count."""
+
+
+class RuleQuery(Struct, frozen=True):
+    cwd: str
+    """The directory the rules are for."""
+
+
+class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
+    cwd: str
+    rule: str
+    behavior: Literal["allow", "ask", "deny"]
+    scope: Literal["user", "project", "local"]
+
+
+async def list_rules(call: Call) -> RuleList:
+    """List the rules in force in a directory, the strongest source first."""
+    cwd = working_directory(call.console, call.query.cwd)
+    try:
+        loaded = load(cwd, call.console.environment.paths)
+    except BrokenSettings as error:
+        raise ApiError("wrong_state", str(error)) from error
+    return RuleList(tuple(_shown(text) for text in loaded.rules), loaded.trusted)
+
+
+async def add_rule(call: Call) -> RuleList:
+    """Add a rule to the settings of the user, the project, or the project on this machine."""
+    return await _changed(call, "addRules")
+
+
+async def remove_rule(call: Call) -> RuleList:
+    """Remove a rule from the settings it stands in."""
+    return await _changed(call, "removeRules")
+
+
+async def _changed(call: Call, kind: str) -> RuleList:
+    change: RuleChange = call.body
+    cwd = working_directory(call.console, change.cwd)
+    try:
+        rule = Rule.parse(change.rule, BEHAVIORS[change.behavior])
+    except BadRule as error:
+        raise ApiError("invalid", str(error)) from error
+    entry = {"toolName": rule.tool, **({"ruleContent": rule.pattern} if rule.pattern else {})}
+    update = {"type": kind, "rules": [entry], "behavior": change.behavior, "destination": DESTINATIONS[change.scope]}
+    if why := defect(update):
+        raise ApiError("invalid", why)
+    paths = call.console.environment.paths
+    try:
+        # What a person changes by this very request does not make the directory a changed one.
+        with own_change(cwd, paths, (*local_settings(cwd), *project_settings(cwd))):
+            write((update,), paths.destinations(cwd))
+    except (UpdateFailed, TrustUnusable) as error:
+        raise ApiError("storage", str(error)) from error
+    call.console.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
+    call.query = RuleQuery(cwd)
+    return await list_rules(call)
+
+
+def _shown(rule: RuleText) -> RuleView:
+    try:
+        warning = broad(Rule.parse(rule.text, BEHAVIORS[rule.verdict]))
+    except BadRule as error:
+        warning = str(error)
+    return RuleView(rule.text, rule.verdict, rule.source, rule.file, warning)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/permission-rules", list_rules, query=RuleQuery, returns=RuleList, errors=("wrong_state",)),
+    Endpoint("POST", "/permission-rules", add_rule, "admin", RuleChange, None, RuleList, 201, ("storage",)),
+    Endpoint("DELETE", "/permission-rules", remove_rule, "admin", RuleChange, None, RuleList, 200, ("storage",)),
+)

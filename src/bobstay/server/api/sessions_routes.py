@@ -1,0 +1,248 @@
+"""Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
+
+import math
+from typing import Any, get_args
+
+from msgspec import UNSET
+from msgspec.structs import asdict, replace
+
+from bobstay.model.session_events import SessionChanged, SessionConfig
+from bobstay.model.message import Block, Image, Text
+from bobstay.server import artifacts, deletion
+from bobstay.server import session_commands
+from bobstay.server import session_secrets
+from bobstay.server.api.permission_lifting import bypass_end, check_child, check_lifting, check_workflow
+from bobstay.server.api.session_idempotency import made_once
+from bobstay.server.api.session_bodies import (
+    MOST_SENT,
+    Accepted,
+    Change,
+    Continue,
+    Fork,
+    ImagePart,
+    InputChange,
+    ListQuery,
+    NewMessage,
+    NewSession,
+    SessionList,
+)
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.session_commands import Tree, Words
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.session_status import BUSY, Status
+from bobstay.server.sessions.session_view import SessionView
+
+LISTED = tuple(status for status in get_args(Status) if status != "discarded")
+"""The states of sessions that are in lists."""
+
+
+async def create(call: Call) -> SessionView:
+    """Begin a session; with a prompt, its agent sets to work."""
+    new: NewSession = call.body
+    check_lifting(call, new.permission_mode, given=bool(new.allowed_tools or new.mcp_config or new.env))
+    config = SessionConfig(
+        engine=new.engine,
+        workflow=new.workflow,
+        model=new.model,
+        permission_mode=new.permission_mode,
+        max_turns=new.max_turns,
+        max_budget_usd=new.max_budget_usd,
+        system_prompt=new.system_prompt,
+        append_system_prompt=new.append_system_prompt,
+        allowed_tools=new.allowed_tools,
+        disallowed_tools=new.disallowed_tools,
+        inputs=new.inputs,
+        live=new.live,
+        output_format=new.output_format,
+        ephemeral=new.ephemeral,
+        mcp_servers=session_secrets.server_names(new.mcp_config),
+        bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
+    )
+    handed = await artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
+    blocks = blocks_of(new.prompt, new.images)
+    session_secrets.check(new.env)
+    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config)
+    tree = Tree(new.branch, new.base) if new.worktree else None
+    return await made_once(
+        call,
+        words,
+        lambda id: session_commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree, id=id),
+    )
+
+
+async def listing(call: Call) -> SessionList:
+    """List the sessions, those that changed last first."""
+    query: ListQuery = call.query
+    statuses = _statuses(query.status)
+    known = call.console.registry.views.values()
+    engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
+    # What an external engine of ours keeps of a talk is no session beside the one it runs in.
+    views = [view for view in known if _wanted(view, query, statuses) and (view.id not in engines or view.workers)]
+    if query.leaves:
+        parents = {view.parent for view in views}
+        views = [view for view in views if view.id not in parents]
+    views.sort(key=lambda view: (view.updated_at, view.id), reverse=True)
+    if query.cursor:
+        last = _read_cursor(query.cursor)
+        views = [view for view in views if (view.updated_at, view.id) < last]
+    page = views[: query.limit]
+    more = f"{page[-1].updated_at!r}_{page[-1].id}" if len(views) > query.limit else None
+    return SessionList(tuple(page), more)
+
+
+async def show(call: Call) -> SessionView:
+    """Show one session."""
+    return call.console.registry.view(call.path["id"])
+
+
+async def send(call: Call) -> Accepted:
+    """Say something to a session; the same client_message_id is heard once."""
+    new: NewMessage = call.body
+    blocks = blocks_of(new.content, new.images)
+    if not blocks:
+        raise ApiError("invalid", "The message is empty.")
+    words = Words(blocks, call.principal.name, new.client_message_id)
+    id = await session_commands.message(call.console, call.path["id"], words, new.delivery)
+    return Accepted(id, call.console.registry.view(call.path["id"]))
+
+
+async def interrupt(call: Call) -> SessionView:
+    """End what the session is doing now."""
+    return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
+
+
+async def kill(call: Call) -> SessionView:
+    """End what the session is doing by force, when an interrupt did not help."""
+    return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
+
+
+async def retry(call: Call) -> SessionView:
+    """Try again what failed or was interrupted in a session."""
+    return await session_commands.retry(call.console, call.path["id"], by=call.principal.name)
+
+
+async def go_on(call: Call) -> SessionView:
+    """Go on from a session that ended, in a child of it."""
+    new: Continue = call.body
+    check_lifting(call, new.permission_mode or "")
+    view = call.console.registry.view(call.path["id"])
+    given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
+    config = replace(view.config, max_turns=SessionConfig().max_turns)
+    config = replace(config, **{name: value for name, value in given.items() if value is not None})
+    check_child(call, view, config)
+    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await made_once(call, words, lambda id: session_commands.follow_on(call.console, view.id, words, config, id=id))
+
+
+async def fork(call: Call) -> SessionView:
+    """Copy a session, up to an entry if one is named; the copy goes its own way."""
+    new: Fork = call.body
+    view = call.console.registry.view(call.path["id"])
+    check_child(call, view, view.config)
+    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await made_once(
+        call,
+        words,
+        lambda id: session_commands.follow_on(call.console, view.id, words, at=new.at, state_checked=False, id=id),
+    )
+
+
+async def change(call: Call) -> SessionView:
+    """Change a session's title, archive or pin it, or change its model, permission mode, workflow or limits."""
+    given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
+    check_lifting(call, given.get("permission_mode", ""))
+    about = {name: given[name] for name in ("title", "archived", "pinned") if name in given}
+    view = call.console.registry.view(call.path["id"])
+    if about:
+        view = await session_commands.describe(call.console, view.id, SessionChanged(**about, by=call.principal.name))
+    minutes = given.pop("bypass_minutes")
+    settings = {name: value for name, value in given.items() if name not in about}
+    if settings:
+        if "permission_mode" in settings:
+            settings["bypass_until"] = bypass_end(settings["permission_mode"], minutes)
+        config = replace(view.config, **settings)
+        check_workflow(call, view.config, config)
+        view = await session_commands.configure(call.console, view.id, config, by=call.principal.name)
+    return view
+
+
+async def delete(call: Call) -> None:
+    """Put a session into the trash; one that runs must be stopped first."""
+    view = call.console.registry.view(call.path["id"])
+    if view.status in BUSY:
+        raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
+    await deletion.discard(call.console, view.id)
+
+
+async def edit_input(call: Call) -> SessionView:
+    """Change a message that still waits in the queue."""
+    blocks = blocks_of(call.body.content)
+    if not blocks:
+        raise ApiError("invalid", "The message is empty. Delete the input instead.")
+    await session_commands.edit_input(call.console, call.path["id"], call.path["input_id"], blocks)
+    return call.console.registry.view(call.path["id"])
+
+
+async def drop_input(call: Call) -> SessionView:
+    """Take back a message that still waits in the queue."""
+    await session_commands.drop_input(call.console, call.path["id"], call.path["input_id"])
+    return call.console.registry.view(call.path["id"])
+
+
+def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:
+    pictures = tuple(Image(image.media_type, image.data) for image in images)
+    return (*((Text(text),) if text.strip() else ()), *pictures)
+
+
+def _read_cursor(cursor: str) -> tuple[float, str]:
+    """Where the page before ended: a place in the order of the list, whatever becomes of the session that was there."""
+    moment, _, id = cursor.partition("_")
+    try:
+        at = float(moment)
+    except ValueError:
+        at = math.nan
+    if not math.isfinite(at):
+        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.")
+    return at, id
+
+
+def _statuses(text: str) -> frozenset[str]:
+    """Raises:
+    ApiError: invalid, one of them does not exist.
+    """
+    wanted = frozenset(name for name in text.split(",") if name)
+    if unknown := sorted(wanted - frozenset(LISTED)):
+        words = f"There is no status {unknown[0][:80]!r}. There are {', '.join(LISTED)}."
+        raise ApiError("invalid", words, field="status", allowed=list(LISTED))
+    return wanted
+
+
+def _wanted(view: SessionView, query: ListQuery, statuses: frozenset[str]) -> bool:
+    return (
+        view.archived == query.archived
+        and view.status != "discarded"
+        and (not statuses or view.status in statuses)
+        and (not query.project or query.project in (view.config.project, view.cwd))
+        and (not query.q or query.q.lower() in f"{view.title} {view.first_prompt} {view.cwd}".lower())
+    )
+
+
+_ID = "/sessions/{id}"
+_BEGIN: Any = ("not_found", "wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_supported", "conflict")
+_STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_supported")
+
+ENDPOINTS = (
+    Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _BEGIN, MOST_SENT),
+    Endpoint("GET", "/sessions", listing, query=ListQuery, returns=SessionList),
+    Endpoint("GET", _ID, show, returns=SessionView),
+    Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),
+    Endpoint("DELETE", _ID, delete, "operate", errors=_STATE),
+    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, MOST_SENT),
+    Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/kill", kill, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/retry", retry, "operate", returns=SessionView, errors=_STATE),
+    Endpoint("POST", _ID + "/continue", go_on, "operate", Continue, None, SessionView, 201, _STATE),
+    Endpoint("POST", _ID + "/fork", fork, "operate", Fork, None, SessionView, 201, _STATE),
+    Endpoint("PATCH", _ID + "/inputs/{input_id}", edit_input, "operate", InputChange, None, SessionView, 200, _STATE),
+    Endpoint("DELETE", _ID + "/inputs/{input_id}", drop_input, "operate", returns=SessionView, errors=_STATE),
+)

@@ -1,0 +1,122 @@
+"""Tasks over HTTP: the agents' lists to read, people's own to change."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.db import task_table
+from bobstay.server.db.task_table import TaskRow, TaskStatus
+from bobstay.server.streams.stream_frames import live
+
+Title = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Description = Annotated[str, Meta(max_length=20_000)]
+Order = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
+
+
+class TasksQuery(Struct, frozen=True):
+    session_id: str = ""
+    """Only the tasks of this session; empty for all."""
+
+
+class Tasks(Struct, frozen=True):
+    tasks: tuple[TaskRow, ...]
+
+
+class NewTask(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Title
+    status: TaskStatus = "pending"
+    description: Description = ""
+
+
+class TaskChange(Struct, frozen=True, forbid_unknown_fields=True):
+    """A field that is missing or null stays as it was."""
+
+    title: Title | None = None
+    status: TaskStatus | None = None
+    description: Description | None = None
+    sort_order: Order | None = None
+
+
+async def list_tasks(call: Call) -> Tasks:
+    """List tasks, of one session or of all."""
+    if call.query.session_id:
+        return await _of_session(call, call.query.session_id)
+    return Tasks(tuple(await task_table.listed(call.console.database)))
+
+
+async def list_session_tasks(call: Call) -> Tasks:
+    """List the tasks of a session: the agent's, then those of people."""
+    return await _of_session(call, call.path["id"])
+
+
+async def add_task(call: Call) -> TaskRow:
+    """Add a task of one's own to a session."""
+    view = call.console.registry.view(call.path["id"])
+    body: NewTask = call.body
+    task = await task_table.add(
+        call.console.database,
+        view.id,
+        body.title,
+        by=call.principal.name,
+        status=body.status,
+        description=body.description,
+    )
+    await _tell(call, view.id)
+    return task
+
+
+async def change_task(call: Call) -> TaskRow:
+    """Change a task of a person."""
+    body: TaskChange = call.body
+    given = {"title": body.title, "status": body.status, "description": body.description, "sort_order": body.sort_order}
+    task = await task_table.change(call.console.database, call.path["id"], by=call.principal.name, **given)
+    await _tell(call, task.session_id)
+    return task
+
+
+async def remove_task(call: Call) -> None:
+    """Remove a task of a person."""
+    task = await task_table.remove(call.console.database, call.path["id"])
+    await _tell(call, task.session_id)
+
+
+async def _of_session(call: Call, session_id: str) -> Tasks:
+    """What the agent last said is in it: the tables are waited for."""
+    view = call.console.registry.view(session_id)
+    await call.console.database.flushed(view.id, view.seq)
+    return Tasks(tuple(await task_table.listed(call.console.database, view.id)))
+
+
+async def _tell(call: Call, session_id: str) -> None:
+    """Let everybody who looks at the session see the list as it is now."""
+    topic = f"session:{session_id}"
+    if call.console.hub.followed(topic):
+        tasks = await task_table.listed(call.console.database, session_id)
+        call.console.hub.publish(topic, live("tasks.changed", {"tasks": tasks}, session_id))
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/tasks", list_tasks, query=TasksQuery, returns=Tasks, errors=("not_found",)),
+    Endpoint("GET", "/sessions/{id}/tasks", list_session_tasks, returns=Tasks, errors=("not_found",)),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/tasks",
+        add_task,
+        scope="operate",
+        body=NewTask,
+        returns=TaskRow,
+        status=201,
+        errors=("not_found", "too_many"),
+    ),
+    Endpoint(
+        "PATCH",
+        "/tasks/{id}",
+        change_task,
+        scope="operate",
+        body=TaskChange,
+        returns=TaskRow,
+        errors=("not_found", "conflict"),
+    ),
+    Endpoint("DELETE", "/tasks/{id}", remove_task, scope="operate", status=204, errors=("not_found", "conflict")),
+)

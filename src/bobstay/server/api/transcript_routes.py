@@ -1,0 +1,146 @@
+"""A session's transcript over HTTP, in pages and whole calls; and logs brought back from the archive."""
+
+import asyncio
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from bobstay.model.event import Envelope
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.errors import ApiError
+from bobstay.server.db import transcript_pages
+from bobstay.server.db.transcript_pages import CallRow, Transcript
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.text_cutting import LEAST, Cut, cut_entry
+
+PATIENCE = 2.0
+MOST_EVENTS = 2_000
+
+
+class EventsQuery(Struct, frozen=True):
+    after: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+    """Entries with a greater `seq` than this; 0 begins with the first."""
+    limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 500
+    """Entries on a page at most."""
+    before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
+    """The page that ends before this entry, instead of one that begins after another."""
+    cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
+
+
+class SnapshotQuery(Struct, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 200
+    """The last entries of the log, this many at most."""
+    cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
+
+
+class EventPage(Struct, frozen=True):
+    events: tuple[Envelope, ...]
+    seq: int
+    """The last entry there is."""
+    cuts: tuple[Cut, ...] = ()
+    """The texts of these entries that came without their middle."""
+
+
+class Snapshot(Struct, frozen=True):
+    session: SessionView
+    events: tuple[Envelope, ...]
+    """The last ones; `seq` of the first tells where to go on backwards."""
+    parts: tuple[dict[str, Any], ...]
+    seq: int
+    cuts: tuple[Cut, ...] = ()
+    """The texts of these entries that came without their middle."""
+
+
+class RowsQuery(Struct, frozen=True):
+    before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
+    """Only rows before this one: `before` of the page that was answered last."""
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    """Rows on a page at most."""
+
+
+async def snapshot(call: Call) -> Snapshot:
+    """Give all that is needed to show a session; follow it on a stream from `seq` on."""
+    registry = call.console.registry
+    view = registry.view(call.path["id"])
+    session = registry.opened(view.id)
+    parts = tuple(session.parts.snapshot()) if session is not None else ()
+    reader = registry.reader(view.id)
+    query: SnapshotQuery = call.query
+
+    def read() -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
+        found = reader.read(max(view.seq - query.limit, 0))
+        return _cut(tuple(entry for entry in found if entry.seq <= view.seq), query.cut)  # all of one moment
+
+    events, cuts = await asyncio.to_thread(read)
+    return Snapshot(view, events, parts, events[-1].seq if events else 0, cuts)
+
+
+async def events(call: Call) -> EventPage:
+    """List a page of the entries of a session's log, oldest first."""
+    query: EventsQuery = call.query
+    view = call.console.registry.view(call.path["id"])
+    limit = min(max(query.limit, 1), MOST_EVENTS)
+    reader = call.console.registry.reader(view.id)
+    before = query.before
+    after = max(query.after if before is None else before - limit - 1, 0)
+
+    def read() -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
+        found = reader.read(after, limit)
+        return _cut(tuple(entry for entry in found if before is None or entry.seq < before), query.cut)
+
+    found, cuts = await asyncio.to_thread(read)
+    return EventPage(found, view.seq, cuts)
+
+
+def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
+    if not limit:
+        return entries, ()
+    made = [cut_entry(entry, max(limit, LEAST)) for entry in entries]
+    return tuple(entry for entry, _ in made), tuple(cut for _, cuts in made for cut in cuts)
+
+
+async def list_rows(call: Call) -> Transcript:
+    """List a page of the transcript, newest first."""
+    view = call.console.registry.view(call.path["id"])
+    await call.console.database.flushed(view.id, view.seq, PATIENCE)
+    return await transcript_pages.rows(call.console.database, view.id, call.query.before, call.query.limit)
+
+
+async def show_call(call: Call) -> CallRow:
+    """Show one call of a tool with its whole input and output."""
+    view = call.console.registry.view(call.path["id"])
+    await call.console.database.flushed(view.id, view.seq, PATIENCE)
+    found = await transcript_pages.whole_call(call.console.database, view.id, call.path["call_id"])
+    if found is None:
+        raise ApiError("not_found", "The session has no such call.")
+    return found
+
+
+async def restore(call: Call) -> SessionView:
+    """Bring a session back from the archive of old ones."""
+    registry, id = call.console.registry, call.path["id"]
+    if not registry.view(id).stored:
+        raise ApiError("wrong_state", "This session is not in the archive.", status=registry.view(id).status)
+    await registry.unpack(id, by=call.principal.name)
+    return registry.view(id)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/sessions/{id}/snapshot", snapshot, query=SnapshotQuery, returns=Snapshot),
+    Endpoint("GET", "/sessions/{id}/events", events, query=EventsQuery, returns=EventPage),
+    Endpoint("GET", "/sessions/{id}/rows", list_rows, query=RowsQuery, returns=Transcript),
+    Endpoint("GET", "/sessions/{id}/calls/{call_id}", show_call, returns=CallRow),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/restore",
+        restore,
+        "operate",
+        None,
+        None,
+        SessionView,
+        200,
+        ("conflict", "storage", "wrong_state"),
+    ),
+)

@@ -1,0 +1,29 @@
+"""Usage over HTTP: what was spent, by day, model, project, session or tool."""
+
+from datetime import date
+
+from msgspec import Struct
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.db.spending import Spending, spending
+from bobstay.server.db.tool_time import Group
+
+
+class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
+    group: Group = "day"
+    """What the sums are by."""
+    since: date | None = None
+    """The first day, in UTC."""
+    until: date | None = None
+    """The last day, in UTC."""
+
+
+async def get_usage(call: Call) -> Spending:
+    """Sum up tokens, costs and the time of tools, with how much came from caches."""
+    query: UsageQuery = call.query
+    since = query.since.isoformat() if query.since else ""
+    until = query.until.isoformat() if query.until else ""
+    return await spending(call.console.database, query.group, since, until)
+
+
+ENDPOINTS = (Endpoint("GET", "/usage", get_usage, query=UsageQuery, returns=Spending),)

@@ -1,0 +1,121 @@
+"""A session's own work tree over HTTP: how it stands, commit, merge back, remove."""
+
+import asyncio
+import os
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from bobstay.config.trust_store import TrustStore
+from bobstay.model.session_events import Configured, SessionConfig
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError, Code
+from bobstay.server.files.session_directory import WORKTREES
+from bobstay.server.sessions.session_status import BUSY
+from bobstay.server.worktrees import LONGEST_MESSAGE, Strategy, Worktrees, WorktreeState
+
+Message = Annotated[str, Meta(max_length=LONGEST_MESSAGE)]
+
+
+class CommitBody(Struct, frozen=True, forbid_unknown_fields=True):
+    message: Message
+
+
+class MergeBody(Struct, frozen=True, forbid_unknown_fields=True):
+    strategy: Strategy = "merge"
+    message: Message = ""
+    """Of the commit that joins; git's usual words if empty."""
+
+
+class RemoveQuery(Struct, frozen=True):
+    force: bool = False
+    """Lose what is not committed. The branch stays if it has commits that were not merged."""
+
+
+class Committed(Struct, frozen=True):
+    commit: str
+    worktree: WorktreeState
+
+
+def worktrees_of(console: Console) -> Worktrees:
+    """The work trees of this server's sessions."""
+    folder = os.path.join(console.environment.paths.bobstay, WORKTREES)
+    return Worktrees(folder, console.environment.children)
+
+
+async def show_worktree(call: Call) -> WorktreeState:
+    """Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have."""
+    config = _config(call)
+    return await worktrees_of(call.console).state(config.worktree, config.project, config.base)
+
+
+async def commit_worktree(call: Call) -> Committed:
+    """Commit all changes in a session's work tree."""
+    config = _config(call)
+    trees = worktrees_of(call.console)
+    commit = await trees.commit(config.worktree, call.body.message)
+    return Committed(commit, await trees.state(config.worktree, config.project, config.base))
+
+
+async def merge_worktree(call: Call) -> Committed:
+    """Merge a session's work tree into the branch checked out in its project."""
+    config = _config(call)
+    trees = worktrees_of(call.console)
+    commit = await trees.merge(config.worktree, config.project, call.body.strategy, call.body.message)
+    return Committed(commit, await trees.state(config.worktree, config.project, config.base))
+
+
+async def remove_worktree(call: Call) -> None:
+    """Remove a session's work tree; refused while something would be lost, unless forced."""
+    config = _config(call)
+    session_id = call.path["id"]
+    view = call.console.registry.view(session_id)
+    if view.status in BUSY:
+        raise ApiError("wrong_state", f"The session is {view.status}. Stop it before its work tree goes.")
+    await worktrees_of(call.console).remove(config.worktree, config.project, force=call.query.force)
+    await asyncio.to_thread(TrustStore(call.console.environment.paths.bobstay).remove, config.worktree)
+    left = replace(config, worktree="", branch="", base="")
+    (await call.console.registry.take(session_id)).record(Configured(left, call.principal.name))
+    call.console.runner.let_go(session_id)
+
+
+def _config(call: Call) -> SessionConfig:
+    config = call.console.registry.view(call.path["id"]).config
+    if not config.worktree:
+        raise ApiError("not_found", "This session has no work tree of its own.")
+    return config
+
+
+_REFUSALS: tuple[Code, ...] = ("not_found", "wrong_state", "conflict", "not_supported", "unavailable")
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint("GET", "/sessions/{id}/worktree", show_worktree, returns=WorktreeState, errors=_REFUSALS),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/worktree/commit",
+        commit_worktree,
+        "operate",
+        body=CommitBody,
+        returns=Committed,
+        errors=_REFUSALS,
+    ),
+    Endpoint(
+        "POST",
+        "/sessions/{id}/worktree/merge",
+        merge_worktree,
+        "operate",
+        body=MergeBody,
+        returns=Committed,
+        errors=_REFUSALS,
+    ),
+    Endpoint(
+        "DELETE",
+        "/sessions/{id}/worktree",
+        remove_worktree,
+        "operate",
+        query=RemoveQuery,
+        status=204,
+        errors=_REFUSALS,
+    ),
+)

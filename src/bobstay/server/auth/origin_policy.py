@@ -1,0 +1,190 @@
+"""What a connection shows at the door, before anybody asks who it is: Host, Origin, what the browser says."""
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
+
+from msgspec import Struct
+from starlette.types import Scope as Connection
+
+from bobstay.server.auth.host_names import (
+    LONGEST,
+    Origin,
+    allowed,
+    is_loopback,
+    parse_host,
+    parse_origin,
+    plain_address,
+)
+from bobstay.server.auth.credential_hashes import MARK
+from bobstay.server.auth.auth_settings import Rules, networks
+from bobstay.server.errors import ApiError
+
+KEY = "bobstay.visit"
+"""Where the visit is kept in the connection's ASGI scope."""
+OURS = ("same-origin", "none")
+"""Values of Sec-Fetch-Site that no other page can bring about."""
+_SINGLE = (b"host", b"origin", b"authorization", b"sec-fetch-site", b"sec-fetch-mode")
+_MARK = MARK.encode()
+
+
+class Visit(Struct):
+    path: str
+    websocket: bool
+    reads: bool
+    """Whether its method only asks."""
+    origin: Origin | None
+    site: str
+    """Sec-Fetch-Site; empty if the client sent none."""
+    elsewhere: bool
+    """A link on another site led here: good for the shell of the page and nothing else."""
+    secure: bool
+    """Whether the client's side of the connection is known to be TLS."""
+    address: str
+    """Where it came from, for limits and the audit."""
+    bearer: str | None
+    cookies: str
+    ticket: str
+    user: str
+    """Whom a trusted reverse proxy names."""
+    ticket_holder: str = ""
+    """Whose ticket it was: it is spent at the first look, and the visit remembers."""
+    admitted: bool = False
+    shell: bool = False
+
+
+class Threshold:
+    """Compiled from the rules once; looks at every connection."""
+
+    def __init__(self, rules: Rules) -> None:
+        """Raises:
+        BadAddress: a public address or a proxy is none.
+        """
+        self.rules = rules
+        self.allowed = allowed(rules.host, rules.port, rules.tls, rules.public_urls)
+        self._proxies = networks(rules.proxies)
+        self._user_header = rules.user_header.lower().encode()
+        self._wanted = frozenset((*_SINGLE, b"cookie", b"x-forwarded-for", self._user_header))
+
+    def visit(self, scope: Connection) -> Visit:
+        """The visit of this connection, looked at now unless it was before.
+
+        Raises:
+            ApiError: bad_host, bad_origin, bad_request.
+        """
+        visit: Visit | None = scope.get(KEY)
+        if visit is None:
+            visit = scope[KEY] = self._look(scope)
+        return visit
+
+    def _look(self, scope: Connection) -> Visit:
+        headers: dict[bytes, list[str]] = {}
+        for name, value in scope["headers"]:
+            # Not every server makes names small, though ASGI says so.
+            lower = name.lower()
+            if lower in self._wanted:
+                headers.setdefault(lower, []).append(value.decode("latin-1"))
+        if any(len(headers.get(name, ())) > 1 for name in _SINGLE if name != b"host"):
+            raise ApiError("bad_request", "A header that must come once came twice.")
+        ticket = _without_secrets(scope)
+        self._check_host(headers.get(b"host", []))
+        origin = self._origin(headers)
+        websocket = scope["type"] == "websocket"
+        reads = not websocket and scope["method"] in ("GET", "HEAD")
+        site = _first(headers, b"sec-fetch-site").strip().lower()
+        elsewhere = bool(site) and site not in OURS
+        if elsewhere and not (reads and _first(headers, b"sec-fetch-mode") == "navigate"):
+            raise ApiError("bad_origin", "Your browser says that another site made this request. Only this page may.")
+        peer = scope["client"][0] if scope.get("client") else ""
+        return Visit(
+            path=scope["path"],
+            websocket=websocket,
+            reads=reads,
+            origin=origin,
+            site=site,
+            elsewhere=elsewhere,
+            secure=scope["scheme"] in ("https", "wss") or (origin is not None and origin[0] == "https"),
+            address=self._address(peer, headers),
+            bearer=_bearer(headers),
+            cookies="; ".join(headers.get(b"cookie", ())),
+            ticket=ticket,
+            user=self._user(peer, headers),
+        )
+
+    def _check_host(self, values: list[str]) -> None:
+        place = parse_host(values[0]) if len(values) == 1 else None
+        if place is None or place not in self.allowed.hosts:
+            said = f" ({values[0][:100]!r})" if len(values) == 1 and len(values[0]) <= LONGEST else ""
+            raise ApiError(
+                "bad_host",
+                f"This server does not answer under that name{said}: names that lead here may be somebody else's."
+                " Use the address it printed, or have whoever starts it add the name as a public address.",
+            )
+
+    def _origin(self, headers: dict[bytes, list[str]]) -> Origin | None:
+        if b"origin" not in headers:
+            return None
+        origin = parse_origin(_first(headers, b"origin"))
+        if origin is None or origin not in self.allowed.origins:
+            raise ApiError("bad_origin", "Another page made this request. Only pages of this server may.")
+        return origin
+
+    def _address(self, peer: str, headers: dict[bytes, list[str]]) -> str:
+        """The last address on the way here that is not a proxy of ours. Whatever stands before it can be invented."""
+        if not self._is_proxy(peer):
+            return peer
+        hops = ",".join(headers.get(b"x-forwarded-for", ())).split(",")
+        for hop in reversed(hops[-20:]):
+            text = hop.strip()
+            try:
+                plain_address(text)
+            except ValueError:
+                break
+            if not self._is_proxy(text):
+                return text
+        return peer
+
+    def _user(self, peer: str, headers: dict[bytes, list[str]]) -> str:
+        values = headers.get(self._user_header, []) if self._user_header else []
+        trusted = self._is_proxy(peer) if self._proxies else is_loopback(peer)
+        return values[0].strip() if len(values) == 1 and trusted else ""
+
+    def _is_proxy(self, peer: str) -> bool:
+        if not self._proxies:
+            return False
+        try:
+            address = plain_address(peer)
+        except ValueError:
+            return False
+        return any(address in network for network in self._proxies)
+
+
+def _first(headers: dict[bytes, list[str]], name: bytes) -> str:
+    return headers.get(name, [""])[0]
+
+
+def _bearer(headers: dict[bytes, list[str]]) -> str | None:
+    if b"authorization" not in headers:
+        return None
+    scheme, _, secret = headers[b"authorization"][0].partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def _without_secrets(scope: Connection) -> str:
+    """Take the ticket out of the address, so that no log line has it; refuse lasting secrets there.
+
+    Raises:
+        ApiError: bad_request.
+    """
+    query: bytes = scope["query_string"]
+    if _MARK in unquote_to_bytes(query) or MARK in scope["path"]:
+        scope.update({"path": "/", "raw_path": b"/", "query_string": b""})
+        text = "A token does not belong into an address, where logs and histories keep it. Send it as a header:"
+        raise ApiError("bad_request", f"{text} `Authorization: Bearer …`. Revoke this one.")
+    if b"ticket" not in query:
+        return ""
+    pairs: list[tuple[Any, Any]] = parse_qsl(query, keep_blank_values=True)
+    found = [value for name, value in pairs if name == b"ticket"]
+    scope["query_string"] = urlencode([pair for pair in pairs if pair[0] != b"ticket"]).encode()
+    if len(found) > 1:
+        raise ApiError("bad_request", "One ticket is enough.")
+    return found[0].decode("latin-1") if found else ""

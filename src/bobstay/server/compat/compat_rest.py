@@ -1,0 +1,219 @@
+"""The first consoles' routes for sessions and tasks: thin, in their own spelling, behind our doors."""
+
+import logging
+import os
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bobstay.model.session_events import SessionConfig
+from bobstay.model.message import Text
+from bobstay.server import session_commands
+from bobstay.server.api.dispatch import answered, json, of_log
+from bobstay.server.api.permission_lifting import check_child
+from bobstay.server.api.session_bodies import MOST_SENT
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.session_commands import Words
+from bobstay.server.compat.compat_shapes import CompatSession, WorkflowMode, session_of
+from bobstay.server.console import Console
+from bobstay.server.errors import ApiError
+from bobstay.server.files.session_directory import bounds_of, permitted
+from bobstay.server.db import task_table
+from bobstay.sessions.log import LogError, SessionMissing
+
+log = logging.getLogger(__name__)
+PREFIX = "/api"
+DEFAULT_TURNS = SessionConfig().max_turns
+"""S000-30: a limit there is always."""
+
+
+class Launch(Struct, frozen=True):
+    """S000-44. Each name in both spellings; what else comes is not looked at."""
+
+    query: str
+    workflowMode: WorkflowMode | None = None  # noqa: N815 - as the seed spells it
+    workflow_mode: WorkflowMode | None = None
+    model: str | None = None
+    workingDir: str | None = None  # noqa: N815
+    working_dir: str | None = None
+    maxTurns: int | None = None  # noqa: N815
+    max_turns: int | None = None
+
+
+class Continue(Struct, frozen=True):
+    query: str
+    maxTurns: int | None = None  # noqa: N815
+    max_turns: int | None = None
+
+
+class Success(Struct, frozen=True):
+    success: bool = True
+
+
+class ListQuery(Struct, frozen=True):
+    leaves: bool = True
+    """Leave out sessions that others go on from (S000-48)."""
+
+
+class TaskQuery(Struct, frozen=True):
+    session_id: str = ""
+    sessionId: str = ""  # noqa: N815
+
+
+class TaskOut(Struct, frozen=True):
+    """S002-4, S002-5."""
+
+    id: str
+    session_id: str
+    source: str
+    title: str
+    status: str
+    description: str
+    sort_order: int
+
+
+class TasksOut(Struct, frozen=True):
+    tasks: tuple[TaskOut, ...]
+
+
+async def launch(call: Call) -> CompatSession:
+    """Begin a session and set its agent to work."""
+    new: Launch = call.body
+    config = SessionConfig(
+        workflow=new.workflowMode or new.workflow_mode or "chat",
+        model=new.model or "",
+        max_turns=_turns(new.maxTurns, new.max_turns),
+    )
+    where = new.workingDir or new.working_dir or _default_directory(call.console)
+    view = await session_commands.launch(call.console, where, config, _words(call, new.query))
+    call.made = view.id
+    return session_of(view, new.query)
+
+
+async def go_on(call: Call) -> CompatSession:
+    """Go on from a session that ended, in a child of it (S000-27..29)."""
+    new: Continue = call.body
+    try:
+        parent = call.console.registry.view(call.path["id"])
+    except SessionMissing:
+        raise ApiError("not_found", "Parent session not found") from None
+    config = replace(parent.config, max_turns=_turns(new.maxTurns, new.max_turns))
+    check_child(call, parent, config)
+    view = await session_commands.follow_on(call.console, parent.id, _words(call, new.query), config)
+    call.made = view.id
+    return session_of(view, new.query)
+
+
+async def interrupt(call: Call) -> Success:
+    """End what a session is doing."""
+    try:
+        await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
+    except SessionMissing:
+        raise ApiError("not_found", "Session not found or not running") from None
+    except ApiError as error:
+        if error.problem.code == "wrong_state":
+            raise ApiError("wrong_state", "Session not found or not running") from None
+        raise
+    return Success()
+
+
+async def show(call: Call) -> CompatSession:
+    """One session."""
+    try:
+        return session_of(call.console.registry.view(call.path["id"]))
+    except SessionMissing:
+        raise ApiError("not_found", "Session not found") from None
+
+
+async def listing(call: Call) -> tuple[CompatSession, ...]:
+    """The sessions, those that changed last first; of those that were gone on from only the last."""
+    views = [view for view in call.console.registry.views.values() if view.status != "discarded" and not view.archived]
+    if call.query.leaves:
+        parents = {view.parent for view in views}
+        views = [view for view in views if view.id not in parents]
+    views.sort(key=lambda view: (view.updated_at, view.id), reverse=True)
+    return tuple(session_of(view) for view in views)
+
+
+async def tasks(call: Call) -> TasksOut:
+    """The tasks of a session, or of all (S002-3)."""
+    session_id = call.query.session_id or call.query.sessionId
+    if session_id:
+        view = call.console.registry.view(session_id)
+        await call.console.database.flushed(view.id, view.seq)
+    rows = await task_table.listed(call.console.database, session_id)
+    return TasksOut(
+        tuple(
+            TaskOut(row.id, row.session_id, row.source, row.title, row.status, row.description, row.sort_order)
+            for row in rows
+        )
+    )
+
+
+def routes() -> list[Route]:
+    return [compat_route(endpoint) for endpoint in ENDPOINTS]
+
+
+def compat_route(endpoint: Endpoint) -> Route:
+    """Like any endpoint, but that an error is `{"error": "…"}` (S000-93): with its code beside it."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await answered(endpoint, request)
+        except ApiError as error:
+            return refusal(error)
+        except LogError as error:
+            return refusal(of_log(error))
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Exception:  # the last boundary before the client, who must not read a traceback
+            log.exception("%s %s broke", endpoint.method, endpoint.path)
+            return refusal(ApiError("internal", "Something in the server broke. The server's log says more."))
+
+    return Route(PREFIX + endpoint.path, handle, methods=[endpoint.method], name=f"compat_{endpoint.run.__name__}")
+
+
+class Refusal(Struct, frozen=True):
+    error: str
+    code: str
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+def refusal(error: ApiError) -> Response:
+    problem = error.problem
+    return json(Refusal(problem.message, problem.code, problem.details or UNSET), error.status)
+
+
+def _words(call: Call, query: str) -> Words:
+    if not query.strip():
+        raise ApiError("invalid", "The query is empty.")
+    return Words((Text(query),), call.principal.name)
+
+
+def _turns(*given: int | None) -> int:
+    asked = next((turns for turns in given if turns), DEFAULT_TURNS)
+    if asked < 0:
+        raise ApiError("invalid", "maxTurns must not be negative.")
+    return asked
+
+
+def _default_directory(console: Console) -> str:
+    """Where the server was started, if sessions may work there, else the first place they may."""
+    bounds = bounds_of(console)
+    here = os.path.realpath(os.getcwd())
+    return here if permitted(here, bounds) else bounds.roots[0]
+
+
+_ID = "/sessions/{id}"
+ENDPOINTS = (
+    Endpoint("POST", "/sessions", launch, "operate", Launch, None, CompatSession, body_limit=MOST_SENT),
+    Endpoint("GET", "/sessions", listing, query=ListQuery, returns=tuple[CompatSession, ...]),
+    Endpoint("GET", _ID, show, returns=CompatSession),
+    Endpoint("POST", _ID + "/continue", go_on, "operate", Continue, None, CompatSession, body_limit=MOST_SENT),
+    Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=Success),
+    Endpoint("GET", "/tasks", tasks, query=TaskQuery, returns=TasksOut),
+)

@@ -1,0 +1,22 @@
+"""All compatibility routes: what the seeds of this console spelled out, on top of what it has become."""
+
+from starlette.routing import BaseRoute
+
+from bobstay.server.compat import compat_rest
+from bobstay.server.compat import compat_sse
+from bobstay.server.compat.agent_socket import Agents
+from bobstay.server.compat.app_socket import app_route
+from bobstay.server.compat.worker_socket import worker_route
+from bobstay.server.console import Console
+from bobstay.server.streams.subscription import Streams
+
+
+def routes(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
+    """`/api/sessions…`, `/api/tasks`, `/api/stream/events`, `/ws/app`, `/ws/agent`, and the sockets of workers."""
+    return (
+        *compat_rest.routes(),
+        *(compat_rest.compat_route(endpoint) for endpoint in compat_sse.ENDPOINTS),
+        app_route(console, streams),
+        worker_route(console, streams),
+        Agents(console, streams).route(),
+    )

@@ -1,0 +1,139 @@
+"""The first console's stream of a session: `data: <json>` and an empty line, nothing else a page would have to know.
+
+The cursor goes in a block of its own (`id: 12` and an empty line): browsers remember it and show nothing.
+"""
+
+import asyncio
+from typing import Any
+
+from msgspec import Struct
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.compat.frame_entry import Message
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
+from bobstay.server.compat.legacy_events import Named
+from bobstay.server.console import Console
+from bobstay.server.auth.principal import Principal
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.session_status import BUSY
+from bobstay.server.streams.subscription import Streams
+from bobstay.server.streams.sse_stream import streams_of
+from bobstay.sessions.log_codec import to_json
+from bobstay.sessions.log import SessionMissing
+
+HEADERS = {"Cache-Control": "no-cache", "Connection": "keep-alive", "X-Accel-Buffering": "no"}
+KEEPALIVE = b': keepalive\n\nevent: heartbeat\ndata: {"type":"heartbeat"}\n\n'
+"""As the first console had it, and as an event, which a page can see (S000-50)."""
+
+
+class StreamQuery(Struct, frozen=True):
+    after: str = ""
+    """A cursor; the header `Last-Event-ID` goes before it. `now` leaves out what was."""
+    types: str = ""
+    """Only events of these types, with commas."""
+    until: str = ""
+    """End the stream after an event of this type that happens from now on, such as `done`; at once if nothing runs."""
+
+
+class GlobalQuery(StreamQuery, frozen=True):
+    session_id: str = ""
+
+
+async def stream(call: Call) -> Response:
+    """Follow a session (S000-49..52)."""
+    return _answer(call, call.path["id"])
+
+
+async def stream_events(call: Call) -> Response:
+    """Follow the session that is named by `session_id`."""
+    if not call.query.session_id:
+        raise ApiError("invalid", "Name a session with session_id, or follow all of them at /api/v1/stream.")
+    return _answer(call, call.query.session_id)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/sessions/{id}/stream", stream, query=StreamQuery, returns=Response, media="text/event-stream"),
+    Endpoint("GET", "/stream/events", stream_events, query=GlobalQuery, returns=Response, media="text/event-stream"),
+)
+
+
+def _answer(call: Call, session_id: str) -> Response:
+    try:
+        call.console.registry.view(session_id)
+    except SessionMissing:
+        raise ApiError("not_found", "Session not found") from None
+    after = call.request.headers.get("last-event-id") or call.query.after
+    query = StreamQuery(after, call.query.types, call.query.until)
+    return EventStream(call.console, streams_of(call.request), call.principal, session_id, query)
+
+
+class EventStream(Response):
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, console: Console, streams: Streams, principal: Principal, session_id: str, query: StreamQuery
+    ) -> None:
+        super().__init__(headers=HEADERS)
+        del self.headers["content-length"]
+        self.headers["content-type"] = "text/event-stream"
+        self._console = console
+        self._streams = streams
+        self._principal = principal
+        self._session_id = session_id
+        self._after = query.after
+        self._types = frozenset(word.strip() for word in query.types.split(",") if word.strip())
+        self._until = query.until
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        translator = Named(self._session_id, self._console.registry)
+        async with feed_of(self._streams, self._principal, translator) as feed:
+            await follow_session(self._streams, feed, self._session_id, self._after)
+            gone = asyncio.create_task(_gone(receive))
+            ended = asyncio.create_task(feed.client.ended.wait())
+            writing = asyncio.create_task(self._write(feed, send))
+            tasks: set[asyncio.Task[Any]] = {gone, ended, writing}
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+        if gone.cancelled():
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _write(self, feed: Feed, send: Send) -> None:
+        runs = self._console.registry.view(self._session_id).status in BUSY
+        happening = over = False
+        while told := await feed.take():
+            pieces: list[bytes] = []
+            last = 0
+            for seq, message in told:
+                last = seq or last
+                happening = happening or message is SYNCHRONIZED
+                pieces.append(self._piece(message))
+                over = bool(self._until) and happening and (not runs or message["type"] == self._until)
+                if over:
+                    break
+            if last:
+                pieces.append(b"id: %d\n\n" % last)
+            body = b"".join(pieces)
+            if body:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+            if over:
+                return
+
+    def _piece(self, message: Message) -> bytes:
+        if message is HEARTBEAT:
+            return KEEPALIVE
+        if message is SYNCHRONIZED or (self._types and message["type"] not in self._types):
+            return b""
+        return b"data: %b\n\n" % to_json(message)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

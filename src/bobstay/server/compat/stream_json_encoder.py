@@ -1,0 +1,148 @@
+"""A session's events as a stream-json engine says them: what hosts of the command line, and the SDK's clients, read."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.session_events import WorkerExited
+from bobstay.model.event import Event, MessageDone, Raw, RunDone, TurnStarted
+from bobstay.model.live_events import BlockBegan, InputDelta, Live, MessageBegan, Retrying, TextDelta, ThinkingDelta
+from bobstay.model.message import Usage
+from bobstay.server.compat.frame_entry import Entry, Message
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_status import Standing
+from bobstay.server.sessions.session_view import Activity, SessionView
+from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.wire_frames import Facts
+
+
+class _OneModel(Struct):
+    usage: Usage = Usage()
+    cost: float = 0.0
+    window: int = 0
+    max_output: int = 0
+
+
+class _Totals(Struct):
+    cost_usd: float = 0.0
+    api_ms: int = 0
+    models: dict[str, _OneModel] = {}
+
+    def add(self, event: MessageDone) -> None:
+        self.cost_usd += event.cost
+        self.api_ms += event.api_ms
+        model = self.models.setdefault(event.model, _OneModel())
+        model.usage += event.usage
+        model.cost += event.cost
+
+
+class Spoken:
+    """One for a connection. Feed it every frame of a session from the first on."""
+
+    def __init__(self, session_id: str, registry: Registry) -> None:
+        self._id = session_id
+        self._registry = registry
+        self._entry = ""
+        self._totals = _Totals()
+        self._encoder = Encoder(
+            session_id, self._facts, lambda: self._totals, partial=True, replay=True, entry=lambda: self._entry
+        )
+        self._message = ""
+        self._begun: set[tuple[str, int]] = set()
+        self.standing = Standing()
+        self.live = False
+        """Whether what is fed happens now, and is not only told again."""
+
+    @property
+    def activity(self) -> Activity:
+        """S004-15..19."""
+        if self.standing.asking:
+            return "asking"
+        return "active" if self.standing.in_turn else "idle"
+
+    def messages(self, entry: Entry) -> list[Message]:
+        """What an engine would have said."""
+        if entry.seq:
+            return self._stored(entry)
+        if entry.type == "stream.synchronized":
+            self.live = True
+            return self._pieces([event for part in entry.words.get("parts", ()) for event in self._part(part)])
+        if entry.type in ("part.began", "part.delta"):
+            return self._pieces(self._part(entry.words))
+        if entry.type == "part.dropped":
+            self._begun.discard((str(entry.words.get("message_id")), int(entry.words.get("index", 0))))
+        if entry.type == "model.retrying":
+            return self._pieces([msgspec.convert(entry.words, Retrying)])
+        return []
+
+    def _stored(self, entry: Entry) -> list[Message]:
+        event = entry.event
+        self.standing = self.standing.apply(event)
+        self._entry = entry.id
+        if isinstance(event, MessageDone):
+            self._totals.add(event)
+        if isinstance(event, Raw):
+            return [event.data] if isinstance(event.data.get("type"), str) else []
+        if isinstance(event, RunDone | TurnStarted):
+            self._begun.clear()
+        told = list(self._encoder.frames(event))
+        for frame in told:
+            if entry.parent_call and "parent_tool_use_id" in frame:
+                frame["parent_tool_use_id"] = entry.parent_call
+        if told and not any(frame.get("uuid") == entry.id for frame in told):
+            told[-1]["uuid"] = entry.id  # by it a client says how far it came (S004-29)
+        return told
+
+    def _pieces(self, events: list[Live]) -> list[Message]:
+        made: list[Event] = list(events)
+        return [frame for event in made for frame in self._encoder.frames(event)]
+
+    def _part(self, part: Message) -> list[Live]:
+        """What the engine saw when this part came: its message and its block may have begun before us."""
+        if "message_id" not in part:
+            return []
+        message_id, index, kind = str(part["message_id"]), int(part["index"]), str(part["kind"])
+        made: list[Live] = []
+        if message_id != self._message:
+            self._message = message_id
+            made.append(MessageBegan(message_id, self._view.model, Usage()))
+        if (message_id, index) not in self._begun:
+            self._begun.add((message_id, index))
+            what, call_id = str(part.get("name", "")), str(part.get("call_id", ""))
+            made.append(BlockBegan(message_id, index, _BLOCKS.get(kind, "text"), call_id, what))
+        text = part.get("text")
+        if isinstance(text, str) and text:
+            made.append(_DELTAS.get(kind, TextDelta)(message_id, index, text))
+        return made
+
+    @property
+    def _view(self) -> SessionView:
+        return self._registry.view(self._id)
+
+    def _facts(self) -> Facts:
+        view = self._view
+        return Facts(cwd=view.cwd, tools=(), model=view.model, mode=view.permission_mode, api_key_source="none")
+
+
+_BLOCKS: dict[str, Literal["text", "thinking", "tool_call"]] = {
+    "text": "text",
+    "thinking": "thinking",
+    "tool_input": "tool_call",
+}
+_DELTAS: dict[str, Callable[[str, int, str], Live]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "tool_input": InputDelta,
+}
+
+
+def exited(entry: Entry) -> WorkerExited | None:
+    """The end of a session's agent, if this is what the frame tells. One put to sleep has not ended for anybody."""
+    if entry.type != "worker.exited":
+        return None
+    event = entry.event
+    if not isinstance(event, WorkerExited) or event.kind not in ("native", "process") or event.why == "asleep":
+        return None
+    return event

@@ -1,0 +1,321 @@
+"""The tables: what is made from the logs, and what is nobody's projection. One writer, in batches."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bobstay.model.event import Envelope
+from bobstay.server.db import apply_changes
+from bobstay.server.db.log_archive import Archive
+from bobstay.server.db.audit_writer import AuditBook
+from bobstay.server.db.database_claim import Claim, check_home
+from bobstay.server.db.database_engines import Engines, connect, resolve, truncate_wal
+from bobstay.server.db.log_tail import LogFile, place_after
+from bobstay.server.db.migration import migrate
+from bobstay.server.db.own_tables import settings
+from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.projection import VERSION
+from bobstay.server.db.catch_up import Reading, Source, begin, fold_rest, reach
+from bobstay.server.db.session_row import read_view
+from bobstay.server.db.projected_tables import sessions
+from bobstay.server.db.projection_writer import Writer
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.sessions.jsonl_log import SUFFIX
+from bobstay.sessions.log_store import Store
+
+log = logging.getLogger(__name__)
+DRAIN_SECONDS = 10.0
+
+
+class Health(Struct, frozen=True):
+    """How the index fares; for the health check, the metrics and `bobstay doctor`."""
+
+    ok: bool
+    database: str
+    waiting: int
+    """Entries on their way into the tables."""
+    behind: int
+    """Sessions whose logs must be read again."""
+    skipped: int
+    problem: str = ""
+
+
+class Counts(Struct, frozen=True):
+    """What a catch-up or a rebuild did."""
+
+    sessions: int
+    """Logs there are."""
+    read: int
+    """Logs of which something had to be read."""
+    entries: int
+    removed: int = 0
+    """Sessions whose logs are gone."""
+    skipped: int = 0
+
+
+class Database:
+    """Made by `open`. Reading and writing what is nobody's projection is left to the modules beside this one."""
+
+    def __init__(self, engines: Engines, claim: Claim, state_dir: str, store: Store | None) -> None:
+        self.engines = engines
+        self.archive = Archive(os.path.join(state_dir, "archive"))
+        self.writer = Writer(engines, claim, None if store is None else self._source)
+        self.audit = AuditBook(engines)
+        self._claim = claim
+        self._store = store
+        self._stale = False
+        self._closed = False
+
+    @classmethod
+    async def open(cls, url: str, state_dir: str, store: Store | None = None, *, adopt: bool = False) -> "Database":
+        """Open the database at `url` (SQLite in `state_dir` if empty) and bring its schema up to date.
+
+        `store` is where sessions' logs are; without it, what could not be written cannot be read again.
+        `adopt`: use a database that was filled from the sessions of another home.
+
+        Raises:
+            DatabaseProblem: it cannot be used. The text says why and what to do.
+        """
+        engines = connect(resolve(url, state_dir))
+        claim = None
+        try:
+            claim = await Claim.take(engines, state_dir)
+            await migrate(engines)
+            await check_home(engines, state_dir, adopt=adopt)
+            database = cls(engines, claim, state_dir, store)
+            await database._load()
+        except BaseException:
+            if claim is not None:
+                await claim.release()
+            await engines.dispose()
+            raise
+        return database
+
+    def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
+        """Take note of an entry of a log, soon. See `ports.Index`."""
+        self.writer.put(session_id, envelope, view)
+
+    async def wipe(self) -> None:
+        """Empty SQLite's write-ahead log, so that what was just deleted is not left there."""
+        if file := self.engines.file:
+            await asyncio.to_thread(truncate_wal, file)
+
+    def look_again(self, session_id: str) -> None:
+        """Somebody else wrote to this log: take in what is new."""
+        self.writer.fall_behind(session_id)
+
+    async def flushed(self, session_id: str, seq: int, patience: float = 5.0) -> bool:
+        """Wait until the tables have the entry `seq` of a session; tells whether they do."""
+        return await self.writer.flushed(session_id, seq, patience)
+
+    async def forget(self, session_id: str) -> None:
+        """Remove all that was made from the log of a session that was deleted."""
+        await self.writer.remove(session_id)
+
+    def packed_log(self, session_id: str) -> str:
+        """Where its log is in the archive; empty if it was not packed away."""
+        path = self.archive.path(session_id)
+        return path if os.path.isfile(path) else ""
+
+    async def unpack(self, session_id: str, by: str) -> None:
+        """Bring a log back from the archive.
+
+        Raises:
+            SessionMissing, SessionExists, LogError
+        """
+        assert self._store is not None
+        await asyncio.to_thread(self.archive.bring_back, session_id, self._store.path(session_id))
+        await self.mark_stored(session_id, stored=False)
+        self.audit.record(by, "session.restored", {}, session_id)
+        self.look_again(session_id)
+
+    async def mark_stored(self, session_id: str, *, stored: bool) -> None:
+        async with self.owning() as connection:
+            change = update(sessions).where(sessions.c.id == session_id)
+            await connection.execute(change.values(stored=stored, log_size=None))
+
+    async def catch_up(self, store: Store) -> Counts:
+        """Take in what the logs have and the tables have not; of logs that did not change nothing is read.
+
+        Raises:
+            DatabaseProblem: the tables cannot be written.
+        """
+        self._know(store)
+        if self._stale:
+            return await self.rebuild(store)
+        found, known = await self._logs(), await self._rows()
+        gone = [session_id for session_id in known if session_id not in found]
+        for session_id in gone:
+            await self.forget(session_id)
+        changed = [id for id, (source, size) in found.items() if not _is_current(known.get(id), source, size)]
+        return await self._read(len(found), changed, len(gone))
+
+    async def rebuild(self, store: Store) -> Counts:
+        """Drop everything that is made from logs and make it anew. What is nobody's projection stays."""
+        self._know(store)
+        await self.writer.exclusively(apply_changes.empty)
+        self.writer.start_over()
+        found = await self._logs()
+        counts = await self._read(len(found), list(found), 0)
+        await self._note_version()
+        return counts
+
+    async def known_views(self, store: Store) -> tuple[dict[str, SessionView], list[str]]:
+        """Sessions that are in the tables as their logs are now, and the ids of all others there are."""
+        self._know(store)
+        found, rows = await self._logs(), {} if self._stale else await self._rows()
+        views: dict[str, SessionView] = {}
+        for session_id, (source, size) in found.items():
+            row = rows.get(session_id)
+            view = read_view(row.view) if row is not None and _is_current(row, source, size) else None
+            if view is not None:
+                views[session_id] = replace(view, stored=source.stored)
+        return views, [session_id for session_id in found if session_id not in views]
+
+    async def current_view(self, session_id: str) -> SessionView | None:
+        """A session as its log is now: what the tables know, and what came after. None if there is no log.
+
+        Raises:
+            OSError, DatabaseProblem
+        """
+        source = self._source(session_id)
+        if source is None:
+            return None
+        if self._stale:
+            reading = Reading(LogFile(source.path), SessionView(session_id), source.stored, anew=True)
+        else:
+            reading = await begin(self.engines, session_id, source)
+        return replace(await asyncio.to_thread(fold_rest, reading), stored=source.stored)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[AsyncConnection]:
+        """A connection to read with. Errors come out as `DatabaseProblem`."""
+        with translated():
+            async with self.engines.read.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def owning(self) -> AsyncGenerator[AsyncConnection]:
+        """A transaction on the tables that are nobody's projection."""
+        with translated():
+            async with self.engines.own.begin() as connection:
+                yield connection
+
+    @property
+    def engine(self) -> AsyncEngine:
+        """For packages that have tables of their own."""
+        return self.engines.own
+
+    def health(self) -> Health:
+        writer = self.writer
+        where = self.engines.url.render_as_string(hide_password=True)
+        problem = str(writer.problem) if writer.problem is not None else ""
+        return Health(not problem, where, *writer.waiting, writer.skipped, problem)
+
+    async def close(self, patience: float = DRAIN_SECONDS) -> None:
+        """Write what waits, then let go; twice does nothing. What a database away did not get is read next time."""
+        if self._closed:
+            return
+        self._closed = True
+        await self.writer.close(patience)
+        try:
+            await self.audit.close(min(patience, 3.0))
+            await self._note_sizes()
+        except DatabaseProblem as found:
+            log.warning("the index was left as it was: %s", found)
+        try:
+            await self._claim.release()
+        except DatabaseProblem:
+            log.debug("the database was gone before it was let go")
+        await self.engines.dispose()
+
+    # ------------------------------------------------------------ inside
+
+    async def _load(self) -> None:
+        indexed = await reach(self.engines)
+        async with self.reading() as connection:
+            version = await connection.scalar(select(settings.c.value).where(settings.c.name == "index.version"))
+        self._stale = bool(indexed) and version != str(VERSION)
+        if not indexed and version != str(VERSION):
+            await self._note_version()
+        self.writer.start(indexed)
+        self.audit.start()
+
+    async def _note_version(self) -> None:
+        row: dict[str, Any] = {"name": "index.version", "value": str(VERSION), "updated_at": 0.0, "by": ""}
+        async with self.owning() as connection:
+            await connection.execute(apply_changes.upsert(self.engines.dialect, settings), [row])
+        self._stale = False
+
+    async def _rows(self) -> dict[str, Any]:
+        query = select(sessions.c.id, sessions.c.log_size, sessions.c.stored, sessions.c.view)
+        async with self.reading() as connection:
+            return {row.id: row for row in await connection.execute(query)}
+
+    def _know(self, store: Store) -> None:
+        self._store = store
+        self.writer.source = self._source
+
+    async def _read(self, logs: int, changed: list[str], removed: int) -> Counts:
+        before = {session_id: self.writer.indexed.get(session_id, 0) for session_id in changed}
+        skipped = self.writer.skipped
+        for session_id in changed:
+            self.writer.fall_behind(session_id)
+        await self.writer.idle()
+        indexed = self.writer.indexed
+        entries = sum(max(0, indexed.get(session_id, 0) - seq) for session_id, seq in before.items())
+        read = sum(indexed.get(session_id, 0) != seq for session_id, seq in before.items())
+        return Counts(logs, read, entries, removed, self.writer.skipped - skipped)
+
+    async def _logs(self) -> dict[str, tuple[Source, int]]:
+        """Where each session's log is, and its size."""
+        found = {name: (Source(path, stored=True), 0) for name, path in self.archive.all().items()}
+        directory = self._store.directory if self._store is not None else ""
+        try:
+            with os.scandir(directory) as files:
+                for file in files:
+                    name = file.name.removesuffix(SUFFIX)
+                    if name != file.name and file.is_file():
+                        found[name] = (Source(file.path), file.stat().st_size)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise DatabaseProblem("disk", f"the sessions cannot be listed: {error.strerror}") from None
+        return found
+
+    def _source(self, session_id: str) -> Source | None:
+        path = os.path.join(self._store.directory, session_id + SUFFIX) if self._store is not None else ""
+        if path and os.path.isfile(path):
+            return Source(path)
+        kept = self.archive.path(session_id)
+        return Source(kept, stored=True) if os.path.isfile(kept) else None
+
+    async def _note_sizes(self) -> None:
+        """Note how much of each log is in the tables, so that the next start need not look into it."""
+        if self.writer.problem is not None or self._store is None:
+            return
+        async with self.reading() as connection:
+            rows = await connection.execute(select(sessions.c.id, sessions.c.seq, sessions.c.entry))
+            ends = {row.id: (row.seq, row.entry) for row in rows if row.id in self.writer.touched}
+        noted: list[dict[str, Any]] = []
+        for session_id, (seq, entry) in ends.items():
+            source = self._source(session_id)
+            if source is not None and not source.stored:
+                noted.append({"of": session_id, "size": place_after(source.path, seq, entry)})
+        if noted:
+            change = update(sessions).where(sessions.c.id == bindparam("of")).values(log_size=bindparam("size"))
+            async with self.owning() as connection:
+                await connection.execute(change, noted)
+
+
+def _is_current(row: Any, source: Source, size: int) -> bool:
+    """Whether the tables have all of a log. Packed logs do not grow."""
+    return row is not None and row.stored == source.stored and (source.stored or row.log_size == size)

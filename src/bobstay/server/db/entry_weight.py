@@ -1,0 +1,41 @@
+"""How much memory an entry that waits may hold, roughly and at once: enough to bound a queue by."""
+
+from typing import Any
+
+from bobstay.model.session_events import ArtifactMade
+from bobstay.model.event import BlockDone, Durable, InteractionOpened, Prompted, ToolDone, ToolStarted
+from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply
+
+LEAST = 500
+
+
+def weight(event: Durable) -> int:
+    match event:
+        case ToolDone(reply=reply):
+            return LEAST + sum(_of_block(part) for part in reply.content)
+        case BlockDone(block=block):
+            return LEAST + _of_block(block)
+        case Prompted(blocks=blocks):
+            return LEAST + sum(_of_block(block) for block in blocks)
+        case ToolStarted(input=input) | InteractionOpened(call=ToolCall(input=input)):
+            return LEAST + _of_input(input)
+        case ArtifactMade(text=text):
+            return LEAST + len(text)
+        case _:  # all others are short, and a new kind will do no harm by being weighed as such
+            return LEAST
+
+
+def _of_block(block: Block) -> int:
+    match block:
+        case Text(text=text) | Thinking(text=text):
+            return len(text)
+        case Image(data=data):
+            return len(data)
+        case ToolCall(input=input, malformed=malformed):
+            return _of_input(input) + len(malformed)
+        case ToolReply(content=content):
+            return sum(_of_block(part) for part in content)
+
+
+def _of_input(input: dict[str, Any]) -> int:
+    return sum(len(value) for value in input.values() if isinstance(value, str))

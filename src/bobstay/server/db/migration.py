@@ -1,0 +1,69 @@
+"""Brings a database to the schema of this version, at once and whole, or says why that cannot be."""
+
+import os
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bobstay.server.db.database_claim import ADVISORY
+from bobstay.server.db.database_engines import Engines
+from bobstay.server.db.database_errors import DatabaseProblem, translated
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+async def migrate(engines: Engines) -> None:
+    """Raises:
+    DatabaseProblem: the schema is newer than this version, or cannot be changed.
+    """
+    with translated():
+        async with engines.write.begin() as connection:
+            await connection.run_sync(upgrade)
+
+
+def upgrade(connection: Connection) -> None:
+    """Run what is missing, in the transaction of the caller; a second process waits until the first is done."""
+    from alembic import command
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY + 1})
+    config = configuration()
+    script = ScriptDirectory.from_config(config)
+    known = {revision.revision for revision in script.walk_revisions()}
+    current = MigrationContext.configure(connection).get_current_heads()
+    if set(current) - known:
+        raise DatabaseProblem("newer", f"schema {', '.join(sorted(current))[:100]}")
+    if set(current) != set(script.get_heads()):
+        config.attributes["connection"] = connection
+        command.upgrade(config, "heads")
+
+
+async def versions(engine: AsyncEngine) -> tuple[str, str]:
+    """The schema a database has, empty for none, and the one this version wants. Nothing is changed.
+
+    Raises:
+        DatabaseProblem: it cannot be read.
+    """
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    def current(connection: Connection) -> str:
+        return ", ".join(sorted(MigrationContext.configure(connection).get_current_heads()))
+
+    with translated():
+        async with engine.connect() as connection:
+            found = await connection.run_sync(current)
+    return found, ", ".join(ScriptDirectory.from_config(configuration()).get_heads())
+
+
+def configuration() -> Any:
+    """Alembic's, without a file: the migrations travel inside the package."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", FOLDER.replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

@@ -1,0 +1,53 @@
+"""Packs the logs of old archived sessions away. Nothing is ever deleted here."""
+
+import asyncio
+import logging
+import time
+
+from msgspec import Struct
+from sqlalchemy import select
+
+from bobstay.server.db.database import Database
+from bobstay.server.db.projected_tables import sessions
+from bobstay.sessions.log import LogError, SessionBusy
+from bobstay.sessions.log_store import Store
+
+log = logging.getLogger(__name__)
+DAY = 86_400.0
+
+
+class PutAway(Struct, frozen=True):
+    sessions: tuple[str, ...]
+    busy: tuple[str, ...]
+    """Somebody writes them: not moved."""
+    failed: dict[str, str]
+    """Not moved either, and why."""
+
+
+async def archive_older_than(database: Database, store: Store, days: float, *, by: str = "retention") -> PutAway:
+    """Move the logs of sessions that were archived and did not change for `days` into the archive, packed.
+
+    Their rows stay: they are listed and found as before, marked as stored. Each is noted in the audit trail.
+    """
+    since = time.time() - max(days, 0.0) * DAY
+    query = select(sessions.c.id, sessions.c.seq).where(
+        sessions.c.archived.is_(True), sessions.c.stored.is_(False), sessions.c.updated_at < since
+    )
+    async with database.reading() as connection:
+        old = [(row.id, row.seq) for row in await connection.execute(query)]
+    moved: list[str] = []
+    busy: list[str] = []
+    failed: dict[str, str] = {}
+    for session_id, _ in old:
+        try:
+            await asyncio.to_thread(database.archive.put_away, store.path(session_id))
+        except SessionBusy:
+            busy.append(session_id)
+        except LogError as error:
+            failed[session_id] = str(error)
+            log.warning("session %s was not put into the archive: %s", session_id, error)
+        else:
+            await database.mark_stored(session_id, stored=True)
+            database.audit.record(by, "session.stored", {"days": days}, session_id)
+            moved.append(session_id)
+    return PutAway(tuple(moved), tuple(busy), failed)

@@ -1,0 +1,105 @@
+"""Tasks: those of agents as the log has them, and those of people, which only people change."""
+
+import time
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from sqlalchemy import RowMapping, delete, insert, select, update
+
+from bobstay.model.ids import new_id
+from bobstay.server.errors import ApiError
+from bobstay.server.db.storable_values import clean, whole
+from bobstay.server.db.database import Database
+from bobstay.server.db.projected_tables import tasks
+
+TaskStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
+MOST_LISTED = 2_000
+MOST_OF_A_PERSON = 500
+"""In one session."""
+
+
+class TaskRow(Struct, frozen=True):
+    id: str
+    session_id: str
+    source: Literal["sdk", "user"]
+    """`sdk`: the agent's own list; `user`: a person's."""
+    title: str
+    status: TaskStatus
+    description: str
+    sort_order: int
+    updated_at: float
+    by: str
+
+
+async def listed(database: Database, session_id: str = "") -> list[TaskRow]:
+    """The agent's tasks in their order, then those of people; of all sessions if none is named."""
+    query = select(tasks).order_by(tasks.c.session_id, tasks.c.source, tasks.c.sort_order, tasks.c.id)
+    if session_id:
+        query = query.where(tasks.c.session_id == session_id)
+    async with database.reading() as connection:
+        rows = (await connection.execute(query.limit(MOST_LISTED))).mappings().all()
+    return [_task(row) for row in rows]
+
+
+async def add(
+    database: Database, session_id: str, title: str, *, by: str, status: TaskStatus = "pending", description: str = ""
+) -> TaskRow:
+    """A person's task, at the end of theirs.
+
+    Raises:
+        ApiError: `too_many` there are already.
+    """
+    async with database.reading() as connection:
+        query = select(tasks.c.sort_order).where(tasks.c.session_id == session_id, tasks.c.source == "user")
+        orders = list(await connection.scalars(query))
+    if len(orders) >= MOST_OF_A_PERSON:
+        raise ApiError("too_many", f"A session may have {MOST_OF_A_PERSON} tasks of people. Remove some first.")
+    row: dict[str, Any] = {"id": f"user-{new_id()}", "session_id": session_id, "source": "user"}
+    row.update(title=clean(title), status=status, description=clean(description), updated_at=time.time(), by=clean(by))
+    row["sort_order"] = max(orders, default=-1) + 1
+    async with database.owning() as connection:
+        await connection.execute(insert(tasks).values(row))
+    return TaskRow(**row)
+
+
+async def change(database: Database, id: str, *, by: str, **given: Any) -> TaskRow:
+    """Change a person's task; what is None stays.
+
+    Raises:
+        ApiError: `not_found`; `conflict` for an agent's task.
+    """
+    values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name, value in values.items():
+        values[name] = whole(value) if isinstance(value, int) else clean(value)
+    await _own(database, id)
+    values.update(updated_at=time.time(), by=clean(by))
+    async with database.owning() as connection:
+        await connection.execute(update(tasks).where(tasks.c.id == id, tasks.c.source == "user").values(values))
+    return await _own(database, id)
+
+
+async def remove(database: Database, id: str) -> TaskRow:
+    """Remove a person's task; returns what it was.
+
+    Raises:
+        ApiError: `not_found`; `conflict` for an agent's task.
+    """
+    task = await _own(database, id)
+    async with database.owning() as connection:
+        await connection.execute(delete(tasks).where(tasks.c.id == id, tasks.c.source == "user"))
+    return task
+
+
+async def _own(database: Database, id: str) -> TaskRow:
+    async with database.reading() as connection:
+        row = (await connection.execute(select(tasks).where(tasks.c.id == clean(id)))).mappings().one_or_none()
+    if row is None:
+        raise ApiError("not_found", f"There is no task {id[:80]}.")
+    if row["source"] != "user":
+        text = "This task is the agent's own and changes with its list only. Tell the agent, or add one of yours."
+        raise ApiError("conflict", text)
+    return _task(row)
+
+
+def _task(row: RowMapping) -> TaskRow:
+    return TaskRow(**row)

@@ -1,0 +1,81 @@
+"""Which files a session has changed, as far as its tool calls tell: those it edited, and when its commands ran."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from sqlalchemy import select
+
+from bobstay.server.db.database import Database
+from bobstay.server.db.projected_tables import sessions, tool_calls
+from bobstay.server.sessions.session_view import SessionView
+
+EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+RUNNING = ("Bash",)
+SLACK = 0.1
+"""Seconds: file systems count time more coarsely than we do."""
+
+
+class Run(Struct, frozen=True):
+    """A command, and when it ran."""
+
+    command: str
+    begun: float
+    ended: float
+    """Of one in the background: when the session was last active, for nobody knows when it writes."""
+
+    def covers(self, moment: float) -> bool:
+        return self.begun - SLACK <= moment <= self.ended + SLACK
+
+
+class Touched(Struct):
+    edited: dict[str, float] = field(default_factory=dict)
+    """Absolute paths, and when each was edited last."""
+    runs: list[Run] = field(default_factory=list)
+
+    def ran_at(self, moment: float) -> bool:
+        return any(run.covers(moment) for run in self.runs)
+
+    def names(self, path: str) -> bool:
+        """Whether a command names a file, which is all that is known of one that was deleted."""
+        return any(os.path.basename(path) in run.command for run in self.runs)
+
+
+async def touched(database: Database, view: SessionView, *, last_turn: bool = False) -> Touched:
+    """What a session has changed by its own calls; with `last_turn` since its last prompt."""
+    session_id, cwd, until = view.id, view.cwd, view.updated_at
+    calls = tool_calls.c
+    query = select(calls.name, calls.input, calls.called_at, calls.started_at, calls.result_at).where(
+        calls.session_id == session_id,
+        calls.name.in_((*EDITING, *RUNNING)),
+        calls.called_at.is_not(None),
+        calls.denied.is_not(True),
+    )
+    if last_turn:
+        begun = select(sessions.c.turn_seq).where(sessions.c.id == session_id).scalar_subquery()
+        query = query.where(calls.called_seq >= begun)
+    found = Touched()
+    async with database.reading() as connection:
+        for row in (await connection.execute(query.order_by(calls.called_seq))).mappings():
+            _add(found, row, cwd, until)
+    return found
+
+
+def _add(found: Touched, row: Mapping[Any, Any], cwd: str, until: float) -> None:
+    try:
+        given = msgspec.json.decode(row["input"] or "null")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    if not isinstance(given, dict):
+        return
+    begun = row["started_at"] or row["called_at"]
+    if row["name"] in RUNNING:
+        result: Any = row["result_at"]
+        ended: float = until if result is None or given.get("run_in_background") else result
+        found.runs.append(Run(str(given.get("command", "")), begun, ended))
+        return
+    path = given.get("file_path") or given.get("notebook_path")
+    if isinstance(path, str) and path and "\0" not in path:
+        found.edited[os.path.realpath(os.path.join(cwd, path))] = row["result_at"] or begun

@@ -1,0 +1,115 @@
+"""What is in a directory, as the file tree shows it, and which directories a new session could work in."""
+
+import heapq
+import os
+import stat
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.server.files.path_names import parts_of, shown
+from bobstay.server.files.session_directory import Bounds, Place, permitted
+
+FileKind: TypeAlias = Literal["directory", "file", "link", "other"]
+MOST = 10_000
+MOST_LOOKED_AT = 100_000
+"""Entries of one directory that are looked at; of a larger one only a part is known."""
+MOST_DIRECTORIES = 100
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    name: str
+    path: str
+    """Relative to the session's directory, as other requests take it."""
+    kind: FileKind
+    size: int = 0
+    modified: float = 0.0
+    target: str = ""
+    """Of a symbolic link, as it is written. It is not followed."""
+    ignored: bool = False
+    """Git is told to ignore it."""
+
+
+class Listing(Struct, frozen=True):
+    path: str
+    entries: tuple[Entry, ...]
+    total: int
+    truncated: bool = False
+
+
+def listing(place: Place, path: str, limit: int) -> Listing:
+    """The entries of a directory, directories first, then by name.
+
+    Raises:
+        ApiError: there is no such directory, or it is not to be shown.
+    """
+    parts = parts_of(path)
+    with place.directory(path) as handle:
+        total, looked = 0, 0
+        found: list[tuple[bool, str, os.DirEntry[str]]] = []
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                looked += 1
+                if looked > MOST_LOOKED_AT:
+                    break
+                if place.shows((*parts, os.fsencode(entry.name))):
+                    total += 1
+                    found.append((not entry.is_dir(follow_symlinks=False), entry.name.casefold(), entry))
+        chosen = heapq.nsmallest(limit, found, key=lambda row: (row[0], row[1], row[2].name))
+        made = tuple(_entry(parts, handle, entry) for _, _, entry in chosen)
+    return Listing(shown(b"/".join(parts)), made, total, total > len(made) or looked > MOST_LOOKED_AT)
+
+
+def directories(prefix: str, bounds: Bounds) -> Iterator[str]:
+    """Directories whose path begins with `prefix`, as far as sessions may work in them."""
+    if not prefix:
+        yield from bounds.roots
+        return
+    if not prefix.startswith("/") or "\0" in prefix:
+        return
+    above, _, begun = prefix.rpartition("/")
+    for root in bounds.roots:
+        if root.startswith(prefix) and root != prefix:
+            yield root
+    real = os.path.realpath(above or "/")
+    if not permitted(real, bounds):
+        return
+    names: list[str] = []
+    try:
+        with os.scandir(real) as entries:
+            for number, entry in enumerate(entries):
+                if number > MOST_LOOKED_AT:
+                    break
+                hidden = entry.name.startswith(".") and not begun.startswith(".")
+                wanted = entry.name.casefold().startswith(begun.casefold())
+                if wanted and not hidden and entry.is_dir(follow_symlinks=False):
+                    names.append(entry.name)
+    except OSError:
+        return
+    for name in heapq.nsmallest(MOST_DIRECTORIES, names, key=lambda name: (name.casefold(), name)):
+        path = os.path.join(real, name)
+        if permitted(path, bounds):
+            yield path
+
+
+def _entry(parts: tuple[bytes, ...], handle: int, entry: "os.DirEntry[str]") -> Entry:
+    name = os.fsencode(entry.name)
+    path = shown(b"/".join((*parts, name)))
+    try:
+        found = os.stat(entry.name, dir_fd=handle, follow_symlinks=False)
+    except OSError:
+        return Entry(shown(name), path, "other")  # gone since, or not to be looked at
+    if stat.S_ISLNK(found.st_mode):
+        return Entry(shown(name), path, "link", 0, found.st_mtime, _target(entry.name, handle))
+    if stat.S_ISDIR(found.st_mode):
+        return Entry(shown(name), path, "directory", 0, found.st_mtime)
+    kind: FileKind = "file" if stat.S_ISREG(found.st_mode) else "other"
+    return Entry(shown(name), path, kind, found.st_size if kind == "file" else 0, found.st_mtime)
+
+
+def _target(name: str, handle: int) -> str:
+    try:
+        return shown(os.fsencode(os.readlink(name, dir_fd=handle)))
+    except OSError:
+        return ""

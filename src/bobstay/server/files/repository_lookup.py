@@ -1,0 +1,99 @@
+"""Finds the repository a directory belongs to, and makes sure the two belong together."""
+
+import os
+import re
+from collections.abc import Mapping
+
+from bobstay.config.git_directory import Repository, find_repository, open_repository
+from bobstay.system.safe_read import read_regular
+from bobstay.server.errors import ApiError
+from bobstay.server.files.git_process import Repo
+
+_NAME = re.compile(r"[A-Za-z0-9_./+@#~^{}=,%-]{1,200}")
+_LONGEST = 4096
+
+
+def repo_of(directory: str, environment: Mapping[str, str], scratch: str = "") -> Repo:
+    """The repository of a directory given by its real path.
+
+    Raises:
+        ApiError: not_supported, where there is none or it is not this directory's own.
+    """
+    entry = find_repository(directory)
+    if entry is None:
+        text = "This directory is not in a git repository, so there is nothing to compare with. Run `git init` in it."
+        raise ApiError("not_supported", text)
+    repository = open_repository(entry)
+    head = read_regular(os.path.join(repository.directory, "HEAD"), _LONGEST)
+    if head is None or not os.path.isdir(os.path.join(repository.common, "objects")):
+        raise ApiError("not_supported", "The .git found here is not, or no longer, a repository that git could read.")
+    if not _belongs(repository):
+        text = "The .git found here leads to a repository that does not know of this directory."
+        raise ApiError("not_supported", f"{text} If you moved it, run `git worktree repair` there.")
+    return Repo(directory, repository, environment, scratch)
+
+
+def check_name(name: str) -> str:
+    """A name of a commit, branch or tag that may be given to git; never an option, a range or a search.
+
+    Raises:
+        ApiError: invalid.
+    """
+    wrong = not _NAME.fullmatch(name) or name.startswith(("-", "^", ":")) or ".." in name or "{/" in name
+    if wrong:
+        raise ApiError("invalid", f"{name[:80]!r} cannot name a commit. Give a branch, a tag or a commit's hash.")
+    return name
+
+
+def check_branch(name: str) -> str:
+    """A name for a new branch, by git's own rules and a little stricter.
+
+    Raises:
+        ApiError: invalid.
+    """
+    parts = name.split("/")
+    wrong = (
+        not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_./+#-]{0,149}", name)
+        or ".." in name
+        or name.endswith((".", "/"))
+        or name in ("HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD")
+        or any(not part or part.startswith((".", "-")) or part.endswith((".lock", ".")) for part in parts)
+    )
+    if wrong:
+        text = "Use letters, digits, '-', '_', '.', '+', '#' and '/', beginning with a letter or digit."
+        raise ApiError("invalid", f"{name[:80]!r} cannot name a branch. {text}")
+    return name
+
+
+def _belongs(repository: Repository) -> bool:
+    """Whether the git directory is the work tree's own: a work tree must not show another repository's files."""
+    top = os.path.realpath(repository.top)
+    if _inside(repository.directory, top):
+        return _inside(repository.common, top) or _is_linked(repository)
+    return _is_linked(repository) or _is_module(repository, top)
+
+
+def _is_linked(repository: Repository) -> bool:
+    """A linked work tree: its git directory names the very `.git` we came from, and is one of the repository's."""
+    named = read_regular(os.path.join(repository.directory, "gitdir"), _LONGEST)
+    if named is None:
+        return False
+    back = os.path.realpath(os.path.join(repository.directory, os.fsdecode(named).strip()))
+    known = os.path.dirname(repository.directory) == os.path.join(repository.common, "worktrees")
+    return known and back == os.path.realpath(repository.entry)
+
+
+def _is_module(repository: Repository, top: str) -> bool:
+    """A submodule: its git directory is kept by the repository around it."""
+    around = find_repository(os.path.dirname(top))
+    while around is not None:
+        outer = open_repository(around)
+        if _inside(repository.directory, os.path.join(outer.common, "modules")):
+            return repository.common == repository.directory
+        parent = os.path.dirname(os.path.dirname(around))
+        around = find_repository(parent) if parent != os.path.dirname(around) else None
+    return False
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,66 @@
+"""What a running engine said about itself: the newest `init`, read as the words of a stranger."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import select
+
+from bobstay.server.db.database import Database
+from bobstay.server.db.projected_tables import surroundings
+from bobstay.server.inventory.inventory_types import McpServer, Named, SlashCommand
+from bobstay.server.workers.process.untrusted_fields import text
+
+
+class Told(Struct, frozen=True):
+    at: float
+    version: str
+    tools: tuple[str, ...]
+    commands: tuple[SlashCommand, ...]
+    mcp_servers: tuple[McpServer, ...]
+    skills: tuple[Named, ...]
+    agents: tuple[Named, ...]
+
+
+async def newest(database: Database, session_id: str) -> Told | None:
+    """What the engine of a session said last; None if it said nothing yet."""
+    query = select(surroundings.c.at, surroundings.c.data).where(surroundings.c.session_id == session_id)
+    async with database.reading() as connection:
+        row = (await connection.execute(query)).one_or_none()
+    if row is None:
+        return None
+    try:
+        data = msgspec.json.decode(row.data)
+    except msgspec.DecodeError:
+        return None
+    return read(data, row.at) if isinstance(data, dict) else None
+
+
+def read(data: dict[str, Any], at: float) -> Told:
+    described = {text(entry, "name"): entry for entry in _objects(data.get("commands"))}
+    names = list(dict.fromkeys((*_strings(data.get("slash_commands")), *described)))
+    return Told(
+        at,
+        text(data, "claude_code_version"),
+        tuple(_strings(data.get("tools"))),
+        tuple(_command(name, described.get(name, {})) for name in names if name),
+        tuple(
+            McpServer(text(entry, "name"), text(entry, "status") or "unknown", "", "engine", True)
+            for entry in _objects(data.get("mcp_servers"))
+            if text(entry, "name")
+        ),
+        tuple(Named(name, "", "", "engine", True) for name in _strings(data.get("skills"))),
+        tuple(Named(name, "", "", "engine", True) for name in _strings(data.get("agents"))),
+    )
+
+
+def _command(name: str, entry: dict[str, Any]) -> SlashCommand:
+    return SlashCommand(name, text(entry, "description"), text(entry, "argumentHint"), "", "engine", True)
+
+
+def _strings(given: Any) -> list[str]:
+    return [entry for entry in given if isinstance(entry, str)] if isinstance(given, list) else []
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    return [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []

@@ -1,0 +1,30 @@
+"""Takes changes of whole files out of the index too: what was taken back must not come with the next commit."""
+
+from bobstay.server.files.git_process import EMPTY_TREES, Git, Repo
+
+
+async def unstage(repo: Repo, git: Git, head: str, tree: str, names: list[bytes]) -> None:
+    """Let the index have these files as `tree` has them, where somebody staged something else than HEAD has.
+
+    Raises:
+        ApiError: conflict, with git's own words; another git may be at work.
+    """
+    now = head or EMPTY_TREES[40]
+    staged = await git.run("diff", "--cached", "--raw", "-z", "--no-renames", now, "--", *names)
+    if not staged.out:
+        return
+    base = await git.said("ls-tree", "-z", "--full-name", tree, "--", *names)
+    there = [row for row in base.split(b"\0") if row]
+    known = {row.partition(b"\t")[2] for row in there}
+    listed = await git.said("ls-files", "-z", "--full-name", "--", *names)
+    gone = [b"0 " + b"0" * len(now) + b"\t" + name for name in listed.split(b"\0") if name and name not in known]
+    lines = [*gone, *(_entry(row) for row in there)]
+    if lines:
+        await repo.writing(repo.top).said("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
+
+
+def _entry(row: bytes) -> bytes:
+    """A line of `ls-tree` (mode, kind, object, name) as the index takes it (mode, object, name)."""
+    about, _, name = row.partition(b"\t")
+    mode, _, object_ = about.split(b" ")
+    return mode + b" " + object_ + b"\t" + name

@@ -1,0 +1,118 @@
+"""Puts away and removes old sessions of a server, once a day."""
+
+import asyncio
+import logging
+import threading
+import time
+
+from bobstay.config.settings_files import BrokenSettings, load
+from bobstay.server.console import Console
+from bobstay.server.deletion import discard, forget, remove_for_good
+from bobstay.server.db.database_errors import DatabaseProblem
+from bobstay.server.db.retention import DAY, archive_older_than
+from bobstay.server.sessions.session_status import BUSY
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.sessions.expiry import remove_older_than
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+
+
+async def tidy_up(console: Console) -> None:
+    """What is done once a day. What the database hinders is done the next time."""
+    for work in (_put_away, clean_up, remove_ephemeral):
+        try:
+            await work(console)
+        except DatabaseProblem as problem:
+            log.warning("old sessions are looked at again tomorrow: %s", problem)
+
+
+async def _put_away(console: Console) -> None:
+    """Pack old archived sessions away."""
+    days = console.config.archive_after_days
+    if days <= 0:
+        return
+    for session_id in (await archive_older_than(console.database, console.registry.store, days)).sessions:
+        console.registry.pack(session_id)
+
+
+async def clean_up(console: Console) -> list[str]:
+    """Remove sessions that were not used for `cleanupPeriodDays`; without that setting, nothing. Returns their ids.
+
+    Sessions that are packed away or in the trash stay: their logs are elsewhere.
+    """
+    paths = console.environment.paths
+    try:
+        days = load(paths.home, paths, setting_sources=("user",)).settings.cleanup_period_days
+    except BrokenSettings as error:
+        log.warning("no old sessions are removed, as the settings cannot be read: %s", error)
+        return []
+    if days is None:
+        return []
+    spare = frozenset(view.id for view in console.registry.views.values() if _is_live(console, view))
+    stop = threading.Event()
+    try:
+        removed = await asyncio.to_thread(remove_older_than, paths.bobstay, days, spare, stop.is_set)
+    finally:
+        stop.set()  # a server that ends does not wait for the rest
+    for session_id in removed:
+        await forget(console, session_id)
+        console.database.audit.record("retention", "session.removed", {"days": days}, session_id)
+    if removed:
+        log.warning("%d sessions were removed: not used for %d days (cleanupPeriodDays)", len(removed), days)
+    return removed
+
+
+async def remove_ephemeral(console: Console, before: float | None = None) -> list[str]:
+    """Remove throw-away sessions that did not change since `before`, a day ago if not given. Returns their ids."""
+    limit = time.time() - DAY if before is None else before
+    removed: list[str] = []
+    for id in [view.id for view in console.registry.views.values() if view.config.ephemeral]:
+        try:
+            if not await _is_taken_for_removal(console, id, limit):
+                continue
+            try:
+                await discard(console, id)
+            except DatabaseProblem as problem:  # the tables follow when the server starts; nobody empties the trash
+                log.warning("the ephemeral session %s is still in the tables: %s", id, problem)
+            await remove_for_good(console, id)
+        except LogError as error:
+            log.warning("the ephemeral session %s cannot be removed: %s", id, error)
+            continue
+        console.database.audit.record("retention", "session.removed", {"ephemeral": True}, id)
+        removed.append(id)
+    if removed:
+        log.info("%d ephemeral sessions were removed", len(removed))
+    return removed
+
+
+async def _is_taken_for_removal(console: Console, id: str, limit: float) -> bool:
+    """Open a session that is to be removed; False if it is not. People use it while others are removed, or this opens.
+
+    Raises:
+        LogError: it cannot be opened.
+    """
+
+    def is_due() -> bool:
+        view = console.registry.views.get(id)
+        if view is None or view.pinned or view.elsewhere or view.updated_at >= limit:
+            return False
+        return not (view.status in BUSY or view.queued or _is_worked_on(console, id))
+
+    if not is_due() or console.registry.opened(id) is not None:
+        return False
+    await console.registry.take(id)
+    if is_due():
+        return True
+    console.runner.let_go(id)
+    return False
+
+
+def _is_live(console: Console, view: SessionView) -> bool:
+    if view.status in BUSY or view.queued or view.stored or _is_worked_on(console, view.id):
+        return True
+    return console.registry.opened(view.id) is not None
+
+
+def _is_worked_on(console: Console, id: str) -> bool:
+    return console.runner.worker(id) is not None or console.crew.works_in(id)

@@ -1,0 +1,78 @@
+"""Loads the sessions when the server starts: those the tables know at once, the others while it already serves."""
+
+import logging
+import os
+import time
+
+from bobstay.server.db.database import Database
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.streams.session_changes import APP
+from bobstay.server.streams.stream_frames import live
+from bobstay.sessions.jsonl_log import SUFFIX
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+BEFORE_SERVING = 2.0
+"""Seconds spent on logs that are not in the tables before the server answers. After a crash that does for all."""
+TELL_EVERY = 0.5
+
+
+class Loading:
+    """Which sessions are known so far. A session that is asked for before its turn is loaded at once."""
+
+    def __init__(self, registry: Registry, database: Database) -> None:
+        self._registry = registry
+        self._database = database
+        self._total = 0
+        self._told = 0.0
+
+    async def begin(self) -> None:
+        """Learn what the tables know, then the logs that changed last, for a moment."""
+        registry = self._registry
+        known, changed = await self._database.known_views(registry.store)
+        for view in known.values():
+            registry.learn(view if view.stored else as_seen(registry.store, view))
+        newest = sorted(
+            changed, key=lambda id: _changed_at(os.path.join(registry.store.directory, id + SUFFIX)), reverse=True
+        )
+        registry.pending.update(dict.fromkeys(newest))
+        self._total = len(newest)
+        await self._load(time.monotonic() + BEFORE_SERVING)
+        if registry.pending:
+            log.warning("%d sessions are loaded while the server runs", len(registry.pending))
+
+    async def finish(self) -> None:
+        """Learn all other sessions, and take what is new into the tables."""
+        if self._registry.pending:
+            await self._load()
+            log.warning("all %d sessions are loaded", len(self._registry.views))
+        await self._database.catch_up(self._registry.store)
+
+    async def _load(self, until: float = float("inf")) -> None:
+        pending = self._registry.pending
+        while pending and time.monotonic() < until:
+            session_id = next(iter(pending))
+            try:
+                view = await self._database.current_view(session_id)
+                if view is not None and session_id in pending:
+                    self._registry.learn(as_seen(self._registry.store, view))
+            except (OSError, LogError) as error:  # a folder, a name that is no id: not ours, and no reason to stop
+                log.warning("%s is no session that can be read: %s", session_id, error)
+            pending.pop(session_id, None)
+            self._tell()
+
+    def _tell(self) -> None:
+        left, now = len(self._registry.pending), time.monotonic()
+        if left and now - self._told < TELL_EVERY:
+            return
+        self._told = now
+        frame = live("sessions.loading", {"left": left, "total": self._total}, topic=APP)
+        self._registry.hub.publish(APP, frame)
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,166 @@
+"""What single sessions are run with and may be secret: variables of the environment, configurations of MCP servers.
+
+No log and no frame has them.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+
+from bobstay.config.secret_variables import PROVIDER_VARIABLES
+from bobstay.redaction.randomness import looks_random
+from bobstay.server.errors import ApiError
+from bobstay.server.db import state_tables
+from bobstay.server.db.database import Database
+from bobstay.server.db.own_tables import session_env
+
+MOST = 100
+LONGEST = 32 * 1024
+FORBIDDEN = frozenset(
+    {
+        # what a shell or a program runs, or where it finds what it runs
+        *(
+            "PATH",
+            "HOME",
+            "SHELL",
+            "BASH_ENV",
+            "ENV",
+            "SHELLOPTS",
+            "BASHOPTS",
+            "PS4",
+            "PROMPT_COMMAND",
+            "IFS",
+            "CDPATH",
+        ),
+        *(
+            "ZDOTDIR",
+            "XDG_CONFIG_HOME",
+            "XDG_DATA_HOME",
+            "GLIBC_TUNABLES",
+            "GCONV_PATH",
+            "IS_SANDBOX",
+            "CLAUDE_CONFIG_DIR",
+        ),
+        *("EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "SSH_ASKPASS", "SUDO_ASKPASS"),
+        *("NODE_OPTIONS", "NODE_PATH", "NPM_CONFIG_USERCONFIG", "PERL5OPT", "PERL5LIB", "PERL5DB", "PERLLIB"),
+        *("RUBYOPT", "RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"),
+        *("JDK_JAVA_OPTIONS", "CLASSPATH", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_INIT", "LUA_PATH", "LUA_CPATH"),
+        *("R_PROFILE", "R_ENVIRON", "RUSTC_WRAPPER", "RUSTC", "CARGO_HOME", "MAKEFLAGS", "TCLLIBPATH"),
+        *("GOFLAGS", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS"),
+        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_DIR"),
+        *("GIT_EXTERNAL_DIFF", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_PROXY_COMMAND", "GIT_WORK_TREE"),
+        *("GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ATTR_SOURCE"),
+        # where keys and requests go, and whom they trust
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY", "WS_PROXY", "WSS_PROXY"),
+        *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy", "ws_proxy", "wss_proxy"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CURL_HOME", "OPENSSL_CONF"),
+        *("NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY", "GIT_SSL_CAINFO", "HOSTALIASES"),
+        *("OPENAI_API_BASE", "SEARXNG_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BEDROCK_BASE_URL"),
+        *("ANTHROPIC_VERTEX_BASE_URL", "RES_OPTIONS", "LOCALDOMAIN"),
+        *(name for name in PROVIDER_VARIABLES if not name.endswith(("_KEY", "_TOKEN"))),
+    }
+)
+"""Names that decide which code runs, or where keys go: only whoever starts the server sets those."""
+FAMILIES = ("LD_", "DYLD_", "BOBSTAY_", "GIT_CONFIG", "GIT_TRACE", "CORECLR_")
+"""Beginnings of names of which every one does: `LD_PRELOAD`, `GIT_CONFIG_KEY_0`; or names a file that each git command
+appends to: `GIT_TRACE`. Compilers (`CC`, `CXX`) are not among them: choosing one is common, and only builds run it."""
+PYTHON = re.compile(r"PYTHON[A-Z]+")
+HARMLESS_PYTHON = frozenset(
+    {
+        *("PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8"),
+        *("PYTHONOPTIMIZE", "PYTHONFAULTHANDLER", "PYTHONTRACEMALLOC", "PYTHONASYNCIODEBUG", "PYTHONDEVMODE"),
+        *("PYTHONVERBOSE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
+    }
+)
+"""The interpreter has many variables that name code to run; these do not."""
+MCP_CONFIG = ":mcp_config"
+"""Under this name, which no variable can have, stands the configuration of MCP servers as JSON."""
+
+
+class Variables:
+    """By session; kept in the database, and here so that starting an agent need not wait for it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, str]] = {}
+
+    async def load(self, database: Database) -> None:
+        async with database.reading() as connection:
+            for row in await connection.execute(select(session_env)):
+                self._known.setdefault(row.session_id, {})[row.name] = row.value
+
+    def of(self, session_id: str) -> dict[str, str]:
+        """The variables a session is run with."""
+        return {name: value for name, value in self._known.get(session_id, {}).items() if name != MCP_CONFIG}
+
+    def mcp_config(self, session_id: str) -> dict[str, Any]:
+        """The MCP servers a session is run with, as they were given."""
+        text = self._known.get(session_id, {}).get(MCP_CONFIG)
+        return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+
+    async def give(
+        self, database: Database, session_id: str, variables: dict[str, str], mcp_config: dict[str, Any] | None = None
+    ) -> None:
+        rows = dict(variables)
+        if mcp_config:
+            rows[MCP_CONFIG] = msgspec.json.encode(mcp_config).decode()
+        await state_tables.set_environment(database, session_id, rows)
+        self._known[session_id] = rows
+
+    async def hand_on(self, database: Database, parent: str, child: str) -> None:
+        """A child is run with what the session was given that it goes on from."""
+        if rows := self._known.get(parent):
+            await state_tables.set_environment(database, child, rows)
+            self._known[child] = dict(rows)
+
+    async def take_away(self, database: Database, session_id: str) -> None:
+        """The session is no more: nothing secret of it is kept."""
+        if self._known.pop(session_id, None):
+            await state_tables.set_environment(database, session_id, {})
+            await database.wipe()
+
+
+def server_names(mcp_config: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the MCP servers in a configuration: all that may be told of it."""
+    inner = mcp_config.get("mcpServers", mcp_config)
+    return tuple(str(name)[:300] for name in list(inner)[:MOST]) if isinstance(inner, dict) else ()
+
+
+def server_secrets(mcp_config: dict[str, Any]) -> dict[str, str]:
+    """What must not be stored or shown of a configuration: secret variables, headers and passwords of its servers."""
+    inner = mcp_config.get("mcpServers", mcp_config)
+    found: dict[str, str] = {}
+    for name, server in inner.items() if isinstance(inner, dict) else ():
+        if not isinstance(server, dict):
+            continue
+        for part in ("env", "headers"):
+            values = server.get(part)
+            for key, value in values.items() if isinstance(values, dict) else ():
+                bare = str(value).rpartition(" ")[2] if part == "headers" else str(value)
+                if looks_random(bare):
+                    found[f"{name} {key}"[:100]] = bare
+    return found
+
+
+def check(variables: dict[str, str]) -> None:
+    """Raises:
+    ApiError: a name or a value cannot be in an environment, or must not be set from here.
+    """
+    if len(variables) > MOST:
+        raise ApiError("invalid", f"A session has at most {MOST} variables of its own.")
+    for name, value in variables.items():
+        if not name.replace("_", "a").isalnum() or not name.isascii() or name[0].isdigit():
+            raise ApiError("invalid", f"{name[:80]!r} cannot be the name of a variable.")
+        if _is_forbidden(name):
+            raise ApiError(
+                "forbidden",
+                f"{name[:80]} decides which code runs or where keys go: it is set where the server is started.",
+            )
+        if "\0" in value or len(value) > LONGEST:
+            raise ApiError("invalid", f"The value of {name[:80]} is too long, or holds a NUL.")
+
+
+def _is_forbidden(name: str) -> bool:
+    python = PYTHON.fullmatch(name) is not None and name not in HARMLESS_PYTHON
+    return name in FORBIDDEN or name.startswith(FAMILIES) or python

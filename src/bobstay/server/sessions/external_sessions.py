@@ -1,0 +1,160 @@
+"""Sessions that other processes write: seen by watching their logs, reached by their sockets."""
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from watchfiles import awatch
+
+from bobstay.engine.engine_ports import Answer
+from bobstay.system.socket_path import short_path
+from bobstay.model.event import Envelope
+from bobstay.model.message import Block, text_of
+from bobstay.server.errors import ApiError
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.open_session import inputs_of, told
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.abandoned_view import as_seen, is_written
+from bobstay.server.sessions.session_status import BUSY
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
+
+log = logging.getLogger(__name__)
+PAGE = 256
+"""Entries read before others get their turn."""
+PATIENCE = 10.0
+INTERVAL = 2.0
+"""Seconds between two looks whether the processes that write sessions are there."""
+WATCHED = (SUFFIX, NOTE_SUFFIX)
+"""A log grows when something happens; the note of who writes it goes when nobody does any more."""
+
+
+class Outside:
+    def __init__(self, registry: Registry, inbox: Inbox, contacts: str) -> None:
+        self._registry = registry
+        self._inbox = inbox
+        self._contacts = contacts
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stop = asyncio.Event()
+
+    async def begin(self) -> None:
+        os.makedirs(self._registry.store.directory, 0o700, exist_ok=True)
+        self._tasks = [
+            asyncio.create_task(self._watch(), name="outside"),
+            asyncio.create_task(self._mind(), name="outside processes"),
+        ]
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _watch(self) -> None:
+        folder = self._registry.store.directory
+        async for changes in awatch(folder, stop_event=self._stop, debounce=200, step=20, recursive=False):
+            names = (os.path.basename(path) for _, path in changes)
+            for session_id in {name.rpartition(".")[0] for name in names if name.endswith(WATCHED)}:
+                try:
+                    await self.look(session_id)
+                except OSError as error:
+                    log.warning("session %s cannot be read: %s", session_id, error)
+
+    async def _mind(self) -> None:
+        """A process that was killed changes no file: look whether those that write are there."""
+        while not self._stop.is_set():
+            for view in [view for view in self._registry.views.values() if is_outside(view)]:
+                try:
+                    if not is_written(self._registry.store.path(view.id)):
+                        await self.look(view.id)
+                except OSError as error:
+                    log.warning("session %s cannot be read: %s", view.id, error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), INTERVAL)
+
+    async def look(self, session_id: str) -> None:
+        """Take in what another process has written since the last look."""
+        if self._is_ours(session_id):
+            return
+        if not self._registry.store.exists(session_id):
+            if self._registry.index.packed_log(session_id):
+                if session_id in self._registry.views:
+                    self._registry.pack(session_id)
+                return
+            self._registry.forget(session_id)
+            await self._registry.index.forget(session_id)
+            return
+        view = self._registry.views.get(session_id, SessionView(session_id))
+        while True:
+            entries = await asyncio.to_thread(self._entries, session_id, view.seq)
+            if self._is_ours(session_id):
+                return
+            for envelope in entries:
+                before, view = view, replace(view, elsewhere=True).apply(envelope)
+                self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
+                self._registry.index.put(session_id, envelope, view)
+                self._inbox.heard(session_id, envelope.event)
+            seen = as_seen(self._registry.store, view)
+            self._registry.learn(seen)  # before anybody else's turn: who follows goes by it
+            if seen.status not in BUSY:
+                self._inbox.withdraw(session_id)
+            if len(entries) < PAGE:
+                return
+
+    def _is_ours(self, session_id: str) -> bool:
+        return self._registry.opened(session_id) is not None or self._registry.is_opening(session_id)
+
+    def _entries(self, session_id: str, after: int) -> list[Envelope]:
+        return list(self._registry.reader(session_id).read(after, PAGE))
+
+    # ------------------------------------------------------------ reaching them
+
+    async def answer(self, session_id: str, id: str, answer: Answer) -> None:
+        """Raises:
+        ApiError: nobody there waits for it.
+        """
+        await self.wish(session_id, {"do": "answer", "id": id, "answer": answer})
+
+    async def interrupt(self, session_id: str) -> None:
+        await self.wish(session_id, {"do": "interrupt"})
+
+    async def say(self, session_id: str, blocks: tuple[Block, ...], how: str, client_id: str = "") -> str:
+        """Returns the id of the input; the same `client_id` twice is one (FM-7)."""
+        if client_id:
+            known = await asyncio.to_thread(lambda: inputs_of(self._registry.reader(session_id).read()))
+            if client_id in known:
+                return known[client_id]
+        said = await self.wish(
+            session_id,
+            {"do": "say", "text": text_of(blocks), "blocks": blocks, "how": how, "client_id": client_id},
+        )
+        return str(said.get("id", ""))
+
+    async def wish(self, session_id: str, wish: dict[str, Any]) -> dict[str, Any]:
+        """Raises:
+        ApiError: nobody hears it, or it cannot be done.
+        """
+        path = os.path.join(self._contacts, f"{session_id}.sock")
+        try:
+            async with asyncio.timeout(PATIENCE):
+                with short_path(path) as name:
+                    reader, writer = await asyncio.open_unix_connection(name)
+                try:
+                    writer.write(msgspec.json.encode(wish) + b"\n")
+                    await writer.drain()
+                    said = msgspec.json.decode(await reader.readline(), type=dict[str, Any])
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError, msgspec.DecodeError) as error:
+            text = "The process that runs this session cannot be reached: act on it where it was started."
+            raise ApiError("busy_elsewhere", text) from error
+        if "error" in said:
+            raise ApiError("wrong_state", f"The process that runs this session says: {said['error']}.")
+        return said
+
+
+def is_outside(view: SessionView) -> bool:
+    return view.elsewhere and view.status in BUSY

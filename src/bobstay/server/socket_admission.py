@@ -1,0 +1,20 @@
+"""Letting sockets in: the doors are asked, and whom they refuse is written down."""
+
+from starlette.requests import HTTPConnection
+
+from bobstay.server.console import Console
+from bobstay.server.auth.principal import Principal, Scope
+from bobstay.server.errors import ApiError
+
+
+async def admit_to_socket(console: Console, socket: HTTPConnection, scope: Scope | None) -> Principal:
+    """Raises:
+    ApiError: unauthorized or forbidden, among others.
+    """
+    try:
+        return await console.doors.admit(socket, scope)
+    except ApiError as error:
+        if error.status in (401, 403):
+            detail = {"path": socket.url.path, "code": error.problem.code}
+            console.refusals.record(console.audit, "", "socket", detail)
+        raise

@@ -1,0 +1,84 @@
+"""One server for one state directory: the second is told where the first is."""
+
+import errno
+import fcntl
+import os
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.system.file_lock import lock
+
+
+class Holder(Struct, frozen=True):
+    pid: int
+    address: str = ""
+
+
+class TakenError(Exception):
+    """Another server holds the state directory."""
+
+
+class StateLock:
+    """Held as long as the process lives, whatever happens to it."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self._path = path
+
+    @classmethod
+    def take(cls, state: str) -> "StateLock":
+        """Raises:
+        TakenError: with the address of the server that holds it.
+        """
+        os.makedirs(state, 0o700, exist_ok=True)
+        os.chmod(state, 0o700)
+        path = os.path.join(state, "server.lock")
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            lock(fd)
+        except OSError as error:
+            holder = _holder(fd)
+            os.close(fd)
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            where = f" at {holder.address}" if holder and holder.address else ""
+            who = f" (process {holder.pid})" if holder else ""
+            text = (
+                f"A console already runs{where}{who} with the state in {state}. Use that one, stop it, or give this one"
+            )
+            raise TakenError(f"{text} another BOBSTAY_HOME.") from None
+        return cls(fd, path)
+
+    def note(self, address: str) -> None:
+        """Write down where this server can be reached."""
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, msgspec.json.encode(Holder(os.getpid(), address)), 0)
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def holder_of(state: str) -> Holder | None:
+    """Who holds a state directory now, if somebody does. Nothing is made or taken."""
+    try:
+        fd = os.open(os.path.join(state, "server.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _holder(fd) or Holder(0)
+    finally:
+        os.close(fd)
+    return None
+
+
+def _holder(fd: int) -> Holder | None:
+    try:
+        return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,25 @@
+"""Heartbeats of a connection: frames a client can see, unlike the pings of a protocol or the comments of another."""
+
+import asyncio
+
+from bobstay.model.ids import timestamp
+from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.hub import Client
+
+NAME = "server.heartbeat"
+
+
+class Beating:
+    """Begins at once; goes on until it is cancelled."""
+
+    def __init__(self, client: Client, seconds: float) -> None:
+        self._client = client
+        self._seconds = seconds
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._beat)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _beat(self) -> None:
+        self._client.offer(live(NAME, {"ts": timestamp()}))
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._beat)

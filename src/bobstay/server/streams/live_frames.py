@@ -1,0 +1,311 @@
+"""Every frame that is not stored, as a type of its own: what documents and generated clients go by.
+
+The frames themselves are put together where they arise (`frames.live`); a test holds each against these.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from bobstay.server.errors import Code
+from bobstay.server.files.git_diff_parser import Change
+from bobstay.server.db.task_table import TaskRow
+from bobstay.server.sessions.session_view import InteractionView, SessionView
+from bobstay.server.streams.stream_timing import Timing
+
+PartKind: TypeAlias = Literal["text", "thinking", "tool_input"]
+
+
+class OfSession(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    topic: str
+    session_id: str
+
+
+class OfTopic(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    topic: str
+
+
+class OfConnection(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    pass
+
+
+# ---------------------------------------------------------------- what is being said
+
+
+class BegunPart(Struct, frozen=True, forbid_unknown_fields=True):
+    message_id: str
+    index: int
+    kind: PartKind
+    name: str
+    """Of a tool; else empty."""
+    call_id: str
+
+
+class PartPiece(Struct, frozen=True, forbid_unknown_fields=True):
+    message_id: str
+    index: int
+    kind: PartKind
+    offset: int
+    """Characters of this part before these."""
+    text: str
+
+
+class PartName(Struct, frozen=True, forbid_unknown_fields=True):
+    message_id: str
+    index: int
+    kind: PartKind
+
+
+class OutputPiece(Struct, frozen=True, forbid_unknown_fields=True):
+    call_id: str
+    offset: int
+    """It may jump: only the end of long output is sent."""
+    text: str
+
+
+class OpenPart(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part that is being said, as far as it was sent. Output of a command has a `call_id` and no `message_id`."""
+
+    offset: int
+    text: str
+    message_id: str = ""
+    index: int = 0
+    kind: PartKind = "text"
+    name: str = ""
+    call_id: str = ""
+
+
+class ModelNamed(Struct, frozen=True, forbid_unknown_fields=True):
+    model: str
+
+
+class Retry(Struct, frozen=True, forbid_unknown_fields=True):
+    attempt: int
+    attempts: int
+    delay: float
+    """Seconds until the model is asked again."""
+    status: int | None
+    error: str
+
+
+class PartBeganFrame(OfSession, frozen=True, tag="part.began"):
+    data: BegunPart
+
+
+class PartDeltaFrame(OfSession, frozen=True, tag="part.delta"):
+    data: PartPiece
+
+
+class PartDroppedFrame(OfSession, frozen=True, tag="part.dropped"):
+    """The model is asked anew: what it had begun to say is void."""
+
+    data: PartName
+
+
+class ToolOutputFrame(OfSession, frozen=True, tag="tool.output"):
+    data: OutputPiece
+
+
+class ModelRequestedFrame(OfSession, frozen=True, tag="model.requested"):
+    data: ModelNamed
+
+
+class ModelRetryingFrame(OfSession, frozen=True, tag="model.retrying"):
+    data: Retry
+
+
+# ---------------------------------------------------------------- what changed
+
+
+class ChangedFile(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    status: Change
+    added: int
+    removed: int
+
+
+class ChangedFiles(Struct, frozen=True, forbid_unknown_fields=True):
+    files: tuple[ChangedFile, ...]
+    """The first 500."""
+    total: int
+    base: str
+
+
+class TaskList(Struct, frozen=True, forbid_unknown_fields=True):
+    tasks: tuple[TaskRow, ...]
+
+
+class ChangedSession(Struct, frozen=True, forbid_unknown_fields=True):
+    session: SessionView
+
+
+class DeletedSession(Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+
+
+class OpenedInteraction(Struct, frozen=True, forbid_unknown_fields=True):
+    session_id: str
+    interaction: InteractionView
+
+
+class LoadingSessions(Struct, frozen=True, forbid_unknown_fields=True):
+    left: int
+    total: int
+
+
+class ResolvedInteraction(Struct, frozen=True, forbid_unknown_fields=True):
+    session_id: str
+    id: str
+    outcome: str
+    by: str
+
+
+class DiffChangedFrame(OfSession, frozen=True, tag="diff.changed"):
+    data: ChangedFiles
+
+
+class TasksChangedFrame(OfSession, frozen=True, tag="tasks.changed"):
+    data: TaskList
+
+
+class SessionChangedFrame(OfTopic, frozen=True, tag="session.changed"):
+    data: ChangedSession
+
+
+class SessionDeletedFrame(OfTopic, frozen=True, tag="session.deleted"):
+    data: DeletedSession
+
+
+class SessionsLoadingFrame(OfTopic, frozen=True, tag="sessions.loading"):
+    """The server has just started: sessions it does not list yet."""
+
+    data: LoadingSessions
+
+
+class InteractionOpenedFrame(OfTopic, frozen=True, tag="interaction.opened"):
+    """On the topic `app`; the session's own topic has the stored event."""
+
+    data: OpenedInteraction
+
+
+class InteractionResolvedFrame(OfTopic, frozen=True, tag="interaction.resolved"):
+    data: ResolvedInteraction
+
+
+# ---------------------------------------------------------------- where a stream stands
+
+
+class StreamState(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`, `loading`.
+
+
+    All have a `cursor`. What does not belong to the topic is not there.
+    """
+
+    topic: str
+    seq: int | None = None
+    epoch: str | None = None
+    session: SessionView | None = None
+    parts: tuple[OpenPart, ...] | None = None
+    sessions: tuple[SessionView, ...] | None = None
+    total: int | None = None
+    interactions: tuple[OpenedInteraction, ...] | None = None
+    loading: int | None = None
+    """How many sessions are still to be loaded after a start."""
+    cursor: str | None = None
+
+
+class StreamMoved(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    topic: str
+    reason: Literal["other_epoch", "future_cursor", "unknown_cursor", "other_server", "too_old"]
+    seq: int | None = None
+    """From where it goes on."""
+    epoch: str | None = None
+
+
+class LeftTopic(Struct, frozen=True, forbid_unknown_fields=True):
+    topic: str
+    id: str
+
+
+class StreamSynchronizedFrame(OfTopic, frozen=True, tag="stream.synchronized", omit_defaults=True):
+    data: StreamState
+    session_id: str = ""
+
+
+class StreamResetFrame(OfTopic, frozen=True, tag="stream.reset", omit_defaults=True):
+    data: StreamMoved
+    session_id: str = ""
+
+
+class StreamLeftFrame(OfTopic, frozen=True, tag="stream.left"):
+    data: LeftTopic
+
+
+# ---------------------------------------------------------------- the connection
+
+
+class HelloFacts(Timing, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    server_id: str
+    """Of this run of the server."""
+    protocol: int
+    now: float
+    """The time by the server's clock, in seconds since 1970: a client may have another."""
+    version: str = ""
+
+
+class Beat(Struct, frozen=True, forbid_unknown_fields=True):
+    ts: str
+
+
+class Echo(Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+
+
+class StreamProblem(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    code: Code
+    message: str
+    details: dict[str, Any] | None = None
+    id: str = ""
+    """Of the client's frame that it is about."""
+
+
+class ServerHelloFrame(OfConnection, frozen=True, tag="server.hello"):
+    data: HelloFacts
+
+
+class ServerHeartbeatFrame(OfConnection, frozen=True, tag="server.heartbeat"):
+    data: Beat
+
+
+class PongFrame(OfConnection, frozen=True, tag="pong"):
+    data: Echo
+
+
+class ErrorFrame(OfConnection, frozen=True, tag="error", omit_defaults=True):
+    data: StreamProblem
+    topic: str = ""
+
+
+AnyLive: TypeAlias = (
+    PartBeganFrame
+    | PartDeltaFrame
+    | PartDroppedFrame
+    | ToolOutputFrame
+    | ModelRequestedFrame
+    | ModelRetryingFrame
+    | DiffChangedFrame
+    | TasksChangedFrame
+    | SessionChangedFrame
+    | SessionDeletedFrame
+    | SessionsLoadingFrame
+    | InteractionOpenedFrame
+    | InteractionResolvedFrame
+    | StreamSynchronizedFrame
+    | StreamResetFrame
+    | StreamLeftFrame
+    | ServerHelloFrame
+    | ServerHeartbeatFrame
+    | PongFrame
+    | ErrorFrame
+)

@@ -1,0 +1,249 @@
+"""Server-sent events: the same frames for scripts, `curl` and whatever has no WebSocket."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.auth.principal import Principal
+from bobstay.server.errors import ApiError
+from bobstay.server.streams import heartbeat
+from bobstay.server.streams.session_changes import APP
+from bobstay.server.streams.subscription import NOW, SESSION, Streams, Subscriptions, is_number
+from bobstay.server.streams.stream_frames import Head, head_of
+from bobstay.server.streams.heartbeat import Beating
+from bobstay.server.streams.hub import Client
+
+HEADERS = {
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+RETRY = b"retry: 1000\n\n"
+MOST_SESSIONS = 50
+ALWAYS = ("stream.", "server.", "error")
+"""Types no filter keeps back: without them nobody knows where they are."""
+MARKS = ("stream.synchronized", "stream.reset")
+"""Types that say at which `seq` a client stands."""
+POLITE = 2.0
+"""Seconds the last words to a client may take."""
+
+
+class StreamQuery(Struct, frozen=True):
+    after: str = ""
+    """A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it."""
+    session_id: str = ""
+    """Sessions, with commas; none means all."""
+    types: str = ""
+    """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
+
+
+class SessionStreamQuery(Struct, frozen=True):
+    after: str = ""
+    """A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it."""
+    types: str = ""
+    """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
+
+
+async def stream_events(call: Call) -> Response:
+    """Follow the events of some sessions, or of all."""
+    query: StreamQuery = call.query
+    ids = tuple(dict.fromkeys(name for name in query.session_id.split(",") if name))
+    return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
+
+
+async def stream_session_events(call: Call) -> Response:
+    """Follow the events of a session."""
+    query: SessionStreamQuery = call.query
+    ids = (call.path["id"],)
+    return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/stream", stream_events, query=StreamQuery, returns=Response, media="text/event-stream"),
+    Endpoint(
+        "GET",
+        "/sessions/{id}/stream",
+        stream_session_events,
+        query=SessionStreamQuery,
+        returns=Response,
+        errors=("not_found",),
+        media="text/event-stream",
+    ),
+)
+
+
+def streams_of(request: Request) -> Streams:
+    """Where the application keeps the one `Streams` there is: `app.state.streams`."""
+    streams: Streams = request.app.state.streams
+    return streams
+
+
+def event_stream(
+    streams: Streams, request: Request, principal: Principal, ids: tuple[str, ...], after: str = "", types: str = ""
+) -> "EventStream":
+    """The answer to a request to follow `ids`, or all sessions if there are none.
+
+    Raises:
+        SessionMissing: one of them is not there.
+        ApiError: these are too many.
+    """
+    if len(ids) > MOST_SESSIONS:
+        raise ApiError("too_many", f"One stream may follow {MOST_SESSIONS} sessions. Leave out `session_id` for all.")
+    for id in ids:
+        streams.registry.view(id)
+    cursor = request.headers.get("last-event-id") or after
+    client = Client(principal.name, principal=principal)
+    if ids:
+        return EventStream(streams, client, _Sessions(ids, cursor), wanted(types))
+    return EventStream(streams, client, _Everything(cursor), wanted(types))
+
+
+def wanted(types: str) -> Callable[[str], bool]:
+    """A test for types of events, from words with commas."""
+    words = [word.strip() for word in types.split(",") if word.strip()]
+    names = {word for word in words if not word.endswith("*")}
+    beginnings = tuple(word[:-1] for word in words if word.endswith("*"))
+    if not words:
+        return lambda _: True
+    return lambda name: name in names or name.startswith((*beginnings, *ALWAYS))
+
+
+class _Sessions:
+    """Some sessions. The cursor of one is its `seq`; of several, `id:seq` with commas."""
+
+    def __init__(self, ids: tuple[str, ...], cursor: str) -> None:
+        self._given = dict.fromkeys(ids, cursor if len(ids) == 1 or cursor == NOW else "")
+        if len(ids) > 1:
+            for word in cursor.split(","):
+                id, _, seq = word.rpartition(":")
+                if id in self._given:
+                    self._given[id] = seq
+        self._seen = {id: int(seq) for id, seq in self._given.items() if is_number(seq)}
+
+    def begin(self, streams: Streams, client: Client, subscriptions: Subscriptions) -> None:
+        for id, after in self._given.items():
+            subscriptions.add(SESSION + id, after)
+
+    def passed(self, head: Head, frame: bytes) -> None:
+        """A frame goes by: the cursor moves, whether or not it is shown."""
+        if head.seq:
+            self._seen[head.session_id] = head.seq
+        elif head.type in MARKS:
+            self._seen[head.session_id] = _seq_in(frame)
+
+    @property
+    def cursor(self) -> str:
+        """Numbers only, in the order asked for: what else a client gave is never sent back."""
+        if len(self._given) == 1:
+            return str(next(iter(self._seen.values()), ""))
+        return ",".join(f"{id}:{self._seen[id]}" for id in self._given if id in self._seen)
+
+
+class _Everything:
+    """All sessions. The cursor is good for this run of the server, as far back as it remembers."""
+
+    def __init__(self, cursor: str) -> None:
+        self._given = cursor
+        self._number = 0
+        self._server = ""
+
+    def begin(self, streams: Streams, client: Client, subscriptions: Subscriptions) -> None:
+        subscriptions.add(APP)
+        self._server = streams.server_id
+        self._number = streams.follow_everything(client, self._given)
+
+    def passed(self, head: Head, frame: bytes) -> None:
+        if head.seq:
+            self._number += 1
+
+    @property
+    def cursor(self) -> str:
+        return f"{self._server}-{self._number}"
+
+
+class EventStream(Response):
+    """Goes on until the client is gone or has to go; then nothing of it is left."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, streams: Streams, client: Client, place: _Sessions | _Everything, shown: Callable[[str], bool]
+    ) -> None:
+        super().__init__(headers=HEADERS)
+        del self.headers["content-length"]
+        self._streams = streams
+        self._client = client
+        self._place = place
+        self._shown = shown
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = self._client
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": RETRY, "more_body": True})
+        subscriptions = Subscriptions(self._streams, client)
+        self._streams.hub.join(client)
+        self._place.begin(self._streams, client, subscriptions)
+        beating = Beating(client, self._streams.timing.heartbeat)
+        ended = asyncio.create_task(client.ended.wait())
+        gone = asyncio.create_task(_gone(receive))
+        tasks: set[asyncio.Task[Any]] = {ended, gone, asyncio.create_task(self._write(send))}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            beating.cancel()
+            subscriptions.close()
+            why = client.closed
+            client.close("gone")
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        if not gone.done() or gone.cancelled():
+            await self._say_goodbye(send, why)
+
+    async def _write(self, send: Send) -> None:
+        while frames := await self._client.take():
+            body = b"".join(event for frame in frames if (event := self._event(frame)))
+            if body:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+
+    def _event(self, frame: bytes) -> bytes:
+        head = head_of(frame)
+        self._place.passed(head, frame)
+        if not self._shown(head.type):
+            return b""
+        name = b"event: heartbeat\n" if head.type == heartbeat.NAME else b""
+        if head.seq or name or head.type in MARKS:
+            cursor = self._place.cursor
+            name += b"id: %b\n" % cursor.encode() if cursor else b""
+        return b"%bdata: %b\n\n" % (name, frame)
+
+    async def _say_goodbye(self, send: Send, why: str) -> None:
+        body = b'event: closed\ndata: {"reason":"%b"}\n\n' % why.encode()
+        try:
+            await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": False}), POLITE)
+        except TimeoutError:
+            return  # it does not read; the server closes the connection, the kernel gives it up
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _Mark(Struct):
+    seq: int = 0
+
+
+class _MarkFrame(Struct):
+    data: _Mark
+
+
+def _seq_in(frame: bytes) -> int:
+    return msgspec.json.decode(frame, type=_MarkFrame).data.seq

@@ -1,0 +1,268 @@
+"""Watches a session's directory and tells those who look at it which files differ from where it began.
+
+It ends by itself when nobody has followed the session for a while. Only directories that git does not ignore are
+watched, each by itself: a link to somewhere large is not walked. Where the system has no watches left, or too much is
+watched already, git is asked every few seconds instead.
+"""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from watchfiles import Change, watch
+
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.model.event import Durable
+from bobstay.server.errors import ApiError
+from bobstay.server.files.working_changes import Changes, changes, ignored_folders
+from bobstay.server.files.session_directory import Bounds, look
+from bobstay.server.files.repository_lookup import repo_of
+from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.hub import Hub
+from bobstay.server.workers.worker import Kind, WorkerError
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+QUIET_MS = 100
+LONGEST_QUIET_MS = 500
+"""Changes that come in such a time are told together."""
+LOOK_UP_MS = 200
+"""How often the watching thread looks whether it is still wanted."""
+ASK_EVERY = 5.0
+LET_GO_AFTER = 60.0
+"""Seconds without anybody who follows the session, after which it ends."""
+WATCHED = threading.BoundedSemaphore(16)
+"""Watchers that may use the system's watches at once: a user has 128 instances, for editors and others too."""
+MOST_FOLDERS = 4_000
+MOST_FILES = 500
+_GIT_FILES = frozenset({"HEAD", "index", "packed-refs", "ORIG_HEAD"})
+
+Record = Callable[[Durable], object]
+
+
+class GitDiffWorker:
+    kind: Kind = "git_diff"
+
+    def __init__(  # noqa: PLR0913 - what it watches, for whom, and where it writes
+        self,
+        id: str,
+        epoch: int,
+        session_id: str,
+        record: Record,
+        hub: Hub,
+        *,
+        cwd: str,
+        bounds: Bounds,
+        environment: Mapping[str, str],
+        base: str = "",
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.session_id = session_id
+        self._topic = f"session:{session_id}"
+        self._record = record
+        self._hub = hub
+        self._cwd = cwd
+        self._bounds = bounds
+        self._environment = dict(environment)
+        self._base = base
+        self._changed = asyncio.Event()
+        self._told: bytes = b""
+        self._task: asyncio.Task[None] | None = None
+        self._watcher: _Watcher | None = None
+
+    async def start(self) -> None:
+        try:
+            first = await self._look()
+        except ApiError as error:
+            text = error.problem.message
+            self._note(WorkerExited(self.id, "git_diff", self.epoch, why="not_started", error=text))
+            raise WorkerError(text) from None
+        self._told = _frame(first, self.session_id)
+        self._note(WorkerStarted(self.id, "git_diff", self.epoch))
+        self._task = asyncio.create_task(self._work(), name=f"git diff {self.session_id}")
+
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.wait([task])
+        self._note(WorkerExited(self.id, "git_diff", self.epoch, why=why))
+
+    def alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def _work(self) -> None:
+        try:
+            await self._follow_changes()
+        finally:
+            self._unwatch()
+        self._task = None
+        self._note(WorkerExited(self.id, "git_diff", self.epoch, why="asleep"))
+
+    async def _follow_changes(self) -> None:
+        """Tell of changes until nobody has wanted to know for a while."""
+        loop = asyncio.get_running_loop()
+        followed = loop.time()
+        while loop.time() - followed < LET_GO_AFTER:
+            known = self._watcher is not None and self._watcher.good
+            watched = await self._watch()
+            if known or not watched:  # what came before it was watched has to be looked for
+                with suppress(TimeoutError):
+                    longest = LET_GO_AFTER if watched else min(ASK_EVERY, LET_GO_AFTER)
+                    await asyncio.wait_for(self._changed.wait(), longest)
+            if self._changed.is_set() or not watched or not known:
+                self._changed.clear()
+                await self._tell()
+            await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
+            if self._hub.has_followers(self._topic):
+                followed = loop.time()
+
+    async def _tell(self) -> None:
+        if not self._hub.followed(self._topic):
+            self._told = b""  # whoever comes asks for the diff first; after that anything may be news
+            return
+        try:
+            found = await self._look()
+        except ApiError as error:
+            log.info("diff of session %s: %s", self.session_id, error)
+            return
+        frame = _frame(found, self.session_id)
+        # A file may be written anew without a change in its numbers.
+        state = frame + "".join(file.version for file in found.files).encode()
+        if state != self._told:
+            self._told = state
+            self._hub.publish(self._topic, frame)
+
+    async def _look(self) -> Changes:
+        with look(self._cwd, self._bounds) as place:
+            return await changes(place, self._environment, base=self._base, hunks=False)
+
+    async def _watch(self) -> bool:
+        """Watch all directories there are now. Whether that is possible."""
+        if self._watcher is not None and self._watcher.good:
+            return True
+        self._unwatch()
+        try:
+            with look(self._cwd, self._bounds) as place:
+                ignored = await ignored_folders(place, self._environment)
+                real = place.path
+            folders = await asyncio.to_thread(_folders, real, ignored)
+            repository = repo_of(real, self._environment).repository
+        except ApiError:
+            return False
+        if len(folders) > MOST_FOLDERS or not WATCHED.acquire(blocking=False):
+            return False
+        self._watcher = _Watcher([*folders, repository.directory], repository.directory, self._wake)
+        return await self._watcher.begun
+
+    def _unwatch(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    def _note(self, event: WorkerStarted | WorkerExited) -> None:
+        try:
+            self._record(event)
+        except LogError as error:  # it only watches: that it cannot be noted changes nothing
+            log.warning("git diff of session %s: %s", self.session_id, error)
+
+
+class _Watcher:
+    """A thread that waits for changes; it ends when directories come, so that these are watched too.
+
+    Whoever makes one has taken a place in `WATCHED`, which is given back when the thread ends.
+    """
+
+    def __init__(self, folders: list[str], git: str, wake: Callable[[], None]) -> None:
+        self.good = True
+        self._folders = folders
+        self._git = git
+        self._wake = wake
+        self._stop = threading.Event()
+        self._release = WATCHED.release
+        self._loop = asyncio.get_running_loop()
+        self.begun: asyncio.Future[bool] = self._loop.create_future()
+        threading.Thread(target=self._run, name="git diff", daemon=True).start()
+
+    def stop(self) -> None:
+        self.good = False
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self._wait()
+        except OSError:
+            self.good = False  # no watches left, or a directory went away while it was being watched
+        except Exception:  # a thread has nobody to tell; the worker asks every few seconds then
+            log.exception("watching files failed")
+            self.good = False
+        finally:
+            self._release()
+        self._call(self._ready, False)
+        self._call(self._wake)
+
+    def _wait(self) -> None:
+        rounds = watch(
+            *self._folders,
+            watch_filter=self._wanted,
+            debounce=LONGEST_QUIET_MS,
+            step=QUIET_MS,
+            stop_event=self._stop,
+            rust_timeout=LOOK_UP_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        for changed in rounds:
+            self._call(self._ready, True)
+            if any(change == Change.added and os.path.isdir(path) for change, path in changed):
+                self.good = False
+                return
+            if changed:
+                self._call(self._wake)
+
+    def _wanted(self, _: Change, path: str) -> bool:
+        """Of git's own files only those that change what differs."""
+        folder, name = os.path.split(path)
+        if folder == self._git:
+            return name in _GIT_FILES
+        return name != ".git"
+
+    def _ready(self, good: bool) -> None:
+        if not self.begun.done():
+            self.begun.set_result(good)
+
+    def _call(self, function: Callable[..., None], *arguments: bool) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _frame(found: Changes, session_id: str) -> bytes:
+    files = [
+        {"path": file.path, "status": file.status, "added": file.added, "removed": file.removed}
+        for file in found.files[:MOST_FILES]
+    ]
+    said = {"files": files, "total": found.total, "base": found.base}
+    return live("diff.changed", msgspec.to_builtins(said), session_id)
+
+
+def _folders(top: str, ignored: frozenset[str]) -> list[str]:
+    """Directories to watch: no links, nothing git ignores, none of git's own."""
+    found: list[str] = []
+    for place, inner, _ in os.walk(top):
+        found.append(place)
+        inner[:] = [name for name in inner if name != ".git" and os.path.join(place, name) not in ignored]
+        if len(found) > MOST_FOLDERS:
+            break
+    return found

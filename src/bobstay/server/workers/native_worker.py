@@ -1,0 +1,270 @@
+"""Our own engine as a worker: a session's turns, one after the other, in this process."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Literal
+
+from msgspec import Struct
+
+from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.session_log import History
+from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.engine.engine_ports import Answer
+from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
+from bobstay.model.event import Event, InteractionOpened, Noted, RunDone
+from bobstay.model.ids import new_id
+from bobstay.model.live_events import LIVE
+from bobstay.server.errors import ApiError
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.capacity import Slots
+from bobstay.server.workers.worker import Kind, WorkerError
+from bobstay.server.workers.bypass_timer import BypassTimer
+from bobstay.server.workflows import (
+    MODES,
+    allowed_tools,
+    denied_tools,
+    may_be_in,
+    only_reads,
+    permission_mode,
+    system_text,
+)
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+GRACE = 5.0
+"""Seconds an interrupted turn may take to end by itself."""
+
+
+class NativeParts(Struct, frozen=True):
+    """What all native workers of a server share."""
+
+    environment: Environment
+    inbox: Inbox
+    slots: Slots
+
+
+class NativeWorker:
+    kind: Kind = "native"
+
+    def __init__(self, id: str, epoch: int, session: OpenSession, parts: NativeParts) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.last_active = time.monotonic()
+        self._open = session
+        self._parts = parts
+        self._inner: Session | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._in_turn = False
+        self._bypass = BypassTimer(self._end_bypass)
+
+    async def start(self) -> None:
+        branch = await asyncio.to_thread(self._open.branch)
+        try:
+            self._inner = await open_session(
+                self._options(),
+                _Gate(self._open.id, self._parts),
+                environment=self._parts.environment,
+                history=History(self._open, branch, []),
+            )
+        except StartError as error:
+            self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))
+            raise WorkerError(str(error)) from error
+        asked = {entry.id for entry in self._open.view.interactions}
+        for event in (envelope.event for envelope in branch if asked):
+            if isinstance(event, InteractionOpened) and event.id in asked:
+                self._parts.inbox.heard(self._open.id, event)  # it can be answered before it is come to
+        # What was said while it came up is in the log, but not in what it has read.
+        self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
+        self._open.driver = self._inner.driver
+        self._inner.background.listeners.append(lambda _: self.nudge())
+        self._open.record(WorkerStarted(self.id, "native", self.epoch))
+        self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
+        for warning in self._inner.warnings:
+            self._open.record(Noted(warning, "warning"))
+        self._task = asyncio.create_task(self._work(), name=f"native {self._open.id}")
+
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        if self._inner is not None:
+            self._inner.driver.interrupt()
+        if self._in_turn and why == "stopped":
+            await asyncio.wait([task], timeout=GRACE)
+        task.cancel()
+        await asyncio.wait([task])
+        await self._end(WorkerExited(self.id, "native", self.epoch, why=why, error=reason))
+
+    async def leave(self) -> bool:
+        """End without a word if the session waits for a person: the next server asks the same question again."""
+        task = self._task
+        if task is None or not self._open.view.interactions:
+            return False
+        self._task = None
+        self._bypass.cancel()
+        self._open.shut()  # from here on nothing more is written: the log stays as if the power had gone
+        task.cancel()
+        await asyncio.wait([task])
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            await inner.close()
+        return True
+
+    def alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    @property
+    def busy(self) -> bool:
+        return self._in_turn
+
+    @property
+    def expects_notice(self) -> bool:
+        return self._inner is not None and self._inner.background.is_awaited
+
+    def nudge(self) -> None:
+        self.last_active = time.monotonic()
+        self._wake.set()
+
+    async def interrupt(self, *, force: bool = False) -> None:
+        if self._inner is None or not self.alive():
+            return
+        if not self._in_turn or force:
+            await self.stop("killed" if force else "stopped")
+            return
+        await self._inner.interrupt()
+
+    async def set_mode(self, mode: str) -> None:
+        if not may_be_in(self._open.view.config, mode):
+            label = MODES[self._open.view.config.workflow].label
+            raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
+        assert self._inner is not None
+        self._inner.can_bypass = self._open.view.config.bypass_until > time.time()
+        try:
+            await self._inner.set_mode(mode)
+        except (UnknownMode, BypassNotLaunched) as error:
+            raise ApiError("invalid", str(error)) from error
+        self._bypass.set(mode, self._open.view.config.bypass_until)
+
+    async def set_model(self, model: str) -> None:
+        assert self._inner is not None
+        try:
+            await self._inner.set_model(model)
+        except ValueError as error:
+            raise ApiError("invalid", str(error)) from error
+
+    def _end_bypass(self) -> None:
+        """Its time is over, in the middle of a turn too: the next call asks (FM-39)."""
+        if self._inner is not None:
+            self._inner.driver.set_mode("default")
+            self._open.record(Noted("The time for bypassing permission is over: from here on you are asked."))
+
+    # ------------------------------------------------------------ the work
+
+    async def _work(self) -> None:
+        inner = self._inner
+        assert inner is not None
+        try:
+            if self._open.view.standing.in_turn:
+                async with self._parts.slots.held():
+                    await self._turn(inner, inner.take_up())
+            while self._task is not None:  # `stop` waits for the end of a turn, not for all that is queued
+                queued = inner.next_queued()
+                if queued is None and not inner.background.has_wake_notice:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                async with self._parts.slots.held():
+                    await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_notices())
+        except LogError as error:
+            await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=str(error)))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # the boundary of a worker: one that breaks must not take the server with it
+            log.exception("native worker of %s broke", self._open.id)
+            text = f"The engine broke: {type(error).__name__}: {error}. The session is kept and can be gone on with."
+            await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=text))
+
+    async def _turn(self, inner: Session, events: AsyncGenerator[Event, None]) -> None:
+        self._in_turn = True
+        last: Event | None = None
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    last = event
+                    if isinstance(event, LIVE):
+                        self._open.show(event)
+        finally:
+            self._in_turn = False
+            self.last_active = time.monotonic()
+        if isinstance(last, RunDone):
+            if last.error == "log":
+                raise LogError(last.text)
+            self._leave(last)
+
+    def _leave(self, done: RunDone) -> None:
+        """What the workflow's mode leaves for the next one."""
+        kind = MODES[self._open.view.config.workflow].leaves
+        if done.ending != "completed" or not kind or not done.text.strip():
+            return
+        title = done.text.strip().splitlines()[0].lstrip("# ")[:200]
+        self._open.record(ArtifactMade(new_id(), kind, title, done.text))
+
+    async def _end(self, exited: WorkerExited) -> None:
+        inner, self._inner = self._inner, None
+        self._bypass.cancel()
+        self._open.driver = None
+        self._parts.inbox.withdraw(self._open.id)
+        if inner is not None:
+            await inner.close()
+        try:
+            if self._open.view.standing.in_turn:
+                self._open.record(RunDone("interrupted_tools", text=exited.error))
+            self._open.record(exited)
+        except LogError as error:
+            log.warning("%s", error)
+
+    def _options(self) -> Options:
+        view = self._open.view
+        config = view.config
+        return Options(
+            cwd=view.cwd,
+            model=view.model or None,
+            permission_mode=permission_mode(config) or None,
+            allow_dangerously_skip_permissions=config.bypass_until > time.time(),
+            max_turns=config.max_turns or None,
+            max_budget_usd=config.max_budget_usd,
+            system_prompt=config.system_prompt or None,
+            append_system_prompt=system_text(config) or None,
+            allowed_tools=allowed_tools(config),
+            disallowed_tools=denied_tools(config),
+            read_only=only_reads(config),
+        )
+
+
+class _Gate:
+    """Asks whoever looks at the console. While it waits, the session takes up no place among those that run."""
+
+    can_ask = True
+
+    def __init__(self, session_id: str, parts: NativeParts) -> None:
+        self._session_id = session_id
+        self._parts = parts
+        self._asking = 0
+
+    async def ask(self, opened: InteractionOpened) -> Answer:
+        if not self._asking:
+            self._parts.slots.lend()
+        self._asking += 1
+        try:
+            return await self._parts.inbox.wait(self._session_id, opened)
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._parts.slots.take_back()

@@ -1,0 +1,73 @@
+"""What is said to an engine: prompts, requests about itself, answers to what it asks."""
+
+import asyncio
+from typing import Any
+
+from bobstay.model.api_shape import block_json
+from bobstay.model.event import InputQueued
+from bobstay.model.ids import is_uuid, new_id
+from bobstay.server.errors import ApiError
+from bobstay.server.workers.process.approval_requests import HOOKS
+from bobstay.server.workers.process.engine_process import EngineProcess
+from bobstay.sessions.log_codec import to_json
+from bobstay.wire.control_channel import Channel, ControlError
+
+ANSWER_TIME = 10.0
+"""Seconds an engine may take to answer a request about itself."""
+
+
+class Wire:
+    """`engine` is the process that listens now, if one does."""
+
+    def __init__(self) -> None:
+        self.engine: EngineProcess | None = None
+        self._channel = Channel(self.send)
+
+    @property
+    def is_open(self) -> bool:
+        return self.engine is not None and not self.engine.ended.done()
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """What cannot be sent any more is followed by the end of the process, which tells it all."""
+        if self.engine is not None:
+            self.engine.write(to_json(frame) + b"\n")
+
+    def greet(self, *, hooked: bool) -> None:
+        self._request({"subtype": "initialize", "hooks": HOOKS if hooked else None})
+
+    def interrupt(self) -> None:
+        self._request({"subtype": "interrupt"})
+
+    def prompt(self, queued: InputQueued) -> str:
+        """Send a person's words; returns the id by which the engine will speak of them."""
+        uuid = queued.id if is_uuid(queued.id) else new_id()
+        message = {"role": "user", "content": [block_json(block) for block in queued.blocks]}
+        self.send({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid})
+        return uuid
+
+    async def tell(self, subtype: str, **fields: str) -> None:
+        """Have the engine change something about itself, and wait until it has.
+
+        Raises:
+            ApiError: it will not, or does not answer.
+        """
+        try:
+            async with asyncio.timeout(ANSWER_TIME):
+                await self._channel.request({"subtype": subtype, **fields})
+        except ControlError as error:
+            raise ApiError("invalid", f"The engine refused: {error}") from error
+        except TimeoutError:
+            raise ApiError("unavailable", "The engine did not answer. Try again, or stop the session.") from None
+
+    def answered(self, frame: dict[str, Any]) -> None:
+        self._channel.answered(frame)
+
+    def close(self) -> None:
+        """The process is gone: whoever waits for its answer is told so."""
+        self.engine = None
+        self._channel.close()
+        self._channel = Channel(self.send)
+
+    def _request(self, body: dict[str, Any]) -> None:
+        """Ask without waiting: what follows says enough."""
+        self.send({"type": "control_request", "request_id": new_id(), "request": body})

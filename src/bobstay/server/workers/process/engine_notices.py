@@ -1,0 +1,92 @@
+"""What an engine says about itself between the words of the model: retries, hooks, changes of model or mode."""
+
+from typing import Any
+
+from bobstay.model.event import Durable, HookRan, ModelChanged, Noted, Raw
+from bobstay.model.live_events import Live, Requesting, Retrying
+from bobstay.server.workers.process.untrusted_fields import count, text
+
+NOISE = frozenset(
+    {
+        "session_state_changed",
+        "thinking_tokens",
+        "task_started",
+        "task_progress",
+        "task_updated",
+        "background_tasks_changed",
+        "hook_started",
+    }
+)
+"""Known, and told better by other frames: not worth a row."""
+
+
+MOST_OF_A_HOOK = 4_000
+"""Characters kept of what a hook said that went wrong; what one says that went well is for the engine."""
+
+
+def notice(frame: dict[str, Any], model: str) -> Durable | Live | None:
+    """The event for a `system` frame; `Raw` for one we have no word for, None for noise."""
+    subtype = text(frame, "subtype")
+    if subtype in NOISE:
+        return None
+    match subtype:
+        case "status":
+            return _status(frame, model)
+        case "api_retry":
+            return Retrying(
+                count(frame, "attempt"),
+                count(frame, "max_retries"),
+                count(frame, "retry_delay_ms") / 1000,
+                count(frame, "error_status") or None,
+                text(frame, "error"),
+            )
+        case "model_fallback" if text(frame, "fallback_model"):
+            return ModelChanged(text(frame, "fallback_model"), "fallback", text(frame, "original_model"))
+        case "permission_denied":
+            return Noted(text(frame, "message") or "A call was refused by a rule.", "warning")
+        case "hook_response":
+            outcome = text(frame, "outcome")
+            words = "" if outcome == "success" else text(frame, "output") or text(frame, "stderr")
+            return HookRan(text(frame, "hook_name"), text(frame, "hook_event"), outcome, words[:MOST_OF_A_HOOK])
+        case "compact_boundary":
+            return Noted("The engine made the talk shorter: what came before is now a summary to the model.")
+        case "task_notification":
+            return _task(frame)
+        case "informational" | "notification":
+            words = text(frame, "content") or text(frame, "text")
+            return Noted(words, "warning" if frame.get("level") in ("warning", "error") else "info")
+        case _:
+            return Raw(frame)
+
+
+def trouble(frame: dict[str, Any]) -> Noted:
+    """A frame that is an error by itself."""
+    error = frame.get("error")
+    inner = text(error, "message") if isinstance(error, dict) else ""
+    return Noted(inner or text(frame, "error") or text(frame, "message") or "The engine reported an error.", "error")
+
+
+def rate_limit(frame: dict[str, Any]) -> Durable | None:
+    info = frame.get("rate_limit_info")
+    if isinstance(info, dict) and info.get("status") in ("allowed", None):
+        return None
+    return Raw(frame)
+
+
+def _status(frame: dict[str, Any], model: str) -> Durable | Live | None:
+    match frame.get("status"):
+        case "requesting":
+            return Requesting(model)
+        case "compacting":
+            return Noted("The engine makes the talk shorter.")
+        case _:
+            return None
+
+
+def _task(frame: dict[str, Any]) -> Durable | None:
+    """The end of work in the background. Work a call waited for is told by the result of that call."""
+    status = text(frame, "status")
+    if status == "completed" and not text(frame, "output_file"):
+        return None
+    words = text(frame, "summary") or text(frame, "task_id")
+    return Noted(f"Background work {status or 'ended'}: {words}", "info" if status == "completed" else "warning")

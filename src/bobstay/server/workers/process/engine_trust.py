@@ -1,0 +1,88 @@
+"""Trust for external engines: what they are given so that nothing of a folder nobody trusts is run or obeyed."""
+
+import os
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bobstay.config.paths import Paths
+from bobstay.config.git_directory import find_repository
+from bobstay.config.settings_files import BrokenSettings, load
+from bobstay.config.trust import standing
+from bobstay.server.workers.worker import WorkerError
+
+USER_ONLY = ("--setting-sources", "user")
+"""`claude` then reads neither settings, `.mcp.json`, skills, commands, agents, plugins nor CLAUDE.md of the folder."""
+PROJECT_FILES = (".claude", ".claude-plugin", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md")
+
+
+class FolderTrust(Struct, frozen=True):
+    """How a process of an engine stands to the folder it works in."""
+
+    trusted: bool = True
+    arguments: tuple[str, ...] = ()
+    """What keeps the engine from using the folder's own files."""
+    notice: str = ""
+    """For the person: what was left out, and how to have it; empty if nothing was."""
+
+
+def is_trusted(cwd: str, paths: Paths) -> bool:
+    """Whether the user trusts this folder, by their list or by their settings."""
+    try:
+        return load(cwd, paths).trusted
+    except BrokenSettings:
+        return standing(os.path.realpath(cwd), paths).trusted
+
+
+def folder_trust(command: Sequence[str], cwd: str, paths: Paths) -> FolderTrust:
+    """What a process of `command` in `cwd` needs.
+
+    Raises:
+        WorkerError: the folder is not trusted, and the engine cannot be told to leave its files alone.
+    """
+    if is_trusted(cwd, paths):
+        return FolderTrust()
+    if is_bobstay(command):
+        return FolderTrust(trusted=False)  # it has the same gate, and says itself what it left out
+    folder = os.path.realpath(cwd)
+    if not is_claude(command):
+        text = (
+            f"The folder {folder} is not trusted, and the engine {os.path.basename(command[0])} has no switch that "
+            "keeps it from running what the folder's own settings name. If you know what is in the folder, trust it "
+            f"on its page in the console or with: bobstay trust add {folder}"
+        )
+        raise WorkerError(text)
+    return FolderTrust(False, USER_ONLY, _notice(folder))
+
+
+def is_claude(command: Sequence[str]) -> bool:
+    return os.path.basename(command[0]) == "claude"
+
+
+def is_bobstay(command: Sequence[str]) -> bool:
+    return os.path.basename(command[0]) == "bobstay" or tuple(command[1:3]) == ("-m", "bobstay")
+
+
+def _notice(folder: str) -> str:
+    found = left_out(folder)
+    if not found:
+        return ""
+    return (
+        f"This folder is not trusted, so claude was started without its project settings: {', '.join(found)}. "
+        "No hook, MCP server, skill, command or agent of the folder is used. If you know what is in them, trust the "
+        f"folder in the console or with: bobstay trust add {folder}. They count from the next message on."
+    )
+
+
+def left_out(folder: str) -> tuple[str, ...]:
+    """What an engine would use of a folder and those above it, up to the top of its repository; relative to it."""
+    repository = find_repository(folder)
+    top = os.path.dirname(repository) if repository else folder
+    found: list[str] = []
+    place = folder
+    while True:
+        names = (os.path.join(place, name) for name in PROJECT_FILES)
+        found += [os.path.relpath(path, folder) for path in names if os.path.lexists(path)]
+        if place == top or os.path.dirname(place) == place:
+            return tuple(found)
+        place = os.path.dirname(place)

@@ -1,0 +1,134 @@
+"""Which answer of the model each talk of an engine is in, and when it is whole.
+
+An engine tells an answer block by block and its price only at the end of the turn, as a sum since the session began.
+So the last answer of a turn waits for that, and what cannot be put on it goes with the next one.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bobstay.model.api_shape import stop_from_json
+from bobstay.model.event import BlockDone, Durable, MessageDone
+from bobstay.model.ids import new_id
+from bobstay.model.live_events import Live
+from bobstay.model.message import Block, Stop, Usage
+from bobstay.server.workers.process.partial_messages import Counted
+
+NO_USAGE = Usage()
+
+
+class Said(Struct, frozen=True):
+    """An event, and which sub-agent it came from."""
+
+    event: Durable | Live
+    parent_call: str = ""
+    agent: str = ""
+    id: str = ""
+    """The engine's own id of it, where it has one."""
+
+
+class _Message(Struct):
+    id: str
+    model: str
+    agent: str
+    usage: Usage = Usage()
+    blocks: int = 0
+    calls: bool = False
+    stop: Stop | None = None
+    counted: bool = False
+    """Its final count of tokens is known."""
+
+
+class Place(Struct, frozen=True):
+    """Where the next block goes."""
+
+    index: int
+    message_id: str
+    model: str
+    usage: Usage
+
+    def done(self, block: Block, *, partial: bool = False) -> BlockDone:
+        return BlockDone(self.message_id, self.index, block, self.model, self.usage, partial)
+
+
+class Messages:
+    """By the call that started a sub-agent; the main talk is under no name."""
+
+    def __init__(self, cost: float = 0.0) -> None:
+        self._current: dict[str, _Message] = {}
+        self._blocks: dict[str, int] = {}
+        """How many blocks each answer of this turn had so far: one may be gone on with after another."""
+        self._cost = cost
+        self._output = 0
+        """Tokens of the main talk that were told in this turn."""
+
+    def begin(self, parent: str, agent: str, id: str, model: str, usage: Usage = NO_USAGE) -> Iterator[Said]:
+        """Words of the answer `id` come: the one before it, if it is another, is whole."""
+        current = self._current.get(parent)
+        if current is not None and current.id == id:
+            return
+        yield from self._done(parent)
+        self._current[parent] = _Message(id, model, agent, usage, self._blocks.get(id, 0))
+
+    def next_block(self, parent: str, *, is_call: bool) -> Place:
+        message = self._current[parent]
+        index = message.blocks
+        message.blocks += 1
+        message.calls = message.calls or is_call
+        self._blocks[message.id] = message.blocks
+        return Place(index, message.id, message.model, message.usage)
+
+    def stopped(self, parent: str, reason: Any) -> None:
+        if (stop := stop_from_json(reason)) is not None:
+            self._current[parent].stop = stop
+
+    def counted(self, parent: str, count: Counted) -> Iterator[Said]:
+        message = self._current.get(parent)
+        if message is None or message.id != count.message_id:
+            return
+        message.usage, message.counted = count.usage, True
+        message.stop = count.stop or message.stop
+        if message.stop == "tool_use":
+            yield from self._done(parent)
+
+    def over(self, parent: str) -> Iterator[Said]:
+        """A call of this talk was answered: an answer whose count is known does not wait any longer."""
+        message = self._current.get(parent)
+        if message is not None and message.counted:
+            yield from self._done(parent)
+
+    def all_done(self, usage: Usage | None = None, cost: float = 0.0) -> Iterator[Said]:
+        """The turn is over; `usage` is that of its main talk, `cost` that of all since the session began."""
+        for parent in [parent for parent in self._current if parent]:
+            yield from self._done(parent)
+        last = self._current.get("")
+        if last is not None:
+            if usage is not None and not last.counted:
+                output = max(usage.output - self._output, last.usage.output)
+                last.usage = replace(last.usage, output=output)
+            yield from self._done("", self._more(cost))
+            self._cost = cost
+        elif (more := self._more(cost)) > 0:
+            # Paid for without an answer that could carry it, or after the last one was complete.
+            counted = NO_USAGE if self._output or usage is None else usage
+            yield Said(MessageDone(new_id(), "", "end_turn", counted, more, broken="lost"))
+            self._cost = cost
+        self._blocks.clear()
+        self._output = 0
+
+    def _more(self, cost: float) -> float:
+        """What was spent since the last turn; less than before means that the engine counts anew."""
+        return cost - self._cost if cost >= self._cost else cost
+
+    def _done(self, parent: str, cost: float = 0.0) -> Iterator[Said]:
+        message = self._current.pop(parent, None)
+        if message is None:
+            return
+        if not parent:
+            self._output += message.usage.output
+        stop: Stop = message.stop or ("tool_use" if message.calls else "end_turn")
+        done = MessageDone(message.id, message.model, stop, message.usage, cost)
+        yield Said(done, parent, message.agent)

@@ -1,0 +1,348 @@
+"""Any command that speaks stream-json as a worker: the official `claude`, or `bobstay` in a process of its own."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import Any, Literal, TypeAlias
+
+from bobstay.redaction.redactor import Mask
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.model.event import InputQueued, ModeChanged, ModelChanged, Noted
+from bobstay.model.message import Image
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.orphan_sweep import born
+from bobstay.server.capacity import Seat
+from bobstay.server.workers.worker import Kind, WorkerError
+from bobstay.server.workers.bypass_timer import BypassTimer
+from bobstay.server.workers.process.engine_version import version_warning
+from bobstay.server.workers.process.approval_requests import Asks, Post
+from bobstay.server.workers.process.engine_process import EngineProcess
+from bobstay.server.workers.process.untrusted_fields import text
+from bobstay.server.workers.process.engine_redaction import Hiding
+from bobstay.server.workers.process.resume_point import Past
+from bobstay.server.workers.process.read_only_policy import ReadingOnly
+from bobstay.server.workers.process.event_recorder import Ears, Scribe
+from bobstay.server.workers.process.spawner import NOTHING, Own, ProcessParts, Spawner
+from bobstay.server.workers.process.shutdown import end, how, interrupt, signal_name
+from bobstay.server.workers.process.engine_input import Wire
+from bobstay.server.workflows import MODES, may_be_in
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+Why: TypeAlias = Literal["stopped", "asleep", "killed"]
+FORGOTTEN = "This session is ephemeral: the engine kept nothing of what was said before, and begins anew."
+
+
+class ProcessWorker:
+    kind: Kind = "process"
+
+    def __init__(
+        self,
+        id: str,
+        epoch: int,
+        session: OpenSession,
+        command: Sequence[str],
+        parts: ProcessParts,
+        own: Own = NOTHING,
+    ) -> None:
+        """`own` is what this session alone is run with; nothing of it is in its log."""
+        self.id = id
+        self.epoch = epoch
+        self._session = session
+        self._parts = parts
+        self._live = session.view.config.live
+        self._spawner = Spawner(tuple(command), session, parts, own)
+        self._past = Past()
+        self._past.catch_up(session)
+        hiding = Hiding(Mask(parts.environment.secrets | own.secrets()))
+        told = (self._control, self._known, self._spoke, self._introduced)
+        ears = Ears(*told, self._turn_over, self._storage_failed)
+        self._scribe = Scribe(session, hiding, self._past, ears)
+        self._wire = Wire()
+        agent, store = self._scribe.normaliser.agent, self._scribe.store
+        reading = ReadingOnly(session.view.config, session.view.cwd, parts.environment.paths.home)
+        send, broken = self._wire.send, self._storage_failed
+        self._seat = Seat(parts.slots)
+        post = Post(session.id, parts.inbox, hiding.mask, store, send, agent, self._seat.waits, broken, reading)
+        self._asks = Asks(post)
+        self._engine_session = ""
+        self._why: Why | Literal[""] = ""
+        self._reason = ""
+        """Why it is being ended, if it is."""
+        self._wake = asyncio.Event()
+        self._down = asyncio.Event()
+        """Set when it is over with this worker, and the log says so."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._bypass = BypassTimer(lambda: self._task("bypass", self._end_bypass()))
+
+    # ------------------------------------------------------------ the face
+
+    async def start(self) -> None:
+        if self._tasks or self._down.is_set():
+            raise WorkerError("This worker was started before.")
+        try:
+            await self._spawner.prepare()
+            if self._live:
+                await self._spawn(None)
+            else:
+                self._started(0)
+        except WorkerError as error:
+            self._session.record(self._exited(why="not_started", error=str(error)))
+            self._down.set()
+            raise
+        self._task("serve", self._serve())
+
+    async def stop(self, why: Why = "stopped", reason: str = "") -> None:
+        if not self.alive():
+            return
+        self._reason = reason
+        if not self._why or why == "killed":
+            self._why = why
+        engine = self._wire.engine
+        if engine is None:
+            await self._end(0)
+            return
+        self._scribe.normaliser.interrupting = self._scribe.in_turn
+        if why != "killed":
+            say = self._wire.interrupt if self._live else None
+            await end(engine, self._scribe.over, self._parts.patience, say)
+        if not engine.ended.done():
+            engine.kill()
+        await self._down.wait()
+
+    def alive(self) -> bool:
+        return bool(self._tasks) and not self._down.is_set()
+
+    async def is_outdated(self) -> bool:
+        return await asyncio.to_thread(self._spawner.is_outdated)
+
+    @property
+    def busy(self) -> bool:
+        return self.alive() and self._scribe.in_turn
+
+    def nudge(self) -> None:
+        self._wake.set()
+        if self.busy and self._live and not self._scribe.normaliser.interrupting:
+            try:
+                self._steer()
+            except LogError as error:
+                self._storage_failed(error)
+
+    async def interrupt(self, *, force: bool = False) -> None:
+        if force or not self.busy:
+            await self.stop("killed" if force else "stopped")
+            return
+        self._scribe.normaliser.interrupting = True
+        ladder = self._tasks.get("interrupt")
+        if ladder is None or ladder.done():
+            ladder = self._task("interrupt", self._end_turn())
+        await asyncio.shield(ladder)
+
+    async def set_mode(self, mode: str) -> None:
+        config = self._session.view.config
+        if not may_be_in(config, mode):
+            label = MODES[config.workflow].label
+            raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
+        if self._live and self.alive():
+            await self._wire.tell("set_permission_mode", mode=mode)
+        if self._scribe.normaliser.mode != mode:
+            self._scribe.normaliser.mode = mode
+            self._session.record(ModeChanged(mode))
+        self._bypass.set(mode, config.bypass_until)
+
+    async def set_model(self, model: str) -> None:
+        if self._live and self.alive():
+            await self._wire.tell("set_model", model=model)
+        previous = self._scribe.normaliser.model
+        if previous != model:
+            self._scribe.normaliser.model = model
+            self._session.record(ModelChanged(model, previous=previous))
+
+    # ------------------------------------------------------------ prompts
+
+    async def _serve(self) -> None:
+        """Take up one input after the other."""
+        try:
+            while not self._down.is_set():
+                await asyncio.wait([self._scribe.over])
+                if self._next() is None:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                async with self._seat.held():
+                    queued = self._next()
+                    if queued is not None and not self._scribe.in_turn:
+                        await self._turn(queued)
+        except WorkerError as error:
+            self._scribe.cut_off("failed", str(error))
+            self._finish(self._exited(why="not_started", error=str(error)))
+        except LogError as error:
+            self._storage_failed(error)
+            if self._wire.engine is None:
+                self._finish(self._exited(why="killed", error=str(error)))
+
+    async def _turn(self, queued: InputQueued) -> None:
+        self._scribe.begin(queued)
+        if self._live:
+            self._prompt(queued)
+        else:
+            await self._spawn(queued)
+        await asyncio.wait([self._scribe.over])
+        if not self._live:
+            await asyncio.wait([self._tasks["watch"]])
+
+    def _next(self) -> InputQueued | None:
+        """The input whose turn it is; none while the engine itself still has one."""
+        queue = self._session.view.queued
+        if not queue or self._why or self._scribe.normaliser.queued or (self._live and not self._wire.is_open):
+            return None
+        return self._input(queue[0].id)
+
+    def _input(self, id: str) -> InputQueued | None:
+        self._past.catch_up(self._session)
+        return self._past.inputs.get(id)
+
+    def _steer(self) -> None:
+        for entry in self._session.view.queued:
+            if entry.how == "steer" and (queued := self._input(entry.id)) is not None:
+                self._scribe.steer(queued)
+                self._prompt(queued)
+
+    def _prompt(self, queued: InputQueued) -> None:
+        self._scribe.normaliser.sent.add(self._wire.prompt(queued))
+
+    # ------------------------------------------------------------ the process
+
+    async def _spawn(self, queued: InputQueued | None) -> None:
+        if queued is not None and any(isinstance(block, Image) for block in queued.blocks):
+            self._session.record(Noted("A command that runs once takes no images: they are left out.", "warning"))
+        self._past.catch_up(self._session)
+        config = self._session.view.config
+        talk = self._past.talk(ephemeral=config.ephemeral, form=config.output_format)
+        self._scribe.begins(talk.new or talk.resume)
+        engine = self._wire.engine = self._spawner.start(talk, self.epoch, self._scribe.receive, queued)
+        self._engine_session = "" if talk.fork else talk.resume
+        if not talk.resume:
+            self._scribe.normaliser.begin_anew()
+        self._started(engine.pid, ready=not self._live)
+        self._task("watch", self._until_gone(engine))
+        self._scribe.note_once(self._spawner.trust.notice)
+        self._scribe.note_once(FORGOTTEN if config.ephemeral and self._past.engine_session else "")
+        await engine.open_input()
+        if self._live:
+            self._wire.greet(hooked=self._parts.questions == "hook")
+            self._bypass.set(self._spawner.mode, config.bypass_until)
+
+    def _started(self, pid: int, *, ready: bool = True) -> None:
+        moment = born(pid) if pid else ""
+        command = self._spawner.command
+        started = WorkerStarted(self.id, "process", self.epoch, pid, moment, self._engine_session, command, ready)
+        self._scribe.mute = not ready
+        self._session.record(started)
+
+    async def _end_turn(self) -> None:
+        engine, over = self._wire.engine, self._scribe.over
+        if engine is not None:
+            by = await interrupt(engine, over, self._parts.patience, self._wire.interrupt if self._live else None)
+            if by == "force":
+                self._why = "killed"
+            await asyncio.wait([over])
+
+    async def _until_gone(self, engine: EngineProcess) -> None:
+        code = await engine.ended
+        try:
+            self._scribe.rest(code)
+            await self._end(code)
+        except Exception as error:  # the boundary of a worker: one that breaks must not stay half up
+            log.exception("process worker of %s broke", self._session.id)
+            self._finish(self._exited(why="exit", code=code, error=f"The worker broke: {error}"))
+
+    async def _end(self, code: int) -> None:
+        """A process is gone, or there was none: no turn, no question and no process of its own is left."""
+        words = self._scribe.errors() or how(code)
+        expected = not code or (code == 1 and self._scribe.failed and not self._scribe.in_turn)
+        if self._scribe.normaliser.interrupting and not self._why:
+            self._why = "stopped"
+        try:
+            self._scribe.end(code, words, asked=bool(self._why))
+            self._asks.cancel_all("engine_ended")
+        except LogError as error:
+            log.warning("%s", error)
+        engine = self._wire.engine
+        self._wire.close()
+        if engine is not None:
+            await engine.clear()
+        exited = self._exited(
+            code=code, why=self._why or "exit", error=self._reason if expected or self._why else words
+        )
+        if self._live or self._why or not self._session.view.queued:
+            self._finish(exited)
+            return
+        self._session.record(exited)
+        self.epoch += 1
+        self._started(0)
+
+    def _finish(self, exited: WorkerExited) -> None:
+        self._spawner.clear()
+        self._parts.inbox.withdraw(self._session.id)
+        self._bypass.cancel()
+        try:
+            self._session.record(exited)
+        except LogError as error:
+            log.warning("%s", error)
+        self._down.set()
+        self._wake.set()
+        serving = self._tasks.get("serve")
+        if serving is not None and serving is not asyncio.current_task():
+            serving.cancel()
+
+    def _exited(
+        self, *, why: Literal["exit", "stopped", "asleep", "killed", "not_started"], code: int = 0, error: str = ""
+    ) -> WorkerExited:
+        name = signal_name(code)
+        number = None if name or why == "not_started" else code
+        return WorkerExited(self.id, "process", self.epoch, number, name, why, error)
+
+    # ------------------------------------------------------------ what the scribe tells
+
+    def _control(self, frame: dict[str, Any]) -> None:
+        match frame["type"]:
+            case "control_request":
+                self._asks.take(frame)
+            case "control_response":
+                self._scribe.normaliser.around.described(frame)
+                self._wire.answered(frame)
+            case _:
+                self._asks.withdraw(frame)
+
+    def _known(self, engine_session: str) -> None:
+        self._engine_session = engine_session
+        self._spoke()
+
+    def _spoke(self) -> None:
+        self._started(self._wire.engine.pid if self._wire.engine is not None else 0)
+
+    def _introduced(self, frame: dict[str, Any]) -> None:
+        self._scribe.note_once(version_warning(self._spawner.command, text(frame, "claude_code_version")))
+
+    def _turn_over(self) -> None:
+        self._asks.cancel_all("turn_over")
+
+    def _storage_failed(self, error: LogError) -> None:
+        """Nothing may happen that cannot be stored: the engine ends here."""
+        log.warning("session %s: %s", self._session.id, error)
+        self._why = "killed"
+        if self._wire.engine is not None:
+            self._wire.engine.kill()
+
+    async def _end_bypass(self) -> None:
+        try:
+            await self.set_mode("default")
+        except (ApiError, LogError) as error:
+            log.warning("session %s cannot be put back into asking and is stopped: %s", self._session.id, error)
+            await self.stop()
+
+    def _task(self, name: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = self._tasks[name] = asyncio.create_task(work, name=f"{name} {self._session.id}")
+        return task

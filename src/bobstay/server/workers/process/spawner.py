@@ -1,0 +1,166 @@
+"""Starts the processes of one worker: command line, environment and files, from the session as it stands."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bobstay.config.environment import Environment
+from bobstay.config.secret_variables import secret_values
+from bobstay.context.git_status import guarded
+from bobstay.redaction.redactor import Mask
+from bobstay.system.watchdog import mark_of_this_process
+from bobstay.model.event import InputQueued
+from bobstay.model.message import text_of
+from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.capacity import Slots
+from bobstay.server.session_secrets import server_secrets
+from bobstay.server.workers.worker import WorkerError
+from bobstay.server.workers.process.engine_command_line import (
+    Launch,
+    Talk,
+    live_arguments,
+    one_shot_arguments,
+    starting_mode,
+    write_mcp_config,
+)
+from bobstay.server.workers.process.engine_trust import FolderTrust, folder_trust, is_bobstay, is_claude, is_trusted
+from bobstay.server.workers.process.engine_process import EngineProcess, Patience, check_directory, program_of
+from bobstay.server.workers.process.engine_environment import engine_environment
+from bobstay.server.workers.terminal_transcript import bring_back, was_in_terminal
+from bobstay.server.workflows import permission_mode
+
+
+class ProcessParts(Struct, frozen=True):
+    """What all process workers of a server share."""
+
+    environment: Environment
+    inbox: Inbox
+    slots: Slots
+    temporary: str
+    """A directory of ours for files that hold secrets."""
+    pass_keys: bool = True
+    """Engines get the keys of model providers; without them they use their own log-in."""
+    questions: Literal["permission", "hook"] = "permission"
+    """How an engine's questions come: as requests for permission, or by a hook before the tool runs."""
+    patience: Patience = Patience()
+
+
+class Own(Struct, frozen=True):
+    """What one session alone is run with. It may be secret."""
+
+    variables: dict[str, str] = {}
+    mcp_config: dict[str, Any] = {}
+
+    def secrets(self) -> dict[str, str]:
+        return secret_values(self.variables) | server_secrets(self.mcp_config)
+
+
+NOTHING = Own()
+
+
+class Spawner:
+    def __init__(self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, own: Own) -> None:
+        self.command = command
+        self._session = session
+        self._parts = parts
+        self._own = own
+        self._mcp_file = ""
+        self._started_at = 0.0
+        self.mode = ""
+        """The permission mode the last process was started in."""
+        self.trust = FolderTrust()
+        """How the last process was started with regard to the folder's own files."""
+
+    def check(self) -> str:
+        """The program, if it can be run where the session works.
+
+        Raises:
+            WorkerError: it cannot.
+        """
+        check_directory(self._session.view.cwd)
+        return program_of(self.command, self._parts.environment.children.get("PATH", ""))
+
+    async def prepare(self) -> None:
+        """Find out what the next process may use of the folder, and bring back what was said in a terminal.
+
+        Raises:
+            WorkerError: it cannot be run there, or the folder is not trusted and it cannot be kept from its files.
+            LogError: the log cannot be written.
+        """
+        self.check()
+        paths, cwd = self._parts.environment.paths, self._session.view.cwd
+        self.trust = await asyncio.to_thread(folder_trust, self.command, cwd, paths)
+        await bring_back(self._session, paths, Mask(self._parts.environment.secrets | self._own.secrets()))
+        self._started_at = time.time()
+
+    def is_outdated(self) -> bool:
+        """Whether the last process was started before the folder's trust changed, or before its talk went on elsewhere.
+
+        It reads files.
+        """
+        if was_in_terminal(self._session.view, self._started_at):
+            return True
+        return is_trusted(self._session.view.cwd, self._parts.environment.paths) != self.trust.trusted
+
+    def start(
+        self, talk: Talk, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
+    ) -> EngineProcess:
+        """Start a process: one that stays, or one for `queued` alone.
+
+        Raises:
+            WorkerError: it does not start.
+        """
+        program = self.check()
+        view = self._session.view
+        self.mode = self._mode()
+        launch = Launch(view.config, talk, self.mode, self._mcp(), (*self.trust.arguments, *self._told()))
+        arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
+        mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
+        environment = engine_environment(
+            self._parts.environment,
+            self.command,
+            self._session.id,
+            mark,
+            self._own.variables,
+            pass_keys=self._parts.pass_keys,
+        )
+        return EngineProcess(
+            (program, *self.command[1:], *arguments),
+            cwd=view.cwd,
+            environment=environment if self.trust.trusted else guarded(environment, view.cwd),
+            mark=mark,
+            receive=receive,
+            live=queued is None,
+        )
+
+    def _told(self) -> tuple[str, ...]:
+        """Have engines that can tell what their hooks do, so that the log has it."""
+        streams = self._session.view.config.output_format == "stream-json"
+        return ("--include-hook-events",) if streams and (is_claude(self.command) or is_bobstay(self.command)) else ()
+
+    def clear(self) -> None:
+        if self._mcp_file:
+            with suppress(OSError):
+                os.unlink(self._mcp_file)
+            self._mcp_file = ""
+
+    def _mode(self) -> str:
+        view = self._session.view
+        begun = view.permission_mode if view.turns else permission_mode(view.config)
+        return starting_mode(view.config, begun, time.time())
+
+    def _mcp(self) -> str:
+        config = self._own.mcp_config
+        if config and not self._mcp_file:
+            try:
+                self._mcp_file = write_mcp_config(config, self._parts.temporary)
+            except OSError as error:
+                text = f"The file for MCP servers cannot be written in {self._parts.temporary}: {error.strerror}."
+                raise WorkerError(text) from error
+        return self._mcp_file

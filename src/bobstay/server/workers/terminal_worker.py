@@ -1,0 +1,334 @@
+"""A terminal in a session: a shell, or a command the server chose, behind a pseudo-terminal of its own.
+
+What it says is kept in memory, bounded, and never stored; only that it began and ended is in the session's log.
+"""
+
+import asyncio
+import fcntl
+import logging
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Literal
+
+from bobstay.config.secret_variables import without_secrets
+from bobstay.system.process_tree import MARK, Family, become_reaper
+from bobstay.system.child_process import watch_exit
+from bobstay.system.process_marker import worn
+from bobstay.system.watchdog import guard, mark_of_this_process
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.model.event import Durable
+from bobstay.server.errors import ApiError
+from bobstay.server.sessions.orphan_sweep import born
+from bobstay.server.workers.worker import Kind, WorkerError
+from bobstay.server.workers.terminal_escapes import Sieve
+from bobstay.server.workers.scrollback import Exited, Follower, Scrollback
+from bobstay.server.workers.terminal_command import found_command
+from bobstay.sessions.log import LogError
+
+log = logging.getLogger(__name__)
+COLUMNS, ROWS = 80, 24
+MOST_SIDE = 1_000
+MOST_INPUT = 1024 * 1024
+"""Bytes typed that the program has not read yet."""
+BURST = 128 * 1024
+"""Bytes taken from the terminal at a time; then everybody else has a turn, and the program waits."""
+PAUSE = 0.01
+GRACE = 0.5
+_ATTACH = 'exec "$@" 0<>"$0" 1>&0 2>&0'
+"""A leader of a session that opens a terminal gets it as its own; no code runs between fork and exec for that."""
+_INTERRUPT = b"\x03"
+
+Record = Callable[[Durable], object]
+"""Stores an event in the session's log."""
+
+
+class TerminalWorker:
+    kind: Kind = "terminal"
+
+    def __init__(  # noqa: PLR0913 - what runs where, for whom, and where that is noted
+        self,
+        id: str,
+        epoch: int,
+        session_id: str,
+        record: Record,
+        *,
+        cwd: str,
+        environment: Mapping[str, str],
+        command: Sequence[str] = (),
+        engine_session: str = "",
+        granted: Mapping[str, str] | None = None,
+    ) -> None:
+        """`environment` is passed on without its secrets; `granted` as it is. Without a `command` it is a shell.
+
+        `engine_session` is the talk that the command goes on with, if it does with one.
+        """
+        self.id = id
+        self.epoch = epoch
+        self.session_id = session_id
+        self.engine_session = engine_session
+        self.scrollback = Scrollback(epoch)
+        self.pid = 0
+        self.size = (COLUMNS, ROWS)
+        self._record = record
+        self._cwd = cwd
+        self._command = tuple(command)
+        self._inherited = environment.get(MARK, "")
+        self._environment = without_secrets(environment) | (dict(granted) if granted else {})
+        self._master = self._slave = -1
+        self._typed = bytearray()
+        self._sieve = Sieve()
+        self._family: Family | None = None
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._ended: asyncio.Future[int] | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._why: Literal["exit", "stopped", "asleep", "killed"] = "exit"
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = False
+
+    # ------------------------------------------------------------ as a worker
+
+    async def start(self) -> None:
+        """Come up, the first time or again: then it is another terminal with the next epoch.
+
+        Raises:
+            WorkerError: it cannot.
+        """
+        if self.alive():
+            raise WorkerError("This terminal is already open.")
+        if self._started:
+            self.epoch += 1
+        self._started = True
+        self.scrollback.renew(self.epoch)
+        try:
+            command = found_command(self._command, self._cwd, self._environment)
+            self._spawn(command)
+        except (OSError, WorkerError) as error:
+            self._close()
+            text = f"The terminal could not be started: {error.strerror}." if isinstance(error, OSError) else str(error)
+            self._note(WorkerExited(self.id, "terminal", self.epoch, why="not_started", error=text))
+            raise WorkerError(text) from None
+        moment, talk = born(self.pid), self.engine_session
+        self._note(WorkerStarted(self.id, "terminal", self.epoch, self.pid, moment, talk, command))
+
+    async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
+        if self._ended is None:
+            return
+        if not self._ended.done():
+            self._why = why
+            await self._end_family()
+        if self._ending is not None:
+            await asyncio.shield(self._ending)
+
+    def alive(self) -> bool:
+        return self._ended is not None and not self._ended.done()
+
+    # ------------------------------------------------------------ as a terminal
+
+    def follow(self, epoch: int | None = None, offset: int = 0) -> Follower:
+        return self.scrollback.follow(epoch, offset)
+
+    def write(self, data: bytes) -> None:
+        """Type. What the program does not read yet waits; an interrupt throws that away, as a terminal does.
+
+        Raises:
+            ApiError: wrong_state where it has ended, too_many where too much waits.
+        """
+        if not self.alive():
+            raise ApiError("wrong_state", "The terminal has ended. Start it again to go on.")
+        if self._typed and data == _INTERRUPT and self._interrupt():
+            return
+        if len(self._typed) + len(data) > MOST_INPUT:
+            raise ApiError("too_many", "The program does not read what is typed; nothing more is taken for now.")
+        self._typed += data
+        self._send()
+
+    def _interrupt(self) -> bool:
+        """Behind what nobody reads an interrupt would never arrive: drop that, and tell the program itself."""
+        self._typed.clear()
+        with suppress(OSError, termios.error):
+            termios.tcflush(self._slave, termios.TCIFLUSH)
+            if termios.tcgetattr(self._slave)[3] & termios.ISIG:
+                os.killpg(os.tcgetpgrp(self._master), signal.SIGINT)
+                return True
+        return False
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Raises:
+        ApiError: invalid.
+        """
+        if not (1 <= columns <= MOST_SIDE and 1 <= rows <= MOST_SIDE):
+            raise ApiError("invalid", f"A terminal has 1 to {MOST_SIDE} columns and rows.")
+        self.size = (columns, rows)
+        if self._master >= 0:
+            _set_size(self._master, columns, rows)
+
+    def redraw(self) -> None:
+        """Ask a full-screen program to draw anew, for a client that missed something."""
+        if self._master >= 0:
+            with suppress(OSError):
+                os.killpg(os.tcgetpgrp(self._master), signal.SIGWINCH)
+
+    # ------------------------------------------------------------ inside
+
+    def _spawn(self, command: tuple[str, ...]) -> None:
+        loop = asyncio.get_running_loop()
+        become_reaper()
+        guard(self._inherited)
+        self._master, self._slave = pty.openpty()
+        os.set_blocking(self._master, False)
+        _set_size(self._master, *self.size)
+        name = os.ttyname(self._slave)
+        mark = f"{mark_of_this_process()}:{self.session_id}:{self.id}"
+        environment = self._environment | {
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            MARK: f"{self._inherited}/{mark}" if self._inherited else mark,
+        }
+        for misleading in ("COLUMNS", "LINES", "TERMCAP", "TMUX", "STY"):
+            environment.pop(misleading, None)
+        with worn(mark):
+            self._popen = subprocess.Popen(
+                ["/bin/sh", "-c", _ATTACH, name, *command],
+                cwd=self._cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.pid = self._popen.pid
+        self._family = Family(self.pid, mark, frozenset({name}))
+        self._sieve, self._why = Sieve(), "exit"
+        self._typed.clear()
+        self._ended, self._ending = loop.create_future(), None
+        loop.add_reader(self._master, self._read)
+        watch_exit(self.pid, self._exited, self._popen.wait)
+
+    def _read(self) -> None:
+        """Take what is there, but not more than a burst: a program that floods is made to wait."""
+        taken = 0
+        pieces: list[bytes] = []
+        while taken < BURST:
+            try:
+                data = os.read(self._master, BURST)
+            except OSError:  # nothing more now, or nobody has the terminal open any longer
+                break
+            if not data:
+                break
+            pieces.append(data)
+            taken += len(data)
+        if pieces:
+            self._say(b"".join(pieces))
+        if taken >= BURST:
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._master)
+            self._timer = loop.call_later(PAUSE, self._resume)
+
+    def _resume(self) -> None:
+        self._timer = None
+        if self._master >= 0:
+            asyncio.get_running_loop().add_reader(self._master, self._read)
+
+    def _say(self, data: bytes) -> None:
+        shown = self._sieve.feed(data)
+        if shown:
+            self.scrollback.add(shown)
+
+    def _send(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._typed:
+                written = os.write(self._master, self._typed[:4096])
+                del self._typed[:written]
+        except BlockingIOError:
+            loop.add_writer(self._master, self._send)
+            return
+        except OSError:
+            self._typed.clear()
+        loop.remove_writer(self._master)
+
+    async def _end_family(self) -> None:
+        """Hang up on all that came from it, then kill what stays (FM-29)."""
+        assert self._family is not None
+        family, loop = self._family, asyncio.get_running_loop()
+        try:
+            if self._why != "killed":
+                family.signal(signal.SIGHUP)
+                family.signal(signal.SIGCONT)
+                await self._until_gone(family, loop.time() + GRACE)
+        finally:
+            family.kill()
+        await self._until_gone(family, loop.time() + 2.0, kill=True)
+
+    async def _until_gone(self, family: Family, deadline: float, *, kill: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        pause = 0.002
+        while loop.time() < deadline:
+            if (self._ended is None or self._ended.done()) and not family.members():
+                return
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+            if kill:
+                family.kill(1)
+
+    def _exited(self) -> None:
+        """The shell is gone; what it left goes with it, for its terminal does."""
+        assert self._popen is not None
+        assert self._ended is not None
+        code = self._popen.poll()
+        if not self._ended.done():
+            self._ended.set_result(0 if code is None else code)
+        self._ending = asyncio.get_running_loop().create_task(self._finish(0 if code is None else code))
+
+    async def _finish(self, code: int) -> None:
+        assert self._family is not None
+        self._family.kill()
+        await self._until_gone(self._family, asyncio.get_running_loop().time() + 2.0, kill=True)
+        self._drain()
+        self._close()
+        name = signal.Signals(-code).name if code < 0 else ""
+        number = code if code >= 0 else None
+        self.scrollback.finish(Exited(self.epoch, number, name, self._why))
+        self._note(WorkerExited(self.id, "terminal", self.epoch, number, name, why=self._why))
+
+    def _drain(self) -> None:
+        """What was said last and is still in the terminal's buffer."""
+        while True:
+            try:
+                data = os.read(self._master, BURST)
+            except OSError:
+                return
+            if not data:
+                return
+            self._say(data)
+
+    def _close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._master >= 0:
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._master)
+            loop.remove_writer(self._master)
+            if self._family is not None:
+                self._family.close_pipes()  # the next terminal gets the name of this one
+            os.close(self._master)
+            os.close(self._slave)
+            self._master = self._slave = -1
+
+    def _note(self, event: WorkerStarted | WorkerExited) -> None:
+        try:
+            self._record(event)
+        except LogError as error:  # a terminal can be used, and must end, though nothing can be stored
+            log.warning("terminal %s of session %s: %s", self.id, self.session_id, error)
+
+
+def _set_size(master: int, columns: int, rows: int) -> None:
+    with suppress(OSError):
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -1,0 +1,261 @@
+"""The folder of session logs: making, opening, listing and forking them. The files are all there is; no index."""
+
+import builtins
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+import msgspec
+
+from bobstay.model.event import Envelope, SessionStarted
+from bobstay.model.ids import new_id
+from bobstay.sessions.log_codec import BadLine, decode, encode, renumbered
+from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
+from bobstay.sessions.log import BadSessionId, LogError, SessionExists, SessionMissing
+from bobstay.sessions.log_scan import BUFFER, Scan
+from bobstay.sessions.session_summary import Summary, summarise
+from bobstay.sessions.log_tree import Tree
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+CLOCK_SLACK = 5.0
+"""Seconds by which the time in a log may be ahead of its file's: file systems round theirs."""
+
+
+def is_session_id(name: str) -> bool:
+    """Whether `name` can name a session: it leads out of no directory."""
+    return _ID.fullmatch(name) is not None
+
+
+class Store:
+    """Sessions kept in one directory, which is made on first use and readable by its owner only."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def path(self, session_id: str) -> str:
+        """Return where the log of `session_id` is or would be.
+
+        Raises:
+            BadSessionId: such a name could lead out of the directory.
+        """
+        if not is_session_id(session_id):
+            raise BadSessionId(f"{session_id[:80]!r} cannot name a session: use letters, digits, '.', '_' and '-'")
+        return os.path.join(self.directory, session_id + SUFFIX)
+
+    def exists(self, session_id: str) -> bool:
+        return os.path.lexists(self.path(session_id))
+
+    def create(self, session_id: str, started: SessionStarted) -> JsonlLog:
+        """Begin a session.
+
+        Raises:
+            SessionExists: the id is in use.
+            LogError: nothing can be stored there.
+        """
+        path = self.path(session_id)
+        self._make_directory()
+        log = JsonlLog.create(path)
+        try:
+            log.append(started)
+        except LogError:
+            os.unlink(path)
+            log.close()
+            raise
+        return log
+
+    def open(self, session_id: str, at: str = "") -> tuple[JsonlLog, builtins.list[Envelope], builtins.list[str]]:
+        """Take up a session to go on with it: its log, the branch that leads to now, and what was wrong with the file.
+
+        `at` names an entry, prompt or message after which to go on (see `Tree.resume_at`); what came later stays in
+        the file as a branch of its own.
+
+        Raises:
+            SessionMissing, SessionBusy, EntryMissing
+        """
+        log, tree = JsonlLog.reopen(self.path(session_id))
+        try:
+            branch = tree.resume_at(at) if at else tree.path_to()
+        except LogError:
+            log.close()
+            raise
+        if branch:
+            log.rewind(branch[-1].id)
+        return log, branch, tree.warnings.texts()
+
+    def peek(self, session_id: str, at: str = "") -> tuple[builtins.list[Envelope], builtins.list[str]]:
+        """Read a session's branch and leave the file alone, even while another process writes it."""
+        tree = self._tree(self.path(session_id), session_id)
+        branch = tree.resume_at(at) if at else tree.path_to()
+        return branch, tree.warnings.texts()
+
+    def list(self, cwd: str | None = None, limit: int | None = None) -> builtins.list[Summary]:
+        """Return the sessions, those last active first; of one directory if `cwd` is given.
+
+        The files are visited by date of change, and no further than needed: an entry is never younger than its file.
+        """
+        place = None if cwd is None else _Place(cwd)
+        found: builtins.list[Summary] = []
+        for changed, name, status in self._files():
+            if limit is not None and len(found) >= limit:
+                found.sort(key=_newest_first)
+                del found[limit:]
+                if limit == 0 or found[-1].last_activity > changed + CLOCK_SLACK:
+                    break
+            summary = summarise(name, os.path.join(self.directory, name + SUFFIX), status)
+            if place is None or any(place.is_at(spelling) for spelling in summary.cwds):
+                found.append(summary)
+        found.sort(key=_newest_first)
+        return found[:limit]
+
+    def latest(self, cwd: str) -> Summary | None:
+        """Return the session last active in `cwd`: of those where something was said, if there are any."""
+        found = self.list(cwd)
+        return next((summary for summary in found if summary.first_prompt), found[0] if found else None)
+
+    def fork(
+        self, session_id: str, new_session_id: str, at: str | None = None, started: SessionStarted | None = None
+    ) -> JsonlLog:
+        """Copy a session's branch, up to `at` if given, into a session of its own. Entries keep their ids.
+
+        Raises:
+            SessionMissing, SessionExists, EntryMissing, LogError
+        """
+        source, target = self.path(session_id), self.path(new_session_id)
+        if os.path.lexists(target):
+            raise SessionExists(f"Session ID {new_session_id} is already in use.", errno.EEXIST)
+        tree = self._tree(source, session_id)
+        branch = tree.resume_at(at) if at else tree.path_to()
+        self._publish(target, _copy(source, branch, _header(branch, session_id, started)))
+        return JsonlLog.reopen(target)[0]
+
+    def _publish(self, path: str, lines: Iterator[bytes]) -> None:
+        """Write a whole file under a name of its own first, so that half a session is never seen."""
+        draft = f"{path}.{new_id()}.draft"
+        try:
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            _name(draft, path)
+        except FileExistsError:
+            name = os.path.basename(path).removesuffix(SUFFIX)
+            raise SessionExists(f"Session ID {name} is already in use.", errno.EEXIST) from None
+        except OSError as error:
+            raise LogError(f"cannot copy the session to {path}: {error.strerror}", error.errno) from None
+        finally:
+            if os.path.lexists(draft):
+                os.unlink(draft)
+
+    def _tree(self, path: str, session_id: str) -> Tree:
+        tree = Tree()
+        try:
+            with open(path, "rb", buffering=BUFFER) as file:
+                for envelope in Scan(file, tree.warnings):
+                    tree.add(envelope)
+        except FileNotFoundError:
+            message = f"No conversation found with session ID: {session_id}"
+            raise SessionMissing(message, errno.ENOENT) from None
+        except OSError as error:
+            raise LogError(f"cannot read the session file {path}: {error.strerror}", error.errno) from None
+        return tree
+
+    def _files(self) -> builtins.list[tuple[float, str, os.stat_result]]:
+        files: builtins.list[tuple[float, str, os.stat_result]] = []
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    name = entry.name.removesuffix(SUFFIX)
+                    if name == entry.name or not is_session_id(name):
+                        continue
+                    try:
+                        status = entry.stat()
+                    except OSError:
+                        continue
+                    if stat.S_ISREG(status.st_mode):
+                        files.append((status.st_mtime, name, status))
+        except OSError:
+            return []
+        files.sort(key=lambda file: file[0], reverse=True)
+        return files
+
+    def _make_directory(self) -> None:
+        try:
+            os.makedirs(os.path.dirname(os.path.abspath(self.directory)), 0o700, exist_ok=True)
+            os.makedirs(self.directory, 0o700, exist_ok=True)
+        except OSError as error:
+            reason = f"cannot make the folder of sessions {self.directory}: {error.strerror}"
+            raise LogError(reason, error.errno) from None
+
+
+def _name(draft: str, path: str) -> None:
+    """Give a finished file its name, unless the name is taken."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links: there the check and the naming are two steps
+        if os.path.lexists(path):
+            raise FileExistsError(path) from None
+        os.rename(draft, path)
+
+
+def _newest_first(summary: Summary) -> float:
+    return -summary.last_activity
+
+
+class _Place:
+    """A directory that may be spelled in several ways: by links, or in another case where that does not matter."""
+
+    def __init__(self, cwd: str) -> None:
+        self._spellings = {cwd, os.path.abspath(cwd), os.path.realpath(cwd)}
+        self._identity = _identity(cwd)
+        self._known: dict[str, bool] = {}
+
+    def is_at(self, cwd: str) -> bool:
+        if cwd not in self._known:
+            self._known[cwd] = self._compare(cwd)
+        return self._known[cwd]
+
+    def _compare(self, cwd: str) -> bool:
+        if "\0" in cwd or not os.path.isabs(cwd):
+            return False
+        if cwd in self._spellings or os.path.realpath(cwd) in self._spellings:
+            return True
+        return self._identity is not None and self._identity == _identity(cwd)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _header(branch: list[Envelope], session_id: str, started: SessionStarted | None) -> Envelope:
+    first = branch[0] if branch else None
+    if first is not None and isinstance(first.event, SessionStarted):
+        event = msgspec.structs.replace(started or first.event, forked_from=session_id)
+        return msgspec.structs.replace(first, seq=1, parent="", event=event)
+    event = msgspec.structs.replace(started or SessionStarted("", ""), forked_from=session_id)
+    return Envelope(1, new_id(), "", first.at if first else 0.0, event)
+
+
+def _copy(source: str, branch: list[Envelope], header: Envelope) -> Iterator[bytes]:
+    """Yield the lines of `branch` as a file of their own: header first, numbered anew, each following the last."""
+    yield encode(header)
+    wanted = {entry.id for entry in branch} - {header.id}
+    seq, parent = 1, header.id
+    with open(source, "rb", buffering=BUFFER) as file:
+        for line in file:
+            try:
+                entry = decode(line).id
+            except BadLine:
+                continue
+            if entry in wanted:
+                wanted.remove(entry)
+                seq += 1
+                yield renumbered(line, seq, parent)
+                parent = entry

@@ -1,0 +1,311 @@
+"""Gets one page over HTTP/1.1, going only where it may and taking no more than it can hold."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+from urllib.parse import urljoin
+
+import httptools
+from msgspec import Struct
+
+from bobstay.system.network import Network, ProxyRefusedError, dial
+from bobstay.system.proxies import ProxyServer
+from bobstay.system.tls import trust
+from bobstay.system.decompression import DamagedError, Unpacker, packing_of
+from bobstay.permissions.access import Decision, Verdict
+from bobstay.permissions.host_rules import address
+from bobstay.tools.web_address import BadUrlError, Target, is_odd_number, is_public, parse_url
+from bobstay.tools.web_route import FetchError, WebRoute, route_to
+from bobstay.version import __version__
+
+Rule: TypeAlias = Callable[[str], Decision]
+"""What the session's permission rules say about a URL."""
+
+_HEAD_LIMIT = 128_000
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_EMPTY = frozenset({204, 304})
+
+
+class MovedError(FetchError):
+    """The page is at another host, and nobody has said that we may go there."""
+
+    def __init__(self, target: str, why: str) -> None:
+        super().__init__(
+            f"The page has moved to {target}\nIt was not followed there ({why}). Fetch that address if you want it."
+        )
+        self.target = target
+
+
+class Page(Struct, frozen=True):
+    url: str
+    """Where it came from in the end."""
+    status: int
+    headers: dict[str, str]
+    """Names in lower case; the last one of a name wins."""
+    body: bytes
+    cut: bool = False
+    """There was more than the limit."""
+
+
+def unknown(_url: str) -> Decision:
+    """The rule of a session that has none."""
+    return Decision(Verdict.ASK, "no rule speaks of it")
+
+
+async def get(
+    url: str,
+    *,
+    rule: Rule = unknown,
+    network: Network | None = None,
+    limit: int = 5_000_000,
+    timeout: float = 30,  # noqa: ASYNC109 - it covers all hops together
+    hops: int = 5,
+) -> Page:
+    """Get `url`, following redirects within the host, and to other hosts only where `rule` allows.
+
+    Addresses of private networks and of this machine are visited only if a rule names them.
+
+    Raises:
+        FetchError: with all a reader needs to know.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            return await _follow(_parsed(url), rule, network or Network(), limit, hops)
+    except TimeoutError:
+        raise FetchError(f"{url} did not answer in full within {timeout:g} seconds.") from None
+
+
+async def _follow(target: Target, rule: Rule, network: Network, limit: int, hops: int) -> Page:
+    for _ in range(hops + 1):
+        page = await request(target, await reachable(target, rule, network), limit=limit)
+        location = page.headers.get("location", "")
+        if page.status not in _REDIRECTS or not location:
+            return page
+        moved = _parsed(urljoin(target.url, location))
+        _may_follow(target, moved, rule)
+        target = moved
+    raise FetchError(f"More than {hops} redirects, the last one to {target.url}: it would not end.")
+
+
+def _parsed(url: str) -> Target:
+    try:
+        return parse_url(url)
+    except BadUrlError as error:
+        raise FetchError(f"{url[:200]!r} cannot be fetched: {error}.") from None
+
+
+def _may_follow(old: Target, new: Target, rule: Rule) -> None:
+    decision = rule(new.url)
+    if decision.verdict is Verdict.DENY:
+        raise FetchError(
+            f"The page has moved to {new.url}, which is not allowed: {decision.why or 'a rule denies it'}."
+        )
+    if old.scheme == "https" and new.scheme == "http" and decision.verdict is not Verdict.ALLOW:
+        raise MovedError(new.url, "it would leave https")
+    if new.host != old.host and decision.verdict is not Verdict.ALLOW:
+        raise MovedError(new.url, decision.why or "no rule allows that host")
+
+
+async def reachable(target: Target, rule: Rule, network: Network) -> WebRoute:
+    """The way to `target`'s host, judged. What is dialled is what was judged.
+
+    Raises:
+        FetchError: the host is unknown, or is where only a rule that names it may lead.
+    """
+    route = await route_to(target, network)
+    # A private name (localhost, wiki.corp, 10.0.0.1) is nobody else's; one of the open internet may point anywhere.
+    by_name = not address(target.url).public
+    if by_name and _named(rule, target.url):
+        return route
+    if is_odd_number(target.host):
+        raise FetchError(f"{target.host} is a number dressed up as a host name. Write the address in full.")
+    # Through a proxy only the name can be judged: where it leads is known to the proxy alone.
+    private = [number for number in route.addresses if not is_public(number)] if route.proxy is None else []
+    if route.proxy is not None and by_name:
+        private = [target.host]
+    if not all(_named(rule, target.at(number)) for number in private):
+        raise FetchError(
+            f"{target.host} is at {private[0]}, an address of this machine or a private network. That is fetched "
+            f"only if a permission rule names it, such as WebFetch(domain:{private[0]})."
+        )
+    return route
+
+
+def _named(rule: Rule, url: str) -> bool:
+    decision = rule(url)
+    return decision.verdict is Verdict.ALLOW and decision.reason_type == "rule"
+
+
+async def request(
+    target: Target,
+    route: WebRoute,
+    *,
+    limit: int,
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+    body: bytes = b"",
+) -> Page:
+    """One request and its answer; no redirects followed.
+
+    Raises:
+        FetchError: the connection or the answer was no good.
+    """
+    answer = _Answer(limit)
+    async with _connection(target, route) as (reader, writer):
+        try:
+            writer.write(_head(target, route.proxy, method, headers or {}, body) + body)
+            await writer.drain()
+            await _read(reader, answer)
+        except OSError as error:
+            raise FetchError(f"The connection to {target.host} broke: {error}.") from None
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            raise FetchError(f"{target.host} did not answer in proper HTTP: {error}.") from None
+    data, cut = _unpacked(bytes(answer.body), answer.headers.get("content-encoding", ""), limit)
+    if answer.status == 407 and route.proxy is not None:
+        raise FetchError(
+            f"The proxy {route.proxy.address} wants a user and a password, or does not accept those given."
+        )
+    return Page(target.url, answer.status, answer.headers, data, cut or answer.cut)
+
+
+async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
+    while not answer.done:
+        data = await reader.read(65_536)
+        if not data:
+            if answer.ends_with_connection:
+                return
+            raise FetchError("The server closed the connection before its answer was complete. Try again.")
+        answer.feed(data)
+
+
+@asynccontextmanager
+async def _connection(
+    target: Target, route: WebRoute
+) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter], None]:
+    trouble: OSError | UnicodeError | None = None
+    for host in route.addresses if route.proxy is None else (target.host,):
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        try:
+            transport = await _dialled(protocol, host, target, route)
+        except ssl.SSLCertVerificationError as error:
+            raise FetchError(f"The certificate of {target.host} is not valid: {error.verify_message}.") from None
+        except ProxyRefusedError as error:
+            raise FetchError(f"No connection to {target.host} port {target.port}: {error}.") from None
+        except (OSError, UnicodeError) as error:
+            trouble = error
+            continue
+        try:
+            yield reader, asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
+        finally:
+            transport.abort()
+        return
+    through = f" through the proxy {route.proxy.address}" if route.proxy else ""
+    raise FetchError(f"No connection to {target.host} port {target.port}{through}: {trouble or 'no address'}.")
+
+
+async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route: WebRoute) -> asyncio.Transport:
+    over_tls, proxy = target.scheme == "https", route.proxy
+    proxy_over_tls = proxy is not None and proxy.scheme == "https"
+    context = (await trust(route.network.authorities)).context if over_tls or proxy_over_tls else None
+    return await dial(
+        protocol,
+        host,
+        target.port,
+        tls=context if over_tls else None,
+        server_name=target.host,
+        proxy=proxy,
+        proxy_tls=context if proxy_over_tls else None,
+    )
+
+
+def _head(target: Target, proxy: ProxyServer | None, method: str, headers: dict[str, str], body: bytes) -> bytes:
+    lines = {
+        "Host": target.netloc,
+        "User-Agent": f"bobstay/{__version__}",
+        "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5",
+        "Accept-Encoding": "gzip, deflate",
+        "Connection": "close",
+    } | headers
+    path = target.path
+    if proxy is not None and proxy.scheme != "socks5" and target.scheme == "http":
+        # Such a proxy reads the request itself: it wants the whole address.
+        path = target.url
+        if proxy.authorization:
+            lines["Proxy-Authorization"] = proxy.authorization
+    if body:
+        lines["Content-Length"] = str(len(body))
+    fields = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in lines.items())
+    return f"{method} {path} HTTP/1.1\r\n{fields}\r\n".encode("latin-1", "replace")
+
+
+def _one_line(value: str) -> str:
+    return value.replace("\r", "").replace("\n", "")
+
+
+class _Answer:
+    """Collects one response as the parser reports it. Interim (1xx) answers are passed over."""
+
+    def __init__(self, limit: int) -> None:
+        self.headers: dict[str, str] = {}
+        self.body = bytearray()
+        self.status = 0
+        self.done = False
+        self.cut = False
+        self._limit = limit
+        self._in_body = False
+        self._head_size = 0
+        self._parser: Any = httptools.HttpResponseParser(self)
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """The server said neither how long its answer is nor where it ends: the end is the end of the connection."""
+        framed = "content-length" in self.headers or "chunked" in self.headers.get("transfer-encoding", "").lower()
+        return self._in_body and not framed
+
+    def feed(self, data: bytes) -> None:
+        if not self._in_body:
+            self._head_size += len(data)
+            if self._head_size > _HEAD_LIMIT:
+                raise FetchError("The server's answer begins with far too many headers.")
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            if not self.done:  # what follows a complete answer is nobody's business
+                raise
+
+    def on_message_begin(self) -> None:
+        self.headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.status = self._parser.get_status_code()
+        self._in_body = self.status >= 200
+        if self.status in _EMPTY:
+            self.done = True
+
+    def on_body(self, data: bytes) -> None:
+        room = self._limit - len(self.body)
+        self.body += data[:room]
+        if len(data) > room:
+            self.cut = self.done = True
+
+    def on_message_complete(self) -> None:
+        if self._in_body:
+            self.done = True
+
+
+def _unpacked(data: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+    """Undo compression, giving out at most `limit` bytes however much is packed inside."""
+    try:
+        packing = packing_of(encoding)
+        if not packing or not data:
+            return data, False
+        unpacker = Unpacker(packing, limit)
+        return unpacker.feed(data), unpacker.full
+    except DamagedError as error:
+        raise FetchError(f"The page cannot be read: {error}.") from None

@@ -1,0 +1,52 @@
+"""Frames about commands that run in the background."""
+
+import time
+
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.wire import wire_frames
+from bobstay.wire.wire_frames import Frame
+
+_KIND = "local_bash"
+_NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped", "lost": "failed"}
+_UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "lost": "failed"}
+
+
+class BackgroundTasks:
+    """Knows which run, for hosts are told the whole list with each change."""
+
+    def __init__(self, session_id: str) -> None:
+        self._id = session_id
+        self._running: dict[str, Frame] = {}
+
+    def frames(self, event: BackgroundStarted | BackgroundEnded) -> list[Frame]:
+        return self._started(event) if isinstance(event, BackgroundStarted) else self._ended(event)
+
+    def _started(self, event: BackgroundStarted) -> list[Frame]:
+        self._running[event.id] = {"task_id": event.id, "task_type": _KIND, "description": event.title}
+        started = wire_frames.system(
+            self._id,
+            "task_started",
+            task_id=event.id,
+            tool_use_id=event.call_id,
+            description=event.title,
+            is_backgrounded=True,
+            task_type=_KIND,
+        )
+        return [self._changed(), started]
+
+    def _ended(self, event: BackgroundEnded) -> list[Frame]:
+        self._running.pop(event.id, None)
+        patch = {"status": _UPDATED[event.status], "end_time": int(time.time() * 1000)}
+        notification = wire_frames.system(
+            self._id,
+            "task_notification",
+            task_id=event.id,
+            tool_use_id=event.call_id,
+            status=_NOTIFIED[event.status],
+            output_file=event.output_file,
+            summary=event.summary,
+        )
+        return [wire_frames.system(self._id, "task_updated", task_id=event.id, patch=patch), notification, self._changed()]
+
+    def _changed(self) -> Frame:
+        return wire_frames.system(self._id, "background_tasks_changed", tasks=list(self._running.values()))

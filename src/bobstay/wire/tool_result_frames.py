@@ -1,0 +1,43 @@
+"""What stands beside a tool result: its display, and how the call was permitted."""
+
+from bobstay.model.api_shape import reply_content
+from bobstay.model.event import Decided, ToolDone
+from bobstay.wire.wire_frames import Frame
+
+
+def display(event: ToolDone) -> object:
+    """What people and programs are shown of a call: the tool's own shape, or the error as text."""
+    if event.reply.is_error:
+        return _error_text(event.reply.text)
+    return event.display if event.display is not None else reply_content(event.reply)
+
+
+def _error_text(text: str) -> str:
+    bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    return bare if bare.startswith(("Error: ", "InputValidationError: ")) else f"Error: {bare}"
+
+
+def permitted(event: ToolDone) -> Frame:
+    """How a call came to run, or why it did not."""
+    meta: Frame = {"id": event.reply.call_id}
+    if event.interrupted:
+        meta["non_execution_kind"] = "user-rejected"
+    elif event.denied:
+        meta["non_execution_kind"] = "permission-rule"
+    if event.decided is not None:
+        decision = {"decision": event.decided.verdict, "source": _source(event.decided)}
+        if event.decided.reason_type:
+            decision["reason_type"] = event.decided.reason_type
+        meta["permission_decision"] = decision
+    return meta
+
+
+def _source(decided: Decided) -> str:
+    if decided.source.startswith("user_"):
+        return decided.source if decided.verdict == "accept" else "user_reject"
+    return "hook" if decided.source == "hook" or decided.reason_type == "hook" else "config"
+
+
+def by_nobody(decided: Decided | None) -> bool:
+    """Whether neither a person nor a hook said no: the rules or the mode did."""
+    return decided is None or _source(decided) == "config"

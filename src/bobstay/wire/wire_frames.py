@@ -1,0 +1,134 @@
+"""The frames of the stream-json wire, one function a kind: what goes into each and in which spelling."""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from bobstay.model.session_events import SessionChanged
+from bobstay.model.event import Noted
+from bobstay.model.ids import new_id, timestamp
+from bobstay.version import PROTOCOL_LEVEL
+
+Frame: TypeAlias = dict[str, Any]
+
+CAPABILITIES = ("interrupt_receipt_v1", "msg_lifecycle_v1")
+"""What a host may rely on: an interrupt tells what is still queued; prompts with a uuid report their lifecycle."""
+
+
+_MIRROR_SIZE = 512 * 1024
+_encoder = msgspec.json.Encoder()
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What every turn's first frame says about the session."""
+
+    cwd: str
+    tools: tuple[str, ...]
+    model: str
+    mode: str
+    api_key_source: str
+    commands: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    mcp_servers: tuple[dict[str, Any], ...] = ()
+    plugins: tuple[dict[str, Any], ...] = ()
+
+
+def system(session_id: str, subtype: str, **fields: Any) -> Frame:
+    return {"type": "system", "subtype": subtype, **fields, "session_id": session_id, "uuid": new_id()}
+
+
+def news(session_id: str, event: Noted | SessionChanged) -> Frame:
+    if isinstance(event, SessionChanged):
+        return system(session_id, "session_title_changed", title=event.title)
+    tag = {"tag": event.tag} if event.tag else {}
+    return system(session_id, "informational", content=event.text, level=event.level, **tag)
+
+
+def init(session_id: str, facts: Facts) -> Frame:
+    return {
+        "type": "system",
+        "subtype": "init",
+        "cwd": facts.cwd,
+        "session_id": session_id,
+        "tools": facts.tools,
+        "mcp_servers": facts.mcp_servers,
+        "model": facts.model,
+        "permissionMode": facts.mode,
+        "slash_commands": facts.commands,
+        "apiKeySource": facts.api_key_source,
+        "claude_code_version": PROTOCOL_LEVEL,
+        "output_style": "default",
+        "agents": facts.agents,
+        "skills": facts.skills,
+        "plugins": facts.plugins,
+        "capabilities": CAPABILITIES,
+        "uuid": new_id(),
+    }
+
+
+def assistant(session_id: str, message: Frame, *, uuid: str = "", **extra: Any) -> Frame:
+    return {"type": "assistant", "message": message, **_spoken(session_id, uuid), **extra}
+
+
+def user(session_id: str, content: str | list[Frame], *, uuid: str = "", **extra: Any) -> Frame:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "message": message, **_spoken(session_id, uuid), **extra}
+
+
+def stream_event(session_id: str, message_id: str, event: Frame) -> Frame:
+    return {
+        "type": "stream_event",
+        "event": event,
+        "session_id": session_id,
+        "parent_tool_use_id": None,
+        "uuid": new_id(),
+        "api_message_id": message_id,
+    }
+
+
+def lifecycle(session_id: str, command_uuid: str, state: str) -> Frame:
+    return {
+        "type": "command_lifecycle",
+        "command_uuid": command_uuid,
+        "state": state,
+        "session_id": session_id,
+        "uuid": new_id(),
+    }
+
+
+def mirror(path: str, entries: list[Frame]) -> Iterator[Frame]:
+    """Lines of a transcript for a host that keeps its own copy, in as many frames as their size needs."""
+    part: list[Frame] = []
+    size = 0
+    for entry in entries:
+        length = len(_encoder.encode(entry))
+        if part and size + length > _MIRROR_SIZE:
+            yield {"type": "transcript_mirror", "filePath": path, "entries": part}
+            part, size = [], 0
+        part.append(entry)
+        size += length + 1
+    if part:
+        yield {"type": "transcript_mirror", "filePath": path, "entries": part}
+
+
+def synthetic(text: str, stop: str) -> Frame:
+    """A message no model wrote, in the shape of one that did."""
+    nothing = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+    return {
+        "id": new_id(),
+        "type": "message",
+        "role": "assistant",
+        "model": "<synthetic>",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": stop,
+        "stop_sequence": "",
+        "usage": nothing,
+    }
+
+
+def _spoken(session_id: str, uuid: str) -> Frame:
+    uuid = uuid or new_id()
+    return {"parent_tool_use_id": None, "session_id": session_id, "uuid": uuid, "timestamp": timestamp()}

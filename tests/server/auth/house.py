@@ -1,0 +1,276 @@
+"""A small server behind the real doors, on a real port, and a client that sends exactly the bytes it is told to."""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import uvicorn
+from msgspec import Struct
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from bobstay.server.api.auth_routes import ENDPOINTS
+from bobstay.server.api.dispatch import failure, route
+from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.auth.authorization import Doors
+from bobstay.server.auth.audit_port import NoAudit, Refusals
+from bobstay.server.auth.auth_middleware import Gatekeeper, Shell
+from bobstay.server.auth.principal import Scope
+from bobstay.server.auth.auth_settings import Rules
+from bobstay.server.errors import ApiError
+from tests.deadline import DEADLINE
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Book:
+    """An audit that remembers."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, str, dict[str, Any]]] = []
+
+    def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
+        self.entries.append((who, what, detail))
+
+    def whats(self) -> list[str]:
+        return [what for _, what, _ in self.entries]
+
+
+class Reply(Struct):
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key == name), "")
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        return str(self.json["error"]["code"])
+
+
+class Said(Struct, frozen=True):
+    by: str
+
+
+async def look(call: Call) -> Said:
+    """Read something."""
+    return Said(call.principal.name)
+
+
+async def act(call: Call) -> Said:
+    """Do something."""
+    call.request.app.state.acts.append(call.principal.name)
+    return Said(call.principal.name)
+
+
+class Body(Struct, frozen=True):
+    text: str = ""
+
+
+MINE = (
+    Endpoint("GET", "/things", look, "read", returns=Said),
+    Endpoint("POST", "/act", act, "operate", Body, None, Said),
+    Endpoint("POST", "/approve", act, "approve", Body, None, Said),
+    Endpoint("GET", "/health", look, None, returns=Said),
+)
+
+
+class House:
+    """`async with House(tmp_path) as house`: a server with every kind of route."""
+
+    def __init__(self, folder: Path, engine: AsyncEngine | None = None, clock: Any = None, **rules: Any) -> None:
+        self.folder = folder
+        self.clock = clock or Clock()
+        self.book = Book()
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.socket.getsockname()[1]
+        self.host = f"127.0.0.1:{self.port}"
+        self.origin = f"http://{self.host}"
+        self.engine = engine or create_async_engine(f"sqlite+aiosqlite:///{folder / 'doors.sqlite'}")
+        self.rules = Rules(port=self.port, **rules)
+        self.doors = Doors(self.engine, self.rules, self.book, self.clock)
+        self.open_sockets = 0
+        self.code = ""
+
+    async def __aenter__(self) -> Self:
+        await self.doors.start()
+        self.code = await self.doors.start_code()
+        self.app = self._app()
+        config = uvicorn.Config(
+            Gatekeeper(self.app, self.doors.threshold),
+            proxy_headers=False,
+            server_header=False,
+            log_config=None,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        logging.getLogger("uvicorn.access").setLevel(logging.INFO)
+        self.server = uvicorn.Server(config)
+        self._serving = asyncio.create_task(self.server.serve(sockets=[self.socket]))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        await self._serving
+        await self.doors.close()
+        await self.engine.dispose()
+
+    # ------------------------------------------------------------ the client's side
+
+    async def ask(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None, host: str | None = None
+    ) -> Reply:
+        """Send these headers and no others, but for those that say how long the body is."""
+        lines = [f"{method} {path} HTTP/1.1"]
+        if host != "":
+            lines.append(f"Host: {host or self.host}")
+        given = dict(headers or {})
+        raw = b""
+        if body is not None:
+            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+            given.setdefault("Content-Type", "application/json")
+            given["Content-Length"] = str(len(raw))
+        lines += [f"{name}: {value}" for name, value in given.items()]
+        return await self.send("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + raw)
+
+    async def send(self, raw: bytes) -> Reply:
+        async with asyncio.timeout(DEADLINE):
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            writer.write(raw)
+            answer = await reader.read()
+            writer.close()
+            await writer.wait_closed()
+        head, _, rest = answer.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in lines)]
+        if ("transfer-encoding", "chunked") in pairs:
+            rest = _unchunked(rest)
+        return Reply(int(first.split()[1]), pairs, rest)
+
+    async def enter(self, code: str = "") -> dict[str, str]:
+        """Exchange a code; headers of the page that did so."""
+        reply = await self.ask("POST", "/api/v1/auth/exchange", {"Origin": self.origin}, {"code": code or self.code})
+        assert reply.status == 200, reply.body
+        return {"Cookie": reply.header("set-cookie").split(";")[0], "Origin": self.origin}
+
+    async def token(self, *scopes: Scope, lifetime: float | None = None) -> tuple[str, dict[str, str]]:
+        """The id of a new token, and the header it is sent in."""
+        client, secret = await self.doors.clients.create(
+            "token", "token:test", scopes, label="test", by="test", lifetime=lifetime
+        )
+        return client.id, {"Authorization": f"Bearer {secret}"}
+
+    def ws(self, path: str) -> str:
+        return f"ws://{self.host}{path}"
+
+    # ------------------------------------------------------------ the server's side
+
+    def _app(self) -> Starlette:
+        static = self.folder / "static"
+        static.mkdir(exist_ok=True)
+        (static / "index.html").write_text("<!doctype html><title>console</title>")
+        (static / "app.js").write_text("'use strict'")
+        app = Starlette(
+            routes=[
+                *(route(endpoint) for endpoint in (*ENDPOINTS, *MINE)),
+                Route("/api/v1/stream", self._stream),
+                Route("/api/v1/forgotten", _forgotten),
+                WebSocketRoute("/api/v1/ws", self._socket),
+                WebSocketRoute("/api/v1/pty", self._terminal),
+                WebSocketRoute("/api/v1/forgotten-ws", _forgotten_socket),
+                Mount("/", Shell(StaticFiles(directory=static, html=True))),
+            ]
+        )
+        app.state.acts = []
+        # The routes used here want nothing else of a console.
+        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAudit(), refusals=Refusals())
+        return app
+
+    async def _stream(self, request: Request) -> Response:
+        try:
+            principal = await self.doors.admit(request, "read")
+        except ApiError as error:
+            return failure(error)
+
+        async def events() -> AsyncIterator[bytes]:
+            yield f"data: {principal.name}\n\n".encode()
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+    async def _socket(self, socket: WebSocket) -> None:
+        await self._talk(socket, "read")
+
+    async def _terminal(self, socket: WebSocket) -> None:
+        await self._talk(socket, "terminal")
+
+    async def _talk(self, socket: WebSocket, scope: Scope) -> None:
+        principal = await self.doors.admit(socket, scope)
+        ended = asyncio.Event()
+        await socket.accept()
+        self.open_sockets += 1
+        with self.doors.watching(principal, lambda _: ended.set()):
+            await socket.send_text(principal.name)
+            hearing = asyncio.create_task(_hear(socket))
+            ending = asyncio.create_task(ended.wait())
+            await asyncio.wait([hearing, ending], return_when=asyncio.FIRST_COMPLETED)
+            for task in (hearing, ending):
+                task.cancel()
+            await asyncio.gather(hearing, ending, return_exceptions=True)
+        self.open_sockets -= 1
+        if ended.is_set():
+            await socket.close(4001, "revoked")
+
+
+async def _hear(socket: WebSocket) -> None:
+    try:
+        while True:
+            await socket.receive_text()
+    except WebSocketDisconnect:
+        return
+
+
+async def _forgotten(_: Request) -> Response:
+    return PlainTextResponse("all the secrets")
+
+
+async def _forgotten_socket(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.send_text("all the secrets")
+
+
+def _unchunked(raw: bytes) -> bytes:
+    pieces: list[bytes] = []
+    while raw:
+        size, _, raw = raw.partition(b"\r\n")
+        length = int(size, 16)
+        pieces.append(raw[:length])
+        raw = raw[length + 2 :]
+    return b"".join(pieces)
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0

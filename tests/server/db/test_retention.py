@@ -1,0 +1,117 @@
+"""Old logs are put away, packed, and brought back; nothing is deleted, and everything stays listed and found."""
+
+import gzip
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bobstay.model.session_events import SessionChanged
+from bobstay.model.event import Noted, Prompted
+from bobstay.model.message import Text
+from bobstay.server.db.audit_reader import trail
+from bobstay.server.db.session_listing import list_sessions
+from bobstay.server.db.retention import archive_older_than
+from bobstay.server.db.full_text_search import search
+from bobstay.sessions.log import LogError, SessionExists, SessionMissing
+from tests.server.db.desk import Desk
+
+OLD = time.time() - 100 * 86_400
+
+
+async def with_sessions(desk: Desk) -> None:
+    """One old and archived, one old, one archived just now; none of them is written any more."""
+    desk.write(Prompted("p", (Text("an old ostrich"),)), SessionChanged(archived=True), session="old", at=OLD)
+    desk.write(Prompted("p", (Text("still shown"),)), session="shown", at=OLD)
+    desk.write(SessionChanged(archived=True), session="young")
+    desk.let_go()
+    await desk.settled()
+
+
+async def test_old_archived_sessions_are_put_away_and_stay_found(desk: Desk, tmp_path: Path) -> None:
+    """S003-40."""
+    await with_sessions(desk)
+    log = tmp_path / "sessions" / "old.jsonl"
+    content = log.read_bytes()
+    done = await archive_older_than(desk.database, desk.store, 30, by="ann")
+    assert (done.sessions, done.busy, done.failed) == (("old",), (), {})
+    kept = tmp_path / "state" / "archive" / "old.jsonl.gz"
+    assert not log.exists()
+    assert gzip.decompress(kept.read_bytes()) == content
+    assert kept.stat().st_mode & 0o777 == 0o600
+    listed = await list_sessions(desk.database, archived=True)
+    assert ({view.id for view in listed.sessions}, listed.stored) == ({"old", "young"}, ("old",))
+    assert [hit.stored for hit in (await search(desk.database, "ostrich")).hits] == [True, True]
+    await desk.database.audit.written()
+    entries = (await trail(desk.database)).entries
+    assert [(entry.who, entry.what, entry.session_id) for entry in entries] == [("ann", "session.stored", "old")]
+    assert (await archive_older_than(desk.database, desk.store, 30)).sessions == ()
+
+
+async def test_what_is_stored_survives_restarts_and_rebuilds(url: str, desks: Callable[..., Awaitable[Desk]]) -> None:
+    first = await desks(url)
+    await with_sessions(first)
+    await archive_older_than(first.database, first.store, 30)
+    before = await first.everything()
+    await first.close()
+    second = await desks(url)
+    counts = await second.database.catch_up(second.store)
+    assert (counts.sessions, counts.read, counts.removed) == (3, 0, 0)
+    await second.database.rebuild(second.store)
+    assert await second.everything() == before
+
+
+async def test_a_stored_session_can_be_brought_back_and_gone_on_with(desk: Desk, tmp_path: Path) -> None:
+    await with_sessions(desk)
+    content = (tmp_path / "sessions" / "old.jsonl").read_bytes()
+    await archive_older_than(desk.database, desk.store, 30)
+    await desk.database.unpack("old", "ann")
+    assert (tmp_path / "sessions" / "old.jsonl").read_bytes() == content
+    assert not (tmp_path / "state" / "archive" / "old.jsonl.gz").exists()
+    log, _, _ = desk.store.open("old")
+    log.append(Noted("ostrich again"))
+    log.close()
+    desk.database.look_again("old")
+    await desk.settled()
+    hits = (await search(desk.database, "ostrich")).hits
+    assert {(hit.kind, hit.stored) for hit in hits} == {("text", False), ("title", False)}
+    assert (await list_sessions(desk.database)).stored == ()
+    with pytest.raises(SessionMissing):
+        await desk.database.unpack("old", "ann")
+
+
+async def test_a_session_somebody_writes_is_left_alone(desk: Desk, tmp_path: Path) -> None:
+    desk.write(SessionChanged(archived=True), session="old", at=OLD)
+    await desk.settled()
+    done = await archive_older_than(desk.database, desk.store, 30)
+    assert (done.sessions, done.busy) == ((), ("old",))
+    assert (tmp_path / "sessions" / "old.jsonl").exists()
+
+
+async def test_where_there_is_no_room_for_the_archive_the_log_stays(desk: Desk, tmp_path: Path) -> None:
+    await with_sessions(desk)
+    (tmp_path / "state" / "archive").write_text("in the way")
+    done = await archive_older_than(desk.database, desk.store, 30)
+    assert (done.sessions, list(done.failed)) == ((), ["old"])
+    assert (tmp_path / "sessions" / "old.jsonl").exists()
+    assert (await list_sessions(desk.database)).stored == ()
+
+
+async def test_a_damaged_archive_is_not_taken_for_a_log(desk: Desk, tmp_path: Path) -> None:
+    await with_sessions(desk)
+    await archive_older_than(desk.database, desk.store, 30)
+    kept = tmp_path / "state" / "archive" / "old.jsonl.gz"
+    kept.write_bytes(kept.read_bytes()[:-20])
+    with pytest.raises(LogError):
+        await desk.database.unpack("old", "ann")
+    assert kept.exists()
+    assert sorted(path.name for path in (tmp_path / "sessions").iterdir()) == ["shown.jsonl", "young.jsonl"]
+
+
+async def test_bringing_back_does_not_overwrite(desk: Desk) -> None:
+    await with_sessions(desk)
+    await archive_older_than(desk.database, desk.store, 30)
+    desk.begin("old")
+    with pytest.raises(SessionExists):
+        await desk.database.unpack("old", "ann")

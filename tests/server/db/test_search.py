@@ -1,0 +1,159 @@
+"""Search: the same words are found in both databases, whatever the query, and shown without markup."""
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bobstay.model.session_events import ArtifactMade, SessionChanged
+from bobstay.model.event import BlockDone, Prompted
+from bobstay.model.message import Text, Thinking
+from bobstay.server.errors import ApiError
+from bobstay.server.db.full_text_search import search
+from bobstay.server.db.search_terms import SEARCHED, excerpt, plain_words, terms
+from tests.server.db.desk import Desk
+
+
+async def found(desk: Desk, query: str, session: str = "") -> list[tuple[str, str, int]]:
+    await desk.settled()
+    return [(hit.session_id, hit.kind, hit.seq) for hit in (await search(desk.database, query, session)).hits]
+
+
+async def test_everything_that_is_said_and_done_is_found(desk: Desk) -> None:
+    """S003-44."""
+    desk.write(SessionChanged(title="Kraken hunt"), Prompted("p", (Text("fix src/server/app.py, please"),)))
+    desk.write(BlockDone("m", 0, Thinking("perhaps a deadlock")), BlockDone("m", 1, Text("The lock_file is stale")))
+    desk.write(desk.call("c1", command="grep -rn 'walrus' .", message="m", place=2))
+    desk.write(desk.result("c1", "tests/zebra.py:12: assert fish"), ArtifactMade("a", "plan", "Plan B", "use a heron"))
+    desk.write(Prompted("p", (Text("another session about a walrus"),)), session="two")
+    assert await found(desk, "kraken") == [("one", "title", 1)]
+    assert await found(desk, "app.py") == [("one", "text", 3), ("one", "title", 1)]
+    assert await found(desk, "server") == await found(desk, "SRC/Server")
+    assert await found(desk, "deadlock") == [("one", "thinking", 4)]
+    assert await found(desk, "lock file") == [("one", "text", 5)]
+    assert await found(desk, "heron plan") == [("one", "artifact", 8)]
+    assert await found(desk, "zebr") == [("one", "result", 7)]
+    assert {hit[0] for hit in await found(desk, "walrus")} == {"one", "two"}
+    assert await found(desk, "walrus", "one") == [("one", "call", 6)]
+    assert await found(desk, "walrus heron") == []
+
+
+async def test_quoted_words_must_stand_together(desk: Desk) -> None:
+    desk.write(Prompted("p1", (Text("first things first"),)), Prompted("p2", (Text("things come first"),)))
+    assert [seq for _, kind, seq in await found(desk, '"things first"') if kind == "text"] == [2]
+    assert [seq for _, kind, seq in await found(desk, "things first") if kind == "text"] == [3, 2]
+    assert [seq for _, kind, seq in await found(desk, '"come fir"') if kind == "text"] == []
+
+
+async def test_accents_case_and_ideographs(desk: Desk) -> None:
+    desk.write(Prompted("p1", (Text("Crème BRÛLÉE in Straße"),)), Prompted("p2", (Text("请修复数据库连接"),)))
+    assert [seq for _, kind, seq in await found(desk, "creme brulee strasse") if kind == "text"] == [2]
+    assert [seq for _, kind, seq in await found(desk, "数据库") if kind == "text"] == [3]
+    assert [seq for _, kind, seq in await found(desk, "据数") if kind == "text"] == []
+
+
+async def test_what_changed_is_found_by_its_new_words_only(desk: Desk) -> None:
+    desk.write(desk.call("c1"), desk.result("c1", "alpha"))
+    assert len(await found(desk, "alpha")) == 1
+    desk.write(desk.result("c1", "omega"))
+    assert (await found(desk, "alpha"), len(await found(desk, "omega"))) == ([], 1)
+    await desk.database.forget("one")
+    assert await found(desk, "omega") == []
+
+
+async def test_hits_come_in_pages_newest_first(desk: Desk) -> None:
+    for number in range(7):
+        desk.write(Prompted(f"p{number}", (Text("penguin"),)), session=f"s{number}")
+    await desk.settled()
+    seen: list[tuple[str, str]] = []
+    cursor = ""
+    for _ in range(20):
+        page = await search(desk.database, "penguin", "", cursor, 3)
+        seen += [(hit.session_id, hit.kind) for hit in page.hits]
+        if page.cursor is None:
+            break
+        cursor = page.cursor
+        assert cursor == quote(cursor), "it goes into an address as it is"
+    assert len(seen) == len(set(seen)) == 14
+    assert [session for session, kind in seen if kind == "text"] == [f"s{number}" for number in reversed(range(7))]
+
+
+@pytest.mark.parametrize("cursor", ["x", "0x1p0_", "nan_1", "inf_1", "1_x", "0x1p99999_1", "_" * 50])
+async def test_a_cursor_of_somebody_else_is_refused(desks: Callable[..., Awaitable[Desk]], cursor: str) -> None:
+    desk = await desks()
+    with pytest.raises(ApiError) as caught:
+        await search(desk.database, "penguin", "", cursor)
+    assert caught.value.problem.code == "invalid"
+
+
+HOSTILE = [
+    "",
+    '"',
+    '""',
+    '"""',
+    "' OR 1=1 --",
+    "NEAR(a b, 2)",
+    "a AND OR NOT",
+    "col:words",
+    "words : x",
+    "^a",
+    "a*b*",
+    "-a +b",
+    "(((",
+    "a & | ! <-> b:*",
+    "'a':*A",
+    "\0",
+    "\ud800",
+    "%_\\",
+    "{a b}:c",
+    "🙂",
+    "\N{COMBINING ACUTE ACCENT}",
+    "x" * 5_000,
+    "a " * 2_000,
+    '"' + "b " * 400 + '"',
+    "ﬁ ½ Ⅷ",
+    "\u200b\u202e",
+    "to_tsquery('x')",
+    ";DROP TABLE documents;",
+]
+
+
+async def test_no_query_is_an_error(desk: Desk) -> None:
+    desk.write(Prompted("p", (Text("near and or not a b words x col documents 🙂 ½ fi"),)))
+    await desk.settled()
+    for query in HOSTILE:
+        assert isinstance((await search(desk.database, query)).hits, tuple)
+    assert len(await found(desk, "documents")) == 2
+
+
+@given(st.text())
+def test_what_is_in_a_text_is_among_its_words(text: str) -> None:
+    assert plain_words(text) == plain_words(plain_words(text))
+    assert all(word.isalnum() for word in plain_words(text).split())
+    assert sum(len(term.words) for term in terms(text)) <= 16
+
+
+@given(st.text(max_size=400), st.text(max_size=20), st.integers(1, 300))
+def test_marks_are_within_the_excerpt(text: str, query: str, length: int) -> None:
+    cut = excerpt(text, terms(query), length)
+    assert cut.text in text
+    assert all(0 <= start < end <= len(cut.text) for start, end in cut.marks)
+
+
+def test_an_excerpt_shows_where_and_marks_by_place() -> None:
+    text = "start " * 100 + "<b>the Needle</b> & co, needles " + "end " * 200
+    cut = excerpt(text, terms("needle"))
+    assert [cut.text[start:end] for start, end in cut.marks] == ["Needle", "needles"]
+    assert "<b>" in cut.text
+    assert (cut.cut_before, cut.cut_after) == (True, True)
+
+
+async def test_of_a_huge_text_the_beginning_is_found(desk: Desk) -> None:
+    """PostgreSQL cannot hold the words of more than a megabyte in one place."""
+    many = " ".join(f"w{number:x}ö" for number in range(200_000))
+    desk.write(Prompted("p", (Text("unicorn " + many),)), desk.call("c"), desk.result("c", many))
+    assert len(await found(desk, "unicorn")) == 2
+    assert await found(desk, many[SEARCHED * 2 : SEARCHED * 2 + 50].split()[1]) == []
+    assert desk.database.health().skipped == 0

@@ -1,0 +1,240 @@
+"""A small server of our own around the streams: real sockets, real logs, and clients that keep to the rules."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from bobstay.model.session_events import SessionConfig
+from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
+from bobstay.model.message import Text, Usage
+from bobstay.server.api.dispatch import route
+from bobstay.server.auth.principal import OWNER, Principal, Scope
+from bobstay.server.errors import ApiError
+from bobstay.server.server_ports import NoIndex
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.streams import sse_stream
+from bobstay.server.streams.subscription import Streams
+from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_server import StreamServer, server_options
+from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
+from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.browser_socket import websocket_route
+from bobstay.sessions.log_store import Store
+from tests.deadline import DEADLINE
+
+
+class Impatient(StreamProtocol):
+    """Gives a close half a second to get through."""
+
+    grace = 0.5
+
+
+class Door:
+    """Lets everybody in who does not say otherwise."""
+
+    def __init__(self) -> None:
+        self.principal = OWNER
+        self.error: ApiError | None = None
+
+    async def admit(self, connection: HTTPConnection, scope: Scope | None = "read") -> Principal:
+        if self.error is not None:
+            raise self.error
+        return self.principal
+
+
+class _Console(msgspec.Struct):
+    doors: Door
+
+
+class Ground:
+    """The server. `url` and `port` say where it is."""
+
+    def __init__(self, folder: Path, heartbeat: float = 15.0, more: tuple[BaseRoute, ...] = ()) -> None:
+        self.folder = folder
+        self.door = Door()
+        self.hub = Hub()
+        self.registry = Registry(Store(str(folder / "sessions")), self.hub, NoIndex())
+        self.timing = Timing.of(heartbeat)
+        self.streams = Streams(self.registry, "server-1", self.timing)
+        routes = [websocket_route(self.streams, self.door.admit), *(route(each) for each in sse_stream.ENDPOINTS), *more]
+        self.app = Starlette(routes=routes)
+        self.app.state.streams = self.streams
+        self.app.state.console = _Console(self.door)
+        options = {**server_options(self.timing), "ws": Impatient, "log_level": "critical", "lifespan": "off"}
+        self.server = StreamServer(uvicorn.Config(self.app, **options), self.hub)
+        self.port = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        listening = listening_socket("127.0.0.1", self.port)
+        self.port = listening.getsockname()[1]
+        self._task = asyncio.create_task(self.server.serve(sockets=[listening]))
+        await until(lambda: self.server.started)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end()
+        self.streams.close()
+        for session in self.registry.all_open():
+            self.registry.shut(session.id)
+
+    async def stop(self) -> None:
+        self.server.should_exit = True
+        if self._task is not None:
+            await asyncio.wait_for(self._task, DEADLINE)
+
+    async def _end(self) -> None:
+        """At once: the way a server ends by itself has tests of its own."""
+        if self._task is None or self._task.done():
+            return
+        for listening in self.server.servers:
+            listening.close()
+        self.hub.shut()
+        state = self.server.server_state
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        await until(lambda: not state.connections and not state.tasks)
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/api/v1/ws"
+
+    def begin(self, id: str = "") -> OpenSession:
+        return self.registry.create(str(self.folder), SessionConfig(), id=id)
+
+
+async def until(condition: Callable[[], bool], deadline: float = DEADLINE) -> None:
+    """Wait for something another task brings about."""
+    async with asyncio.timeout(deadline):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+class Tab:
+    """One connection of a client, and all frames that came over it."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.frames: list[dict[str, Any]] = []
+        self.raw: list[bytes] = []
+        """The same frames as they came."""
+        self.messages = 0
+        self._place = 0
+
+    async def say(self, kind: str, **fields: Any) -> None:
+        await self.connection.send(msgspec.json.encode({"type": kind, **fields}).decode())
+
+    async def follow(self, topic: str, after: int | str = 0, **fields: Any) -> dict[str, Any]:
+        """Follow a topic; returns its `stream.synchronized`."""
+        await self.say("subscribe", topic=topic, after=after, **fields)
+        return await self.wait("stream.synchronized", topic=topic)
+
+    async def wait(self, kind: str, **wanted: Any) -> dict[str, Any]:
+        """The next frame of this type, after those waited for before."""
+        return await self.wait_for(
+            lambda frame: frame["type"] == kind and all(frame.get(name) == value for name, value in wanted.items())
+        )
+
+    async def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                while self._place < len(self.frames):
+                    self._place += 1
+                    if condition(self.frames[self._place - 1]):
+                        return self.frames[self._place - 1]
+                await self.receive()
+
+    async def receive(self) -> None:
+        """Take in one message."""
+        said = await self.connection.recv(decode=False)
+        self.messages += 1
+        raw = [bytes(part) for part in msgspec.json.decode(said, type=list[msgspec.Raw])]
+        self.raw += raw
+        self.frames += [msgspec.json.decode(part) for part in raw]
+
+    def cut(self) -> None:
+        """End the connection as a cable does that is pulled out."""
+        self.connection.transport.abort()
+
+    def durable(self) -> list[dict[str, Any]]:
+        return [frame for frame in self.frames if "seq" in frame]
+
+    def seqs(self) -> list[int]:
+        return [frame["seq"] for frame in self.durable()]
+
+
+@asynccontextmanager
+async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
+    """A connection that has been greeted."""
+    options = {"compression": None, "max_size": None, "ping_interval": None, "proxy": None, **options}
+    async with connect(url, **options) as connection:
+        made = Tab(connection)
+        await made.wait("server.hello")
+        yield made
+
+
+def turn(number: int, words: int = 5) -> list[Durable]:
+    """The events of a short turn."""
+    message = f"message-{number}"
+    blocks: list[Durable] = [BlockDone(message, index, Text(f"word {index} ü {number}")) for index in range(words)]
+    return [
+        Prompted(f"prompt-{number}", (Text(f"do {number}"),)),
+        TurnStarted(number, "demo", "default"),
+        *blocks,
+        MessageDone(message, "demo", "end_turn", Usage(input=100 * number, output=10)),
+        RunDone("completed", "done"),
+    ]
+
+
+def fill(session: OpenSession, count: int) -> None:
+    """Append entries until the log has `count`."""
+    number = 0
+    while session.seq < count:
+        number += 1
+        for event in turn(number):
+            if session.seq < count:
+                session.append(event)
+
+
+async def publish(session: OpenSession, count: int, every: int = 1) -> None:
+    """Append entries as fast as others let us."""
+    for number in range(count):
+        session.append(Noted(f"entry {number}"))
+        if number % every == 0:
+            await asyncio.sleep(0)
+
+
+async def all_of(url: str, topic: str, count: int, drop_at: int = 0) -> list[bytes]:
+    """The first `count` durable frames of a session, by a client that comes back with its cursor whenever it is closed.
+
+    With `drop_at` it loses the connection after so many frames each time.
+    """
+    found: list[bytes] = []
+    while len(found) < count:
+        async with tab(url) as watcher:
+            await watcher.say("subscribe", topic=topic, after=len(found))
+            new = 0
+            with suppress(ConnectionClosed):
+                while len(found) < count and not (drop_at and new >= drop_at):
+                    place = len(watcher.raw)
+                    await asyncio.wait_for(watcher.receive(), DEADLINE)
+                    for raw, frame in zip(watcher.raw[place:], watcher.frames[place:], strict=True):
+                        if "seq" in frame and not (drop_at and new >= drop_at):
+                            assert frame["seq"] == len(found) + 1, (frame["seq"], len(found))
+                            found.append(raw)
+                            new += 1
+            watcher.cut()
+    return found[:count]

@@ -1,0 +1,331 @@
+"""A session is put together from options, settings and environment, and says plainly what stands in its way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bobstay.assembly.auto_mode_judge import SmallModel
+from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.config.environment import Environment
+from bobstay.config.options import Options
+from bobstay.engine.agent import Patience
+from bobstay.engine.limits import Limits
+from bobstay.model.event import InputQueued
+from bobstay.model.message import Text
+from tests.proxyserver import proxying
+from tests.unit.engine.test_order import ready
+from tests.webserver import serving
+
+
+class Place:
+    """A home, a folder to work in, and an environment of its own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.home = tmp_path / "home"
+        self.work = tmp_path / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        self.variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
+
+    def write(self, where: str, settings: dict[str, Any]) -> None:
+        path = self.work / where if not where.startswith("~") else self.home / where[2:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings))
+
+    async def open(self, **options: Any) -> Session:
+        options.setdefault("model", "demo")
+        environment = Environment.read(self.variables)
+        return await open_session(Options(cwd=str(self.work), **options), environment=environment)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def test_the_mode_comes_from_the_settings_and_bypassing_needs_a_launch_flag(place: Place) -> None:
+    """H5-1"""
+    place.write("~/.bobstay/settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
+    session = await place.open()
+    assert session.mode == "acceptEdits"
+    with pytest.raises(UnknownMode):
+        await session.set_mode("bogus")
+    with pytest.raises(BypassNotLaunched):
+        await session.set_mode("bypassPermissions")
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"permissions": {"defaultMode": "bypassPermissions"}})
+    session = await place.open()
+    assert session.mode == "default"
+    assert any("bypassPermissions" in warning for warning in session.warnings)
+    await session.close()
+
+
+async def test_an_untrusted_folder_contributes_only_restrictions(place: Place) -> None:
+    settings = {"permissions": {"allow": ["Bash"], "deny": ["WebFetch"]}, "model": "gpt-9"}
+    place.write(".bobstay/settings.json", settings)
+    session = await place.open()
+    assert "WebFetch" not in session.tools
+    assert any("not trusted" in warning for warning in session.warnings)
+    await session.close()
+    trusted = await place.open(trust=True)
+    assert trusted.warnings == []
+    await trusted.close()
+
+
+async def test_limits_are_those_of_the_command_line_and_then_of_the_settings(place: Place) -> None:
+    """H3-2"""
+    place.write("~/.bobstay/settings.json", {"maxTurns": 8, "maxBudgetUsd": 2.5})
+    session = await place.open()
+    assert session.driver.agent.limits == Limits(turns=8, cost=2.5)
+    await session.close()
+    session = await place.open(max_turns=3, max_budget_usd=0.5, max_tokens_total=7_000, max_seconds=9.5)
+    assert session.driver.agent.limits == Limits(turns=3, cost=0.5, tokens=7_000, seconds=9.5)
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "bash", "expected"),
+    [
+        ({}, {}, (120.0, 600.0, None, 30_000)),
+        (
+            {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
+            {},
+            (5.0, 9.0, None, 4_000),
+        ),
+        (
+            {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
+            {"timeout": 6, "longestTimeout": 7, "backgroundAfter": 8, "outputLength": 5_000},
+            (6.0, 7.0, 8.0, 5_000),
+        ),
+    ],
+)
+async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_environment(
+    place: Place, variables: dict[str, str], bash: dict[str, int], expected: tuple[float | None, ...]
+) -> None:
+    """H1-12"""
+    place.variables |= variables
+    place.write("~/.bobstay/settings.json", {"bash": bash} if bash else {})
+    session = await place.open()
+    shells = session.driver.agent.toolbox.surroundings.parts["shells"]
+    assert (shells.default_timeout, shells.longest_timeout, shells.background_after, shells.shown) == expected
+    await session.close()
+
+
+async def test_a_hook_by_http_is_sent_through_the_proxy_of_the_environment(place: Place) -> None:
+    hook = {"type": "http", "url": "http://hooks.example.com/began"}
+    place.write("~/.bobstay/settings.json", {"hooks": {"SessionStart": [{"hooks": [hook]}]}})
+    async with serving() as site:
+        site.page("/began", "{}", "application/json")
+        async with proxying({"hooks.example.com:80": f"127.0.0.1:{site.port}"}) as proxy:
+            place.variables["HTTP_PROXY"] = f"http://{proxy.address}"
+            await (await place.open()).close()
+            assert proxy.asked == ["POST http://hooks.example.com/began HTTP/1.1"]
+
+
+async def test_hooks_in_settings_that_are_not_run_are_told(place: Place) -> None:
+    place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}})
+    session = await place.open()
+    assert any("hooks of type 'prompt'" in warning for warning in session.warnings)
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": "claude-sonnet-4-5"}, "ANTHROPIC_API_KEY"),
+        ({"model": None}, "--model demo"),
+        ({"model": "openai/gpt-5"}, "OPENAI_API_KEY"),
+        ({"model": "gemini-3-pro"}, "GEMINI_API_KEY"),
+        ({"model": "who-knows"}, "provider/model"),
+        ({"resume": "6f0d0ae2-1111-4222-8333-444455556666"}, "No conversation found"),
+        ({"resume": "../../etc/passwd"}, "cannot name a session"),
+        ({"settings": "{broken"}, "not valid JSON"),
+        ({"settings": "/no/such/file.json"}, "there is no such file"),
+        ({"allowed_tools": ("Bash(",)}, "closing bracket"),
+        ({"system_prompt_file": "/no/such/prompt"}, "cannot be read"),
+    ],
+)
+async def test_what_stands_in_the_way_is_said(place: Place, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(StartError, match=says):
+        await place.open(**options)
+
+
+async def test_a_folder_that_cannot_be_worked_in_is_said(place: Place) -> None:
+    with pytest.raises(StartError, match="Cannot work in"):
+        await open_session(Options(cwd=str(place.work / "missing"), model="demo"))
+
+
+async def test_the_first_key_that_is_there_decides_the_model(place: Place) -> None:
+    place.variables["OPENAI_API_KEY"] = "dummy"
+    session = await place.open(model=None)
+    assert session.model.startswith("openai/")
+    assert session.api_key_source == "OPENAI_API_KEY"
+    await session.close()
+
+
+async def test_a_search_endpoint_brings_the_search_tool(place: Place) -> None:
+    """H1-13"""
+    session = await place.open()
+    assert "WebSearch" not in session.tools
+    await session.close()
+    place.variables["SEARXNG_URL"] = "http://127.0.0.1:9/"
+    session = await place.open()
+    assert "WebSearch" in session.tools
+    await session.close()
+
+
+async def test_the_tools_are_those_asked_for(place: Place) -> None:
+    """H1-5"""
+    session = await place.open(tools=("Read", "Bash"))
+    assert session.tools == ("Bash", "Read")
+    await session.close()
+    session = await place.open(disallowed_tools=("Bash", "WebFetch"))
+    assert "Bash" not in session.tools
+    assert list(session.tools) == sorted(session.tools)
+    await session.close()
+
+
+async def test_a_session_without_persistence_leaves_nothing(place: Place) -> None:
+    session = await place.open(no_session_persistence=True)
+    async for _ in session.run("hello"):
+        pass
+    await session.close()
+    assert not (place.home / ".bobstay" / "sessions").exists()
+
+
+async def test_a_session_is_continued_forked_and_not_opened_twice(place: Place) -> None:
+    first = await place.open()
+    async for _ in first.run("hello"):
+        pass
+    said = len(first.state.messages)
+    with pytest.raises(StartError, match=r"in use|busy|another"):
+        await place.open(resume=first.id)
+    await first.close()
+    again = await place.open(continue_=True)
+    assert (again.id, len(again.state.messages)) == (first.id, said)
+    await again.close()
+    forked = await place.open(resume=first.id, fork_session=True)
+    assert forked.id != first.id
+    assert len(forked.state.messages) == said
+    await forked.close()
+    fresh = await place.open()
+    assert fresh.state.messages == []
+    await fresh.close()
+
+
+async def test_a_resumed_session_starts_in_the_mode_asked_for_now(place: Place) -> None:
+    first = await place.open(permission_mode="acceptEdits")
+    async for _ in first.run("hello"):
+        pass
+    await first.close()
+    again = await place.open(resume=first.id)
+    assert again.mode == "default"
+    await again.close()
+
+
+async def test_an_interrupt_tells_what_is_still_queued_by_the_hosts_own_id(place: Place) -> None:
+    session = await place.open()
+    session.steer("later", client_id="host-1", how="queue")
+    assert isinstance(session.next_queued(), InputQueued)
+    assert await session.interrupt() == ("host-1",)
+    await session.close()
+
+
+async def test_context_usage_adds_up(place: Place) -> None:
+    session = await place.open()
+    async for _ in session.run((Text("hello"),)):
+        pass
+    usage = session.context_usage()
+    used = sum(each["tokens"] for each in usage["categories"] if each["kind"] != "free")
+    assert used == usage["totalTokens"]
+    assert usage["totalTokens"] < usage["maxTokens"]
+    await session.close()
+
+
+async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
+    session = await place.open()
+    chosen: list[Any] = []
+    for tokens in (2000, 0, None):
+        session.set_thinking(tokens)
+        chosen.append(session._driver.agent.thinking)
+    assert chosen[:2] == [2000, "off"]
+    assert chosen[2] in ("off", "adaptive")
+    await session.close()
+
+
+async def test_the_limits_of_silence_are_those_of_the_engine_until_somebody_sets_them(place: Place) -> None:
+    """H3-5"""
+    session = await place.open()
+    assert session.driver.agent.patience == Patience(first=300.0, between=300.0, first_local=600.0)
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"timeouts": {"firstEvent": 7, "betweenEvents": 8}})
+    session = await place.open()
+    assert session.driver.agent.patience == Patience(first=7.0, between=8.0, first_local=7.0)
+    await session.close()
+
+
+async def test_a_model_on_ones_own_machine_is_known_as_local(place: Place) -> None:
+    place.variables["ANTHROPIC_API_KEY"] = "dummy"
+    session = await place.open()
+    routes = session.driver.agent.models
+    assert [routes.route(name).local for name in ("ollama/qwen3", "claude-sonnet-4-5")] == [True, False]
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "budget", "warned"),
+    [
+        ("openai-chat/some-model", 0.5, True),
+        ("openai-chat/some-model", None, False),
+        ("openrouter/moonshotai/kimi-k2.5", 0.5, False),  # it says what each answer cost
+        ("ollama/qwen3", 0.5, False),
+        ("demo", 0.5, False),
+    ],
+)
+async def test_a_budget_on_a_model_without_a_price_is_warned_about(
+    place: Place, model: str, budget: float | None, warned: bool
+) -> None:
+    place.variables |= {"OPENAI_API_KEY": "dummy", "OPENROUTER_API_KEY": "dummy"}
+    session = await place.open(model=model, max_budget_usd=budget)
+    assert any("cannot be kept" in warning for warning in session.warnings) is warned
+    await session.close()
+
+
+async def test_a_fallback_without_a_price_is_warned_about_too(place: Place) -> None:
+    place.variables |= {"OPENAI_API_KEY": "dummy"}
+    session = await place.open(fallback_models=("openai-chat/some-model",), max_budget_usd=1.0)
+    assert any("openai-chat/some-model" in warning for warning in session.warnings)
+    await session.close()
+
+
+@pytest.mark.parametrize(("tokens", "warned"), [(8_192, True), (16_383, True), (16_384, False)])
+async def test_a_window_under_16_k_is_warned_about(place: Place, tokens: int, warned: bool) -> None:
+    """H3-12"""
+    place.write("~/.bobstay/settings.json", {"models": {"llamacpp/tiny": {"context": tokens}}})
+    session = await place.open(model="llamacpp/tiny")
+    assert any("soon forgets" in warning for warning in session.warnings) is warned
+    await session.close()
+
+
+async def test_as_many_calls_run_at_once_as_the_settings_say_or_ten(place: Place) -> None:
+    """H2-6"""
+    session = await place.open()
+    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 10
+    await session.close()
+    place.write("~/.bobstay/settings.json", {"maxConcurrentTools": 2})
+    session = await place.open()
+    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 2
+    await session.close()
+
+
+async def test_the_judge_of_auto_mode_has_ninety_seconds(place: Place) -> None:
+    """H5-5"""
+    session = await place.open(permission_mode="auto")
+    auto = session.driver.agent.toolbox.auto
+    assert auto is not None
+    assert isinstance(auto.advisor, SmallModel)
+    assert auto.advisor.limit == 90.0
+    await session.close()

@@ -1,0 +1,36 @@
+"""What tools are told of a session follows its log: directories, files seen, where the shell stands."""
+
+from pathlib import Path
+
+from bobstay.engine.tool_environment import Surroundings
+from bobstay.model.event import PermissionsChanged, ToolDone
+from bobstay.model.message import Text, ToolReply
+
+ROOT, OTHER = Path("/srv/proj"), Path("/srv/other")
+
+
+def surroundings() -> Surroundings:
+    return Surroundings(session_id="s", root=ROOT, directories=(ROOT,), spill=Path("/spill"), environment={})
+
+
+def changed(kind: str, *paths: Path) -> PermissionsChanged:
+    return PermissionsChanged(({"type": kind, "directories": [str(path) for path in paths]},))
+
+
+def test_directories_come_once_and_go_but_the_root_stays() -> None:
+    here = surroundings()
+    here.apply(changed("addDirectories", OTHER, ROOT))
+    assert list(here.directories) == [ROOT, OTHER]
+    here.apply(changed("addDirectories", OTHER))
+    assert list(here.directories) == [ROOT, OTHER]
+    here.apply(changed("removeDirectories", OTHER, ROOT))
+    assert list(here.directories) == [ROOT]
+    here.apply(changed("addRules", OTHER))
+    assert list(here.directories) == [ROOT]
+
+
+def test_a_call_tells_which_files_are_known_and_where_the_shell_stands() -> None:
+    here = surroundings()
+    here.apply(ToolDone(ToolReply("1", (Text(""),)), files={"/srv/proj/a": "hash"}, cwd=str(OTHER)))
+    here.apply(ToolDone(ToolReply("2", (Text(""),))))
+    assert (here.known("/srv/proj/a"), here.known("/srv/proj/b"), here.cwd) == ("hash", None, OTHER)

@@ -1,0 +1,68 @@
+"""The mark that survives a cleared environment (F12)."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bobstay.system.process_tree import Family, sweep
+from bobstay.system.process_marker import tag_of, tag_worn_by, wears, worn
+from tests.deadline import DEADLINE
+
+MARK = "0123456789abcdef:a-session:7"
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+
+
+@linux
+def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not() -> None:
+    before = resource.getrlimit(resource.RLIMIT_RSS)
+    with worn(MARK):
+        bare = subprocess.Popen(["/usr/bin/env", "-i", "/usr/bin/setsid", "/bin/sleep", "300"])
+    after = subprocess.Popen(["/bin/sleep", "300"])
+    try:
+        assert wears(bare.pid, MARK)
+        assert wears(bare.pid, "0123456789abcdef")
+        assert not wears(bare.pid, "0123456789abcdef:a-session:8")
+        assert not wears(bare.pid, "")
+        assert not wears(after.pid, MARK)
+        assert bare.pid in Family(2**22 + 1, MARK).members()
+        deadline = time.monotonic() + DEADLINE
+        while after.pid in Family(2**22 + 1, MARK).members():  # until it is the program it is to become
+            assert time.monotonic() < deadline
+        assert resource.getrlimit(resource.RLIMIT_RSS) == before
+        assert tag_worn_by(os.getpid()) == ""
+    finally:
+        for process in (bare, after):
+            process.kill()
+            process.wait()
+
+
+@linux
+def test_a_sweep_of_the_session_finds_what_has_no_environment() -> None:
+    session = os.urandom(8).hex()
+    with worn(f"{os.urandom(8).hex()}:{session}:1"):
+        bare = subprocess.Popen(["/bin/sleep", "300"], env={})
+    assert sweep(f":{session[::-1]}:") == 0
+    assert sweep(f":{session}:") == 1
+    assert bare.wait(timeout=DEADLINE) == -9
+
+
+def test_a_mark_of_another_form_gives_no_tag_to_anybody() -> None:
+    before = resource.getrlimit(resource.RLIMIT_RSS)
+    for mark in ("", "only-one-part", "two:parts"):
+        with worn(mark):
+            assert resource.getrlimit(resource.RLIMIT_RSS) == before
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters=":/")), min_size=3, max_size=3))
+def test_a_tag_is_a_limit_far_above_any_memory_and_begins_with_that_of_its_process(parts: list[str]) -> None:
+    tag = tag_of(":".join(parts))
+    assert len(tag) == 18
+    assert 10**17 < int(tag) < 2**62
+    assert tag.startswith(tag_of(":".join(parts[:2])))
+    assert tag == tag_of("outer:1:2/" + ":".join(parts))
