@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
 from tests.toolkit import make_context
 
 ROUNDS = 31
@@ -23,10 +23,12 @@ async def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name, "work")
         root.mkdir()
-        shells = Shells()
+        shells = ShellSession()
         context = make_context(root, shells=shells)
         sandbox = Sandbox(
-            Spec(root=str(root), home=str(Path(name, "home")), state=str(Path(name, "home", ".bobstay", "sandbox")))
+            SandboxSpec(
+                root=str(root), home=str(Path(name, "home")), state=str(Path(name, "home", ".bobstay", "sandbox"))
+            )
         )
         await _check(shells, sandbox, context, Path(name, "outside"))
         took: dict[str, list[float]] = {"plain": [], "bare": [], "boxed": []}
@@ -49,7 +51,7 @@ async def main() -> int:
     return 0 if ratio <= 15 else 1
 
 
-async def _check(shells: Shells, sandbox: Sandbox, context: Context, outside: Path) -> None:
+async def _check(shells: ShellSession, sandbox: Sandbox, context: Context, outside: Path) -> None:
     """See that commands run, and that the sandbox holds them: one that is not there takes no time."""
     for used, written in ((sandbox, False), (None, True)):
         shells.sandbox = used

@@ -19,15 +19,15 @@ import uvicorn
 import uvloop
 
 from bobstay.config.environment import Environment
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import BlockDone, Durable, MessageDone, Prompted, RunDone, ToolDone, ToolStarted, TurnStarted
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
+from bobstay.model.session_events import SessionConfig
+from bobstay.server.auth.auth_settings import AuthSettings
 from bobstay.server.build_console import Built, build
 from bobstay.server.console import Config
-from bobstay.server.auth.auth_settings import Rules
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.socket_protocol import listening_socket
+from bobstay.server.streams.stream_server import StreamServer, server_options
 
 WORDS = "as much as a short paragraph of an answer has, which is what most entries of a log are " * 3
 ROOM = 128 * 1024
@@ -40,7 +40,7 @@ async def serve(core: int) -> None:
     environment = Environment.read()
     listening = listening_socket("127.0.0.1", 0)
     config = Config(os.path.join(environment.paths.bobstay, "server"), port=listening.getsockname()[1])
-    built = await build(config, environment, Rules.of(config))
+    built = await build(config, environment, AuthSettings.of(config))
     options = server_options(built.streams.timing)
     settings = uvicorn.Config(built.app, lifespan="on", log_config=None, proxy_headers=False, **options)
     server = StreamServer(settings, built.console.hub)

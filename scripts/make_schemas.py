@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from bobstay.tools import builtin
-from bobstay.tools.tool_scan import discover
 from bobstay.tools.tool_registry import entry_of
+from bobstay.tools.tool_scan import discover
 
 TARGET = Path(builtin.__file__).with_name("schemas.json")
 

@@ -12,7 +12,7 @@ from bobstay.engine.state import State
 from bobstay.model.api_shape import blocks_from_json
 from bobstay.model.event import BlockDone, Envelope, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Message, ToolCall, text_of
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.fault import story
 from tests.fault.victim import Victim
 from tests.modelserver import ModelServer
@@ -43,7 +43,7 @@ def read_remains(folder: Path, session: str) -> Remains:
     """Open the log as the program would, but a copy of it: the program itself shall find the original."""
     copies = folder / f"copy-{len(list(folder.glob('copy-*')))}"
     shutil.copytree(sessions(folder), copies)
-    log, branch, warnings = Store(str(copies)).open(session)
+    log, branch, warnings = LogStore(str(copies)).open(session)
     log.close()
     state = State()
     for envelope in branch:
@@ -136,7 +136,7 @@ def check_end(folder: Path, session: str, remains: Remains, requests: list[Asked
     assert isinstance(ended.branch[-1].event, RunDone)
     runs = Counter(name_of(event.call_id) for event in ended.of(ToolStarted))
     assert all(runs[name] <= 1 for name in lasting), runs
-    log, _, _ = Store(str(sessions(folder))).open(session)
+    log, _, _ = LogStore(str(sessions(folder))).open(session)
     log.close()
     assert not list(sessions(folder).glob("*.lease"))
 

@@ -12,7 +12,7 @@ from bobstay.engine.repair import repair
 from bobstay.engine.state import State
 from bobstay.model.event import InteractionOpened, MessageDone, Prompted, RunDone, ToolDone
 from bobstay.model.message import Text, text_of
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.fault import story
 from tests.fault.aftermath import Remains, check_end, check_remains, check_requests, go_on, read_remains, sessions
 from tests.fault.killing import SAID, Killing
@@ -80,7 +80,7 @@ def opened(path: Path) -> Remains:
     copy = path.parent.parent / "cut"
     copy.mkdir(exist_ok=True)
     shutil.copy(path, copy / path.name)
-    log, branch, warnings = Store(str(copy)).open(path.stem)
+    log, branch, warnings = LogStore(str(copy)).open(path.stem)
     log.close()
     state = State()
     for envelope in branch:

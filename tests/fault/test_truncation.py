@@ -11,14 +11,14 @@ import pytest
 from bobstay.model.event import Noted, Prompted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
 from bobstay.sessions.log_codec import decode
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 SESSION = "0b0c5a4e-0000-4000-8000-000000000001"
 SOURCE = str(Path(__file__).parents[2] / "src")
 
 
-def a_log(directory: Path) -> tuple[Store, Path]:
-    store = Store(str(directory))
+def a_log(directory: Path) -> tuple[LogStore, Path]:
+    store = LogStore(str(directory))
     log = store.create(SESSION, SessionStarted("/w", "1"))
     log.append(Prompted("p", (Text("äöü 😀 do it"),)))
     log.append(Noted("plain"))
@@ -159,7 +159,7 @@ def test_prompt_and_results_are_on_disk_at_once(results: int, tmp_path: Path) ->
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.kill()
-    branch, warnings = Store(str(tmp_path)).peek(SESSION)
+    branch, warnings = LogStore(str(tmp_path)).peek(SESSION)
     assert warnings == []
     kinds = [type(envelope.event) for envelope in branch]
     assert kinds == [SessionStarted, Prompted, *[ToolDone] * results]
@@ -195,7 +195,7 @@ def test_a_full_disk_is_told_and_leaves_a_whole_log(tmp_path: Path) -> None:
     stored, message = output.split(" ", 1)
     assert message.startswith("no room to store the session in ")
     assert "Free some space" in message
-    branch, warnings = Store(str(tmp_path)).peek(SESSION)
+    branch, warnings = LogStore(str(tmp_path)).peek(SESSION)
     assert warnings == []
     assert [envelope.seq for envelope in branch] == list(range(1, int(stored) + 2))
     assert branch[-1].event == Noted("room again")

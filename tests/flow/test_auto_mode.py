@@ -11,7 +11,7 @@ import pytest
 
 from bobstay.assembly.auto_mode_judge import SmallModel, small_model
 from bobstay.config.settings import AutoMode
-from bobstay.engine.auto_mode import Auto
+from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Advised, InteractionOpened, ToolDone, ToolStarted
@@ -41,7 +41,7 @@ class Scene:
         self.server, self.here = server, here
         toolbox = here.driver.agent.toolbox
         advisor = SmallModel(here.routes, lambda: JUDGE, lists or AutoMode(), toolbox.mask, limit=limit)
-        toolbox.auto = Auto(lambda: advisor)
+        toolbox.auto = AutoModeApproval(lambda: advisor)
         here.driver.followers = (*here.driver.followers, toolbox.auto)
         self.verdicts: list[Step] = []
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.limits import Limits
 from bobstay.engine.background_notice import notice
+from bobstay.engine.limits import Limits
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Ending, Event, InputDropped, Prompted, RunDone, ToolDone, ToolStarted

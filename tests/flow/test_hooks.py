@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.limits import Limits
 from bobstay.engine.engine_ports import Answer
+from bobstay.engine.limits import Limits
 from bobstay.hooks.hook_event import HookCall, HookMessage, HookOutcome
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import (
     HookRan,
     InteractionClosed,
@@ -19,6 +18,7 @@ from bobstay.model.event import (
     ToolDone,
     ToolStarted,
 )
+from bobstay.model.session_events import SessionChanged
 from tests.deadline import DEADLINE
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Say, Step

@@ -8,19 +8,19 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.assembly.background_commands import Background
-from bobstay.engine.agent import Agent, Patience
+from bobstay.assembly.background_commands import BackgroundCommands
+from bobstay.engine.agent import Agent, StreamTimeouts
 from bobstay.engine.driver import Driver
-from bobstay.engine.limits import Limits
 from bobstay.engine.engine_ports import Answer, Route
+from bobstay.engine.limits import Limits
 from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.state import State
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
 from bobstay.model.event import Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.providers.anthropic import Anthropic
@@ -31,10 +31,10 @@ from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from bobstay.providers.thinking import Effort
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from bobstay.tools.base import Tool
-from bobstay.tools.tool_registry import Shelf
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.tool_registry import ToolRegistry
 from tests.modelserver.server import ModelServer
 
 SESSION = "00000000-0000-4000-8000-000000000001"
@@ -123,7 +123,7 @@ class Wishes(Struct, kw_only=True):
     limits: Limits = Limits()
     tools: tuple[Tool[Any], ...] = ()
     fallbacks: tuple[str, ...] = ()
-    patience: Patience = Patience()
+    patience: StreamTimeouts = StreamTimeouts()
     schema: dict[str, Any] | None = None
     retry: RetryPolicy = RetryPolicy(attempts=3, first=0.01)
     session: str = SESSION
@@ -146,19 +146,19 @@ class World:
         self.folder = folder
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
-        self.store = Store(str(folder / "sessions"))
+        self.store = LogStore(str(folder / "sessions"))
         self.person = wanted.person or Person()
         self.hooks = wanted.hooks or Listeners()
         rules = _rules(wanted)
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
-        self.shells = Shells()
+        self.shells = ShellSession()
         self.surroundings = self._surroundings(wanted)
         self.routes = Routes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
         self.warnings: list[str] = []
         self.events: list[Event] = []
         self.log, state = self._log(wanted)
         agent = self._agent(wanted)
-        self.background = Background(self.surroundings.parts)
+        self.background = BackgroundCommands(self.surroundings.parts)
         self.driver = Driver(
             agent,
             self.log,
@@ -169,8 +169,8 @@ class World:
         )
         self.background.join(self.driver)
 
-    def _surroundings(self, wanted: "Wishes") -> Surroundings:
-        surroundings = Surroundings(
+    def _surroundings(self, wanted: "Wishes") -> ToolEnvironment:
+        surroundings = ToolEnvironment(
             session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
@@ -194,7 +194,7 @@ class World:
 
     def _agent(self, wanted: "Wishes") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
-        shelf = Shelf.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
+        shelf = ToolRegistry.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
         facts = {"session_id": wanted.session, "cwd": str(self.work)}
         toolbox = Toolbox(
             shelf,
@@ -250,5 +250,5 @@ class World:
 
 
 def _rules(wanted: "Wishes") -> tuple[Rule, ...]:
-    lists = ((wanted.allow, Verdict.ALLOW), (wanted.deny, Verdict.DENY), (wanted.ask, Verdict.ASK))
+    lists = ((wanted.allow, Effect.ALLOW), (wanted.deny, Effect.DENY), (wanted.ask, Effect.ASK))
     return tuple(Rule.parse(text, verdict, "cli") for texts, verdict in lists for text in texts)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple, TypeAlias
 
-from bobstay.permissions.access import Access, Verdict
+from bobstay.permissions.access import Access, Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from tests.fuzz import world
@@ -92,13 +92,13 @@ def draw(dice: Random) -> Scene:
 
 def policy_bench(scene: Scene) -> Judge:
     """The policy as it is, in the world of the sandbox."""
-    lists = ((Verdict.ALLOW, scene.allow), (Verdict.DENY, scene.deny), (Verdict.ASK, scene.ask))
+    lists = ((Effect.ALLOW, scene.allow), (Effect.DENY, scene.deny), (Effect.ASK, scene.ask))
     rules = [Rule.parse(text, verdict, "project") for verdict, texts in lists for text in texts]
     policy = Policy("default", rules, root=world.ROOT, home=world.HOME, readlink=world.readlink, fold_case=False)
 
     def judge(command: str) -> bool:
         decision = policy.judge("Bash", (Access("exec", command),), {"command": command}, read_only=False)
-        return decision.verdict is Verdict.ALLOW
+        return decision.verdict is Effect.ALLOW
 
     return judge
 

@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bobstay.permissions.sandbox import landlock, seatbelt  # noqa: F401 - loaded before rights are given up
-from bobstay.permissions.sandbox import launch
-from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox import landlock, launch, seatbelt  # noqa: F401 - loaded before rights are given up
 from bobstay.permissions.sandbox.availability import Availability, available
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from tests.deadline import DEADLINE
 from tests.security.probes import Probe
 
@@ -121,7 +120,7 @@ class World:
         }
 
     def sandbox(self, availability: Availability | None = None, **more: Any) -> Sandbox:
-        spec = Spec(
+        spec = SandboxSpec(
             root=str(self.ws),
             home=str(self.home),
             state=str(self.home / ".bobstay/sandbox"),

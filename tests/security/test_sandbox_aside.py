@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bobstay.permissions.sandbox.safe_repository import is_decent
-from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.git_config import entries, included
 from bobstay.permissions.sandbox.gitlinks import gitlinks
-from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
+from bobstay.permissions.sandbox.safe_repository import is_decent
 from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
@@ -49,10 +49,10 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def context(root: Path) -> AsyncIterator[Context]:
-    shells = Shells()
+    shells = ShellSession()
     shells.grace = 0.1
     home = root.parent / "home"
-    shells.sandbox = Sandbox(Spec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox")))
+    shells.sandbox = Sandbox(SandboxSpec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox")))
     yield make_context(root, shells=shells, environment={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"})
     await shells.close()
 

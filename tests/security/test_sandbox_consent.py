@@ -9,9 +9,9 @@ import pytest
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import InteractionOpened, ToolDone
-from bobstay.permissions.access import Access, Verdict
+from bobstay.permissions.access import Access, Effect
 from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from tests.flow.world import Listeners, Person, World
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -34,7 +34,7 @@ async def world(server: ModelServer, tmp_path: Path) -> AsyncIterator[Make]:
         here = World(server, tmp_path, **options)
         (tmp_path / "home").mkdir(exist_ok=True)
         state = str(tmp_path / "home/.bobstay/sandbox")
-        here.shells.sandbox = Sandbox(Spec(root=str(here.work), home=str(tmp_path / "home"), state=state))
+        here.shells.sandbox = Sandbox(SandboxSpec(root=str(here.work), home=str(tmp_path / "home"), state=state))
         made.append(here)
         return here
 
@@ -97,7 +97,7 @@ async def test_what_runs_in_the_sandbox_is_not_asked_about_if_so_wished(server: 
     await here.run(server.play("auto", made, END))
     assert (here.work / "inside").exists()
     assert not (here.folder / "escaped").exists()
-    for command, verdict in (("curl x", Verdict.DENY), ("make x", Verdict.ASK), ("touch x", Verdict.ALLOW)):
+    for command, verdict in (("curl x", Effect.DENY), ("make x", Effect.ASK), ("touch x", Effect.ALLOW)):
         found = here.policy.judge("Bash", (Access("exec", command),), {"command": command}, read_only=False)
         assert found.verdict is verdict, command
 
@@ -107,4 +107,4 @@ async def test_a_wish_to_leave_is_asked_about_though_the_command_would_not_be(wo
     here.policy.sandboxed = lambda _: True
     accesses = (Access("exec", "touch x"), Access("outside", "touch x"))
     found = here.policy.judge("Bash", accesses, {"command": "touch x", "outside_sandbox": True}, read_only=False)
-    assert (found.verdict, found.reason_type) == (Verdict.ASK, "safety")
+    assert (found.verdict, found.reason_type) == (Effect.ASK, "safety")

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.permissions.sandbox import SandboxError
-from bobstay.permissions.sandbox import placeholders
-from bobstay.permissions.sandbox.launch import Entry, Sandbox
-from bobstay.permissions.sandbox.placeholders import Lease, StandIn, is_stand_in
-from bobstay.permissions.sandbox.mount_plan import Spec
+from bobstay.permissions.sandbox import SandboxError, placeholders
+from bobstay.permissions.sandbox.launch import Sandbox, SandboxedCommand
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
+from bobstay.permissions.sandbox.placeholders import Placeholder, PlaceholderLease, is_stand_in
 
 
 @pytest.fixture
@@ -31,16 +30,16 @@ def sandbox(work: Path) -> Iterator[Sandbox]:
     made.close()
 
 
-def spec(work: Path) -> Spec:
+def spec(work: Path) -> SandboxSpec:
     home = work.parent / "home"
-    return Spec(root=str(work), home=str(home), state=str(home / ".bobstay/sandbox"))
+    return SandboxSpec(root=str(work), home=str(home), state=str(home / ".bobstay/sandbox"))
 
 
 class Running:
     """A command in a sandbox that waits until it is let go."""
 
     def __init__(self, sandbox: Sandbox, work: Path, script: str) -> None:
-        self.entry: Entry = sandbox.enter(
+        self.entry: SandboxedCommand = sandbox.enter(
             ["/bin/bash", "-c", script], cwd=str(work), environment={"PATH": "/usr/bin:/bin"}
         )
         self.process = subprocess.Popen(
@@ -126,12 +125,14 @@ def test_what_came_into_being_in_the_meantime_is_not_removed(work: Path, sandbox
 
 
 def test_many_starts_and_ends_at_once_lose_and_leave_nothing(work: Path, tmp_path: Path) -> None:
-    wanted = [StandIn(f"{work}/.m{number}", "socket") for number in range(5)] + [StandIn(f"{work}/.d", "folder")]
+    wanted = [Placeholder(f"{work}/.m{number}", "socket") for number in range(5)] + [
+        Placeholder(f"{work}/.d", "folder")
+    ]
     broken: list[str] = []
 
     def again() -> None:
         for _ in range(60):
-            lease = Lease(str(tmp_path / "state"), [str(work)])
+            lease = PlaceholderLease(str(tmp_path / "state"), [str(work)])
             lease.put(0, wanted)
             broken.extend(one.path for one in wanted if not is_stand_in(one.path))
             lease.release()
@@ -162,12 +163,12 @@ def test_git_on_the_host_works_while_a_sandbox_runs(work: Path, sandbox: Sandbox
 
 def test_a_workspace_that_cannot_be_written_needs_no_masks(work: Path, tmp_path: Path) -> None:
     state = str(tmp_path / "state")
-    lease = Lease(state, [str(work)])
-    assert lease.put(0, [StandIn("/proc/self/.mcp.json", "socket")]) == {"/proc/self/.mcp.json"}
+    lease = PlaceholderLease(state, [str(work)])
+    assert lease.put(0, [Placeholder("/proc/self/.mcp.json", "socket")]) == {"/proc/self/.mcp.json"}
     lease.release()
 
 
 def test_notes_that_cannot_be_kept_mean_that_nothing_runs(work: Path) -> None:
-    made = Sandbox(Spec(root=str(work), home=str(work.parent / "home"), state="/proc/self/nothing"))
+    made = Sandbox(SandboxSpec(root=str(work), home=str(work.parent / "home"), state="/proc/self/nothing"))
     with pytest.raises(SandboxError, match="did not run"):
         made.enter(["true"], cwd=str(work), environment={})

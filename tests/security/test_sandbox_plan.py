@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, PROTECTED_FILES
-from bobstay.permissions.sandbox import seatbelt, seccomp
-from bobstay.permissions.sandbox import availability
-from bobstay.permissions.sandbox import guarded_repository
-from bobstay.permissions.sandbox.nested_protected import Nested
-from bobstay.permissions.sandbox.mount_plan import Plan, Spec
+from bobstay.permissions.sandbox import availability, guarded_repository, seatbelt, seccomp
+from bobstay.permissions.sandbox.mount_plan import Plan, SandboxSpec
+from bobstay.permissions.sandbox.nested_protected import NestedPaths
 from bobstay.permissions.sandbox.planner import Planner
-from bobstay.permissions.sandbox.symlink_trail import trace
 from bobstay.permissions.sandbox.sandbox_variables import variables
+from bobstay.permissions.sandbox.symlink_trail import trace
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def work(tmp_path: Path) -> Path:
 
 def plan(work: Path, *added: str, **more: object) -> Plan:
     home = str(work.parent / "home")
-    planner = Planner(Spec(root=str(work), home=home, state=f"{home}/.bobstay/sandbox", **more))  # type: ignore[arg-type]  # fields of Spec
+    planner = Planner(SandboxSpec(root=str(work), home=home, state=f"{home}/.bobstay/sandbox", **more))  # type: ignore[arg-type]  # fields of Spec
     return planner.plan(planner.survey(added))
 
 
@@ -65,7 +63,7 @@ def test_a_protected_folder_does_not_become_writable_by_being_worked_in(work: Pa
     folder.mkdir(parents=True)
     assert plan(work, str(folder)).roots == (str(work),)
     home = str(work.parent / "home")
-    planner = Planner(Spec(root=str(folder), home=home, state=f"{home}/.bobstay/sandbox"))
+    planner = Planner(SandboxSpec(root=str(folder), home=home, state=f"{home}/.bobstay/sandbox"))
     assert planner.survey().roots == ()
 
 
@@ -81,7 +79,9 @@ def test_the_home_of_another_is_held_like_ones_own(tmp_path: Path) -> None:
     """Root may be asked to work in anybody's home."""
     (tmp_path / "homes/dev").mkdir(parents=True)
     (tmp_path / "root").mkdir()
-    spec = Spec(root=str(tmp_path / "homes/dev"), home=str(tmp_path / "root"), state=str(tmp_path / "root/state"))
+    spec = SandboxSpec(
+        root=str(tmp_path / "homes/dev"), home=str(tmp_path / "root"), state=str(tmp_path / "root/state")
+    )
     planner = Planner(spec, homes=str(tmp_path / "homes"))
     found = held(planner.plan(planner.survey()))
     assert {f"{tmp_path}/homes/dev/{name}" for name in (".ssh", ".config", ".zlogin", ".bashrc")} <= found
@@ -101,7 +101,7 @@ def test_a_hidden_folder_hides_what_is_protected_in_it_but_not_a_workspace_in_it
     home = tmp_path / "home"
     work = home / ".claude/worktrees/one"
     work.mkdir(parents=True)
-    planner = Planner(Spec(root=str(work), home=str(home), state=str(home / ".bobstay/sandbox")))
+    planner = Planner(SandboxSpec(root=str(work), home=str(home), state=str(home / ".bobstay/sandbox")))
     mounts = {mount.path: mount.how for mount in planner.plan(planner.survey()).mounts}
     assert mounts[f"{home}/.claude"] == "blank"
     assert mounts[str(work)] == "write"
@@ -141,7 +141,7 @@ def test_links_that_never_end_are_followed_to_an_end(
 def test_a_protected_file_made_meanwhile_is_seen_at_once(work: Path) -> None:
     (work / "one/two").mkdir(parents=True)
     (work / "node_modules/x").mkdir(parents=True)
-    nested = Nested(str(work))
+    nested = NestedPaths(str(work))
     assert nested.look() == []
     (work / "one/two/.envrc").write_text("")
     (work / "node_modules/x/.envrc").write_text("")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
-from bobstay.permissions.sandbox.proxy import Proxy, Refusal, Request, parse, permits
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
+from bobstay.permissions.sandbox.proxy import Proxy, ProxyRefusal, ProxyRequest, parse, permits
 from tests.deadline import DEADLINE
 
 
@@ -105,7 +105,7 @@ async def test_a_listed_name_that_leads_inside_is_refused(name: str) -> None:
     ],
 )
 def test_what_is_no_plain_request_to_a_proxy_is_refused(head: bytes) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(ProxyRefusal):
         parse(head + b"\r\n\r\n")
 
 
@@ -113,9 +113,9 @@ def test_what_is_no_plain_request_to_a_proxy_is_refused(head: bytes) -> None:
 def test_no_bytes_break_the_reading_of_a_request(head: bytes) -> None:
     try:
         found = parse(head + b"\r\n\r\n")
-    except Refusal:
+    except ProxyRefusal:
         return
-    assert isinstance(found, Request)
+    assert isinstance(found, ProxyRequest)
     assert b"\0" not in found.host.encode()
 
 
@@ -142,7 +142,7 @@ async def test_a_command_reaches_what_is_listed_and_nothing_else(host: int, tmp_
     work = tmp_path / "work"
     work.mkdir()
     domains = (f"127.0.0.1:{host}",)
-    sandbox = Sandbox(Spec(root=str(work), home=str(tmp_path), state=str(tmp_path / "state"), domains=domains))
+    sandbox = Sandbox(SandboxSpec(root=str(work), home=str(tmp_path), state=str(tmp_path / "state"), domains=domains))
     script = (
         "import os, urllib.request as r\n"
         "os.environ.pop('no_proxy'), os.environ.pop('NO_PROXY')\n"  # it names the loopback, where our host is

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from bobstay.system.process_tree import marks_of
 from bobstay.permissions.access import Access
-from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
 from bobstay.permissions.sandbox.availability import Availability
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
+from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
-from bobstay.tools.shell_job import Job
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_job import ShellJob
+from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 
@@ -30,8 +30,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def shells(root: Path) -> AsyncIterator[Shells]:
-    made = Shells()
+async def shells(root: Path) -> AsyncIterator[ShellSession]:
+    made = ShellSession()
     made.grace = 0.1
     made.sandbox = Sandbox(spec(root))
     before = sorted(root.iterdir())
@@ -46,13 +46,13 @@ async def shells(root: Path) -> AsyncIterator[Shells]:
 
 
 @pytest.fixture
-def context(root: Path, shells: Shells) -> Context:
+def context(root: Path, shells: ShellSession) -> Context:
     return make_context(root, shells=shells)
 
 
-def spec(root: Path, **more: Any) -> Spec:
+def spec(root: Path, **more: Any) -> SandboxSpec:
     home = root.parent / "home"
-    return Spec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox"), **more)
+    return SandboxSpec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox"), **more)
 
 
 async def bash(context: Context, command: str, **more: Any) -> Outcome:
@@ -111,32 +111,34 @@ async def test_a_crash_leaves_no_memory_image(context: Context) -> None:
     assert text(await bash(context, "ulimit -c; ulimit -c unlimited 2> /dev/null || echo refused")) == "0\nrefused"
 
 
-async def stopped(shells: Shells) -> Job:
+async def stopped(shells: ShellSession) -> ShellJob:
     (job,) = shells.jobs.values()
     await shells.stop(job)
     return job
 
 
-async def test_a_command_that_outlasted_its_call_is_ended_with_all_it_started(context: Context, shells: Shells) -> None:
+async def test_a_command_that_outlasted_its_call_is_ended_with_all_it_started(
+    context: Context, shells: ShellSession
+) -> None:
     outcome = await bash(context, "(setsid sleep 300 &); nohup sleep 300 & sleep 300", timeout=300)
     assert "moved to the background" in text(outcome)
     job = await stopped(shells)
     assert (job.status, shells.processes(job)) == ("killed", [])
 
 
-async def test_a_command_that_is_ended_may_clean_up_first(context: Context, shells: Shells) -> None:
+async def test_a_command_that_is_ended_may_clean_up_first(context: Context, shells: ShellSession) -> None:
     await bash(context, "trap 'echo > cleaned; exit' TERM; sleep 300 & wait", timeout=500)
     await stopped(shells)
     assert (context.root / "cleaned").exists()
 
 
-async def test_a_command_that_does_not_want_to_end_is_killed(context: Context, shells: Shells) -> None:
+async def test_a_command_that_does_not_want_to_end_is_killed(context: Context, shells: ShellSession) -> None:
     await bash(context, "trap '' TERM; echo > deaf; while :; do sleep 300; done", timeout=500)
     job = await stopped(shells)
     assert (job.status, shells.processes(job)) == ("killed", [])
 
 
-async def test_a_background_command_runs_on_and_is_ended_on_request(context: Context, shells: Shells) -> None:
+async def test_a_background_command_runs_on_and_is_ended_on_request(context: Context, shells: ShellSession) -> None:
     await bash(context, "echo here; sleep 300", run_in_background=True)
     (job,) = shells.jobs.values()
     async with asyncio.timeout(DEADLINE):
@@ -182,7 +184,7 @@ async def test_git_works_in_a_linked_work_tree(root: Path, tmp_path: Path) -> No
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
     tree = tmp_path / "tree"
     subprocess.run([*git, "worktree", "add", "-q", str(tree)], check=True, capture_output=True)
-    shells = Shells()
+    shells = ShellSession()
     shells.sandbox = Sandbox(spec(tree))
     context = make_context(tree, shells=shells)
     command = "echo 1 > b; git add b && git -c user.name=a -c user.email=a@b.c commit -qm second && git log --format=%s"
@@ -197,7 +199,7 @@ async def test_a_file_that_claims_to_be_a_work_tree_makes_nothing_writable(root:
     victim = tmp_path / "victim"
     subprocess.run(["git", "init", "-q", victim], check=True)
     (root / ".git").write_text(f"gitdir: {victim}/.git\n")
-    shells = Shells()
+    shells = ShellSession()
     shells.sandbox = Sandbox(spec(root))
     context = make_context(root, shells=shells)
     assert (await bash(context, f"echo x > {victim}/.git/description")).is_error
@@ -225,8 +227,10 @@ async def test_folders_that_were_added_can_be_written(root: Path, tmp_path: Path
 
 
 async def test_the_home_is_never_writable_even_as_a_workspace(tmp_path: Path) -> None:
-    shells = Shells()
-    shells.sandbox = Sandbox(Spec(root=str(tmp_path), home=str(tmp_path), state=str(tmp_path / ".bobstay/sandbox")))
+    shells = ShellSession()
+    shells.sandbox = Sandbox(
+        SandboxSpec(root=str(tmp_path), home=str(tmp_path), state=str(tmp_path / ".bobstay/sandbox"))
+    )
     context = make_context(tmp_path, shells=shells)
     assert (await bash(context, f"echo x > {tmp_path}/.bashrc")).is_error
     await shells.close()
@@ -235,7 +239,7 @@ async def test_the_home_is_never_writable_even_as_a_workspace(tmp_path: Path) ->
 
 async def test_long_output_can_be_read_by_the_next_command(root: Path, tmp_path: Path) -> None:
     spill = tmp_path / "home/.bobstay/output/session"
-    shells = Shells()
+    shells = ShellSession()
     shells.sandbox = Sandbox(spec(root, shown=(str(spill),)))
     context = make_context(root, shells=shells)
     context.spill = spill
@@ -263,11 +267,11 @@ async def test_a_command_let_out_runs_outside(root: Path, tmp_path: Path, contex
 async def test_the_wish_to_leave_is_stated_only_where_there_is_an_inside(root: Path, context: Context) -> None:
     args = BashArgs("ls", outside_sandbox=True)
     assert Bash().access(args, context) == (Access("exec", "ls"), Access("outside", "ls"))
-    assert Bash().access(args, make_context(root, shells=Shells())) == (Access("exec", "ls"),)
+    assert Bash().access(args, make_context(root, shells=ShellSession())) == (Access("exec", "ls"),)
 
 
 async def test_without_a_sandbox_that_works_nothing_runs(root: Path, tmp_path: Path) -> None:
-    shells = Shells()
+    shells = ShellSession()
     shells.sandbox = Sandbox(spec(root), Availability(found=(("bwrap", "bubblewrap (bwrap) is not installed"),)))
     context = make_context(root, shells=shells)
     with pytest.raises(ToolError, match="apt-get install bubblewrap"):
@@ -280,7 +284,7 @@ async def test_a_sandbox_that_breaks_while_it_is_set_up_runs_nothing(root: Path,
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    shells = Shells()
+    shells = ShellSession()
     shells.sandbox = Sandbox(spec(root), Availability("bwrap", str(broken)))
     context = make_context(root, shells=shells)
     outcome = await bash(context, "echo ran")

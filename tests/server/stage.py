@@ -8,24 +8,24 @@ from typing import Any, Self
 
 from bobstay.config.environment import Environment
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import Envelope
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionConfig
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
+from bobstay.server.capacity import Capacity
 from bobstay.server.console import Config, Console
-from bobstay.server.inbox import Inbox
-from bobstay.server.server_ports import NoIndex
 from bobstay.server.crash_recovery import recover
+from bobstay.server.inbox import Inbox
 from bobstay.server.runner import Runner
+from bobstay.server.server_ports import NoIndex
+from bobstay.server.session_commands import UserMessage
+from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.external_sessions import Outside
-from bobstay.server.sessions.session_registry import Registry, session_ids
+from bobstay.server.sessions.session_registry import SessionRegistry, session_ids
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.capacity import Slots
 from bobstay.server.streams.hub import Hub
 from bobstay.server.workers.native_worker import NativeParts, NativeWorker
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 
@@ -50,9 +50,9 @@ class Stage:
         }
         environment = Environment.read(variables)
         self.hub = Hub()
-        self.registry = Registry(Store(environment.paths.sessions), self.hub, NoIndex())
+        self.registry = SessionRegistry(LogStore(environment.paths.sessions), self.hub, NoIndex())
         self.inbox = Inbox()
-        self.slots = Slots(most_running)
+        self.slots = Capacity(most_running)
         self.registry.listeners.append(self._heard)
         parts = NativeParts(environment, self.inbox, self.slots)
 
@@ -62,7 +62,7 @@ class Stage:
         self.runner = Runner(self.registry, make, **watch)
         config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
         nothing: Any = None
-        self.outside = Outside(self.registry, self.inbox, environment.paths.contacts)
+        self.outside = ExternalSessions(self.registry, self.inbox, environment.paths.contacts)
         self.console = Console(
             config,
             environment,
@@ -93,11 +93,11 @@ class Stage:
         await self.runner.close()
 
     async def launch(self, prompt: str, **config: Any) -> SessionView:
-        words = Words((Text(prompt),) if prompt else (), "ada")
+        words = UserMessage((Text(prompt),) if prompt else (), "ada")
         return await session_commands.launch(self.console, str(self.work), SessionConfig(**config), words)
 
     async def say(self, session_id: str, prompt: str, **more: Any) -> str:
-        return await session_commands.message(self.console, session_id, Words((Text(prompt),), "ada"), **more)
+        return await session_commands.message(self.console, session_id, UserMessage((Text(prompt),), "ada"), **more)
 
     async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
         """Wait until a session's view is as wanted."""

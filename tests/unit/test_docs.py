@@ -12,10 +12,10 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bobstay.cli.flags import FLAGS, Flag
 from bobstay.cli.flag_parser import UsageError, parse
+from bobstay.cli.flags import FLAGS, Flag
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
-from bobstay.config.settings import Bash, Permissions, Search, Settings, Timeouts
+from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
 from bobstay.model.event import Durable, Ending, MessageDone
 from bobstay.model.live_events import Live, TextDelta
 from bobstay.model.message import Message, Text
@@ -121,8 +121,8 @@ def test_every_setting_is_documented() -> None:
     parts: dict[str, type[msgspec.Struct]] = {
         "permissions": Permissions,
         "timeouts": Timeouts,
-        "bash": Bash,
-        "search": Search,
+        "bash": BashSettings,
+        "search": SearchSettings,
     }
     wanted = {field.encode_name for field in msgspec.structs.fields(Settings)} - parts.keys() - {" extra"}
     wanted |= {f"{key}.{field.encode_name}" for key, part in parts.items() for field in msgspec.structs.fields(part)}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.types import Message, Scope
 
-from bobstay.server.auth.origin_policy import KEY, Visit
+from bobstay.server.auth.origin_policy import KEY, RequestOrigin
 from bobstay.server.static_files import FOREVER, page_route
 
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
@@ -36,7 +36,7 @@ class Browser:
     async def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         said = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         scope: Scope = {"type": "http", "method": method, "path": path, "headers": said, "query_string": b""}
-        scope[KEY] = Visit(path, False, True, None, "", False, False, "", None, "", "", "")
+        scope[KEY] = RequestOrigin(path, False, True, None, "", False, False, "", None, "", "", "")
         messages: list[Message] = []
 
         async def receive() -> Message:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bobstay.wire.control_channel import Channel, ControlError, failure, success
+from bobstay.wire.control_channel import ControlChannel, ControlError, failure, success
 from bobstay.wire.wire_frames import Frame
 
 
@@ -15,7 +15,7 @@ def answer(frame: Frame, **body: object) -> Frame:
 
 async def test_answers_find_their_questions_in_any_order() -> None:
     sent: list[Frame] = []
-    channel = Channel(sent.append)
+    channel = ControlChannel(sent.append)
     asked = [asyncio.ensure_future(channel.request({"subtype": "x", "n": number})) for number in range(3)]
     await asyncio.sleep(0)
     for frame in reversed(sent):
@@ -26,7 +26,7 @@ async def test_answers_find_their_questions_in_any_order() -> None:
 
 async def test_an_answer_without_a_body_is_an_empty_one() -> None:
     sent: list[Frame] = []
-    channel = Channel(sent.append)
+    channel = ControlChannel(sent.append)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
     channel.answered(answer(sent[0], subtype="success"))
@@ -35,7 +35,7 @@ async def test_an_answer_without_a_body_is_an_empty_one() -> None:
 
 async def test_an_error_is_raised_with_the_words_of_the_host() -> None:
     sent: list[Frame] = []
-    channel = Channel(sent.append)
+    channel = ControlChannel(sent.append)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
     channel.answered(answer(sent[0], subtype="error", error="callback exploded"))
@@ -45,7 +45,7 @@ async def test_an_error_is_raised_with_the_words_of_the_host() -> None:
 
 async def test_a_dropped_question_is_withdrawn_and_its_late_answer_ignored() -> None:
     sent: list[Frame] = []
-    channel = Channel(sent.append)
+    channel = ControlChannel(sent.append)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
     asked.cancel()
@@ -56,7 +56,7 @@ async def test_a_dropped_question_is_withdrawn_and_its_late_answer_ignored() -> 
 
 
 async def test_nobody_waits_for_a_host_that_is_gone() -> None:
-    channel = Channel(lambda _: None)
+    channel = ControlChannel(lambda _: None)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
     channel.close()
@@ -68,7 +68,7 @@ async def test_nobody_waits_for_a_host_that_is_gone() -> None:
 
 @pytest.mark.parametrize("frame", [{}, {"response": 7}, {"response": {}}, {"response": {"request_id": ["x"]}}])
 async def test_a_malformed_answer_is_ignored(frame: Frame) -> None:
-    Channel(lambda _: None).answered(frame)
+    ControlChannel(lambda _: None).answered(frame)
 
 
 def test_our_own_answers_have_the_shape_of_the_wire() -> None:

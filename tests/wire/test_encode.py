@@ -21,7 +21,7 @@ from bobstay.model.event import (
 from bobstay.model.ids import is_uuid
 from bobstay.model.live_events import InputDelta, MessageBegan, Retrying, TextDelta
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import Facts, Frame
 from tests.work import calls
 
@@ -44,11 +44,11 @@ class Sum(Struct):
     models: dict[str, Model] = field(default_factory=lambda: {"m-1": Model()})
 
 
-def encoder(*, partial: bool = False, replay: bool = False) -> Encoder:
-    return Encoder(SESSION, lambda: FACTS, Sum, partial=partial, replay=replay)
+def encoder(*, partial: bool = False, replay: bool = False) -> EventEncoder:
+    return EventEncoder(SESSION, lambda: FACTS, Sum, partial=partial, replay=replay)
 
 
-def turn(subject: Encoder, *events: Event, client_id: str = "") -> list[Frame]:
+def turn(subject: EventEncoder, *events: Event, client_id: str = "") -> list[Frame]:
     opening: tuple[Event, ...] = (Prompted("p1", (Text("hi"),), client_id=client_id), TurnStarted(1, "m-1", "default"))
     return [frame for event in (*opening, *events) for frame in subject.frames(event)]
 

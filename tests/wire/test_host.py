@@ -9,9 +9,9 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookCall, HookOutcome
 from bobstay.model.event import InteractionOpened
 from bobstay.model.message import ToolCall
-from bobstay.print_mode.host_approver import HostGate
+from bobstay.print_mode.host_approver import HostApprover
 from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
-from bobstay.wire.control_channel import Channel
+from bobstay.wire.control_channel import ControlChannel
 from bobstay.wire.line_limit import LINE_LIMIT, encode_line
 from bobstay.wire.wire_frames import Frame
 
@@ -33,7 +33,7 @@ class Host:
     def __init__(self, reply: Any) -> None:
         self.sent: list[Frame] = []
         self.states: list[str] = []
-        self.channel = Channel(self._receive)
+        self.channel = ControlChannel(self._receive)
         self._reply = reply
 
     def _receive(self, frame: Frame) -> None:
@@ -42,8 +42,8 @@ class Host:
             response = {"request_id": frame["request_id"], **said}
             asyncio.get_running_loop().call_soon(self.channel.answered, {"response": response})
 
-    def gate(self) -> HostGate:
-        return HostGate(self.channel, self.states.append)
+    def gate(self) -> HostApprover:
+        return HostApprover(self.channel, self.states.append)
 
 
 def yes(**body: Any) -> dict[str, Any]:

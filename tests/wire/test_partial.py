@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, Event, MessageDone, RunDone
-from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
+from bobstay.model.live_events import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Requesting,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
 from bobstay.model.message import Stop, Text, Thinking, ToolCall, Usage
 from bobstay.wire.wire_frames import Frame
 from tests.wire.test_encode import encoder, kinds, turn

@@ -228,4 +228,7 @@ def test_print_mode_imports_nothing_heavy(server: ModelServer, tmp_path: Path) -
         "pydantic",
     }
     assert not modules & unwanted
-    assert not {"bobstay.print_mode.host_server", "bobstay.print_mode.host_approver", "bobstay.wire.control_channel"} & modules
+    assert (
+        not {"bobstay.print_mode.host_server", "bobstay.print_mode.host_approver", "bobstay.wire.control_channel"}
+        & modules
+    )

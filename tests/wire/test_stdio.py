@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from bobstay.wire.stdio import BadLineError, HostGoneError, Input, Output, parse_line
+from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError, LineReader, parse_line
 
 
 async def read_all(data: bytes, pieces: int = 1) -> list[bytes]:
@@ -22,7 +22,7 @@ async def read_all(data: bytes, pieces: int = 1) -> list[bytes]:
 
     writer = threading.Thread(target=feed)
     writer.start()
-    lines = [line async for line in Input(source).lines()]
+    lines = [line async for line in LineReader(source).lines()]
     await asyncio.to_thread(writer.join)
     os.close(source)
     return lines
@@ -45,13 +45,13 @@ async def test_a_regular_file_serves_as_input(tmp_path: os.PathLike[str]) -> Non
     with open(path, "wb") as file:
         file.write(b"{}\n{}\n")
     descriptor = os.open(path, os.O_RDONLY)
-    assert len([line async for line in Input(descriptor).lines()]) == 2
+    assert len([line async for line in LineReader(descriptor).lines()]) == 2
     os.close(descriptor)
 
 
 async def test_an_input_that_cannot_be_read_is_an_empty_one(tmp_path: os.PathLike[str]) -> None:
     descriptor = os.open(tmp_path, os.O_RDONLY)
-    assert [line async for line in Input(descriptor).lines()] == []
+    assert [line async for line in LineReader(descriptor).lines()] == []
     os.close(descriptor)
 
 
@@ -66,7 +66,7 @@ def test_a_big_line_is_written_whole_to_a_slow_reader() -> None:
 
     reader = threading.Thread(target=drain)
     reader.start()
-    Output(sink).send({"text": "x" * 900_000})
+    FrameWriter(sink).send({"text": "x" * 900_000})
     os.close(sink)
     reader.join()
     os.close(source)
@@ -77,7 +77,7 @@ def test_writing_to_nobody_is_its_own_error() -> None:
     source, sink = os.pipe()
     os.close(source)
     with pytest.raises(HostGoneError):
-        Output(sink).send({})
+        FrameWriter(sink).send({})
     os.close(sink)
 
 

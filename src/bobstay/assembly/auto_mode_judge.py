@@ -9,15 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.config.settings import AutoMode
-from bobstay.engine.auto_mode import Advice, Question
+from bobstay.engine.auto_mode import Advice, AdvisorQuestion
 from bobstay.engine.engine_ports import Models, Route
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import MessageBegan
 from bobstay.model.message import Block, Message, Text, ToolCall, Usage, text_of
 from bobstay.providers.base import ProviderError, Request, ToolSpec
 from bobstay.providers.provider_registry import parse_model
 from bobstay.providers.thinking import fitted
+from bobstay.redaction.redactor import Redactor
 
 LIMIT = 90.0
 """Seconds for one judgement, all attempts included."""
@@ -67,12 +67,12 @@ VERDICT = ToolSpec(
 )
 
 
-class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
+class JudgeReply(Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Literal["allow", "deny", "ask"]
     reason: str
 
 
-class Exchange(Struct):
+class JudgeExchange(Struct):
     """One attempt: what came, and what it used."""
 
     blocks: list[Block]
@@ -90,7 +90,7 @@ class SmallModel:
         models: Models,
         name: Callable[[], str],
         lists: AutoMode,
-        mask: Mask,
+        mask: Redactor,
         *,
         cwd: str = "",
         limit: float = LIMIT,
@@ -103,14 +103,14 @@ class SmallModel:
         self.limit = limit
         self._system = _system(lists)
 
-    async def advise(self, question: Question) -> Advice:
+    async def advise(self, question: AdvisorQuestion) -> Advice:
         began = time.monotonic()
         try:
             text = self._told(question)
             route = self._models.route(self._name())
         except ValueError as error:
             return Advice("ask", f"The judge of auto mode could not be asked: {error}", failed=True)
-        spent = Exchange([])
+        spent = JudgeExchange([])
         try:
             async with asyncio.timeout(self.limit):
                 verdict = await self._ask(route, text, spent)
@@ -130,7 +130,7 @@ class SmallModel:
             api_ms=int((time.monotonic() - began) * 1000),
         )
 
-    async def _ask(self, route: Route, text: str, spent: Exchange) -> Verdict:
+    async def _ask(self, route: Route, text: str, spent: JudgeExchange) -> JudgeReply:
         thinking, effort = fitted("off", None, route.thinks, route.efforts)
         request = Request(
             route.model,
@@ -143,7 +143,7 @@ class SmallModel:
             effort=effort,
         )
         for attempt in range(1, ATTEMPTS + 1):
-            found = Exchange([])
+            found = JudgeExchange([])
             try:
                 await _listen(route, request, found)
                 return read_verdict(found)
@@ -156,7 +156,7 @@ class SmallModel:
                 spent.cost += found.cost
         raise AssertionError("the last attempt returns or raises")
 
-    def _told(self, question: Question) -> str:
+    def _told(self, question: AdvisorQuestion) -> str:
         """The question as JSON text, so that nothing in it can pass for something beside it."""
         call = {
             "tool": question.tool,
@@ -193,7 +193,7 @@ def small_model(configured: str | None, session_model: str) -> str:
     return SMALL.get(provider, session_model)
 
 
-def read_verdict(found: Exchange) -> Verdict:
+def read_verdict(found: JudgeExchange) -> JudgeReply:
     """The verdict in an answer: one call of `verdict`, or nothing but one JSON object. Raises `Unusable`."""
     if not found.complete:
         raise Unusable("the answer broke off")
@@ -203,18 +203,18 @@ def read_verdict(found: Exchange) -> Verdict:
     try:
         if calls:
             return _of_call(calls[0])
-        return msgspec.json.decode(text_of(tuple(found.blocks)).strip(), type=Verdict)
+        return msgspec.json.decode(text_of(tuple(found.blocks)).strip(), type=JudgeReply)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise Unusable(f"it does not fit the schema ({error})") from error
 
 
-def _of_call(call: ToolCall) -> Verdict:
+def _of_call(call: ToolCall) -> JudgeReply:
     if call.name != VERDICT.name or call.malformed:
         raise Unusable("another call than a verdict")
-    return msgspec.convert(call.input, Verdict)
+    return msgspec.convert(call.input, JudgeReply)
 
 
-async def _listen(route: Route, request: Request, found: Exchange) -> None:
+async def _listen(route: Route, request: Request, found: JudgeExchange) -> None:
     async for chunk in route.provider.stream(request):
         if isinstance(chunk, MessageBegan):
             found.usage = chunk.usage

@@ -5,18 +5,18 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from bobstay.engine.event_redaction import conceal
 from bobstay.engine.driver import Driver
+from bobstay.engine.event_redaction import conceal
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.sessions.log import LogError
-from bobstay.tools.shell_job import Job, Tell
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_job import ShellJob, Tell
+from bobstay.tools.shell_session import ShellSession
 
 log = logging.getLogger(__name__)
 
 
-class Background:
+class BackgroundCommands:
     """One for a session. It follows the log, to know what the log knows."""
 
     def __init__(self, parts: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ class Background:
         self.server_after = 10.0
         """Seconds of silence after which a command that listens on a port is taken for a server."""
         self.look_every = 1.0
-        self._shells: Shells = parts["shells"]
+        self._shells: ShellSession = parts["shells"]
         self._early: dict[str, BackgroundEnded] = {}
         """Ends of commands whose start is not stored yet."""
         self._shells.on_finished = self._finished
@@ -95,7 +95,7 @@ class Background:
     def _is_unread(self, id: str) -> bool:
         return any(notice.id == id for notice in self.driver.state.notices)
 
-    def _finished(self, job: Job) -> None:
+    def _finished(self, job: ShellJob) -> None:
         ended = job.ended_event()
         if job.id in self.driver.state.background:
             self._record(ended)
@@ -111,7 +111,7 @@ class Background:
         for listener in self.listeners:
             listener(ended)
 
-    def _stays(self, job: Job) -> bool:
+    def _stays(self, job: ShellJob) -> bool:
         if job.quiet < self.server_after:
             return False
         from bobstay.system.listening_ports import listens

@@ -6,27 +6,27 @@ from typing import Any
 
 import msgspec
 
-from bobstay.assembly.background_commands import Background
-from bobstay.assembly.session_log import History, take_up
-from bobstay.assembly.session_hooks import HookWatcher, session_began, session_ended, session_hooks
-from bobstay.assembly.tool_services import lend, may_search, shelf_for
-from bobstay.assembly.session_policy import initial_mode, make_policy
+from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.prompt_facts import system_prompt
 from bobstay.assembly.provider_access import reach
 from bobstay.assembly.session import Session
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.session_hooks import HookWatcher, session_began, session_ended, session_hooks
+from bobstay.assembly.session_log import OpenedLog, take_up
+from bobstay.assembly.session_policy import initial_mode, make_policy
+from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.tool_services import lend, may_search, shelf_for
 from bobstay.assembly.trust_policy import UntrustedJudge, child_environment, kept_updates
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
-from bobstay.engine.agent import Agent, Patience
-from bobstay.engine.auto_mode import Advisor, Auto
+from bobstay.engine.agent import Agent, StreamTimeouts
+from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
+from bobstay.engine.engine_ports import Answer, Approver
 from bobstay.engine.limits import Limits
-from bobstay.engine.engine_ports import Answer, Gate
 from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.state import State
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
@@ -39,13 +39,13 @@ class StartError(Exception):
     """A session cannot be started. The text is for a person: what is wrong and what to do."""
 
 
-class Nobody:
+class NoApprover:
     """The gate of a session with nobody to ask."""
 
     can_ask = False
 
     async def ask(self, opened: InteractionOpened) -> Answer:
-        return Answer(False, "Nobody is here to ask.", by="nobody")
+        return Answer(False, "NoApprover is here to ask.", by="nobody")
 
 
 class NoHooks:
@@ -56,7 +56,7 @@ class NoHooks:
         return NO_OPINION
 
 
-class Finish:
+class DriverEndGuard:
     """Passes the question whether a run may end on to the driver, which is made after the agent."""
 
     driver: Driver
@@ -67,13 +67,13 @@ class Finish:
 
 async def open_session(
     options: Options,
-    gate: Gate | None = None,
+    gate: Approver | None = None,
     hooks: Hooks | None = None,
     *,
     tools: tuple[Tool[Any], ...] = (),
     environment: Environment | None = None,
     hook_watcher: HookWatcher | None = None,
-    history: History | None = None,
+    history: OpenedLog | None = None,
 ) -> Session:
     """Put a session together. `history` is an open log to go on with, where the caller keeps it.
 
@@ -83,7 +83,7 @@ async def open_session(
     try:
         start = _start(options, environment or Environment.read(), history)
         try:
-            session = await _assemble(start, gate or Nobody(), hooks or NoHooks(), tools, hook_watcher)
+            session = await _assemble(start, gate or NoApprover(), hooks or NoHooks(), tools, hook_watcher)
         except BaseException:
             start.history.log.close()
             raise
@@ -112,7 +112,7 @@ async def check_start(options: Options, environment: Environment) -> None:
     await reached.routes.close()
 
 
-def _start(options: Options, environment: Environment, history: History | None) -> Start:
+def _start(options: Options, environment: Environment, history: OpenedLog | None) -> StartContext:
     """Read the settings, find the model, open the log: all that can fail because of what somebody wrote or asked."""
     if options.json_schema is not None:
         from bobstay.tools.schema import check_answer_schema
@@ -133,17 +133,17 @@ def _start(options: Options, environment: Environment, history: History | None) 
         warnings += unredacted_notice(environment, loaded.settings)
     models = (model, *(options.fallback_models or loaded.settings.fallbacks))
     warnings += reached.routes.cautions(models, _budget(options, loaded.settings.max_budget_usd))
-    return Start(options, environment, loaded, reached.cwd, reached.routes, model, history, warnings)
+    return StartContext(options, environment, loaded, reached.cwd, reached.routes, model, history, warnings)
 
 
 async def _assemble(
-    start: Start, gate: Gate, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
+    start: StartContext, gate: Approver, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
 ) -> Session:
     history, environment = start.history, start.environment
     mode, can_bypass = initial_mode(start)
     spill = Path(environment.paths.bobstay, "output", start.session_id)
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),))
-    surroundings = Surroundings(
+    surroundings = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
@@ -172,12 +172,12 @@ async def _assemble(
         at_once=start.loaded.settings.max_concurrent_tools or 10,
     )
     toolbox.mask = surroundings.parts["shells"].mask
-    toolbox.auto = Auto(lambda: _advisor(start, toolbox, driver))
-    state, finish = _state(start, surroundings, toolbox.auto, mode), Finish()
+    toolbox.auto = AutoModeApproval(lambda: _advisor(start, toolbox, driver))
+    state, finish = _state(start, surroundings, toolbox.auto, mode), DriverEndGuard()
     agent = _agent(start, toolbox, finish, state)
     agent.system = system_prompt(start, surroundings)
     agent.hosted_search = may_search(start, policy, surroundings.parts)
-    background = Background(surroundings.parts)
+    background = BackgroundCommands(surroundings.parts)
     followers = (policy, surroundings, toolbox.auto, background, kept_updates(start))
     driver = Driver(agent, history.log, state, hooks=hooks, facts=toolbox.facts, followers=followers)
     finish.driver = driver
@@ -198,7 +198,7 @@ async def _assemble(
     return session
 
 
-def _kept_beside(session: Session, driver: Driver, start: Start, projection: Any) -> None:
+def _kept_beside(session: Session, driver: Driver, start: StartContext, projection: Any) -> None:
     """The transcript in another format, and the removal of a log that was not to be kept."""
     history = start.history
     if projection is not None:
@@ -209,7 +209,7 @@ def _kept_beside(session: Session, driver: Driver, start: Start, projection: Any
         session.on_close(lambda: _remove(history.scratch))
 
 
-def _advisor(start: Start, toolbox: Toolbox, driver: Driver) -> Advisor:
+def _advisor(start: StartContext, toolbox: Toolbox, driver: Driver) -> Advisor:
     """The judge of auto mode, made when it is first needed."""
     from bobstay.assembly.auto_mode_judge import SmallModel, small_model
 
@@ -234,7 +234,7 @@ def _directory(asked: str | None) -> str:
     return folder
 
 
-def _state(start: Start, surroundings: Surroundings, auto: Auto, mode: str) -> State:
+def _state(start: StartContext, surroundings: ToolEnvironment, auto: AutoModeApproval, mode: str) -> State:
     state = State()
     for envelope in start.history.branch:
         state = state.apply(envelope.event)
@@ -246,7 +246,7 @@ def _state(start: Start, surroundings: Surroundings, auto: Auto, mode: str) -> S
     return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
-def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agent:
+def _agent(start: StartContext, toolbox: Toolbox, finish: DriverEndGuard, state: State) -> Agent:
     options, settings = start.options, start.loaded.settings
     retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(
@@ -276,12 +276,12 @@ def _agent(start: Start, toolbox: Toolbox, finish: Finish, state: State) -> Agen
     )
 
 
-def _patience(start: Start) -> Patience:
+def _patience(start: StartContext) -> StreamTimeouts:
     """A limit for the first event that somebody set is meant for local models too."""
-    timeouts, usual = start.loaded.settings.timeouts, Patience()
+    timeouts, usual = start.loaded.settings.timeouts, StreamTimeouts()
     first = (timeouts.first_event if timeouts else None) or (start.environment.api_timeout_ms or 0) / 1000
     between = (timeouts.between_events if timeouts else None) or usual.between
-    return Patience(first or usual.first, between, first or usual.first_local)
+    return StreamTimeouts(first or usual.first, between, first or usual.first_local)
 
 
 def _budget(options: Options, configured: float | None) -> float | None:
@@ -299,7 +299,7 @@ def _thinking(options: Options) -> Wanted:
     return options.max_thinking_tokens or "adaptive"
 
 
-def _projection(start: Start) -> Any:
+def _projection(start: StartContext) -> Any:
     """The transcript in the official SDK's format, written only where that SDK drives us."""
     options, entrypoint = start.options, start.environment.entrypoint
     if not (entrypoint or options.session_mirror) or options.no_session_persistence:

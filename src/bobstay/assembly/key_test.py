@@ -9,7 +9,7 @@ from bobstay.assembly.auto_mode_judge import SMALL
 from bobstay.assembly.provider_access import routes_for, settled
 from bobstay.config.environment import Environment
 from bobstay.config.provider_variables import KEYS
-from bobstay.config.settings_files import Loaded
+from bobstay.config.settings_files import LoadedSettings
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import ProviderError, Request
 
@@ -17,7 +17,7 @@ _REFUSALS = frozenset({"authentication", "permission", "unreachable", "connectio
 """What says something about the key or the way to the server. Other refusals come behind the check of the key."""
 
 
-async def why_refused(environment: Environment, loaded: Loaded, provider: str, key: str) -> str:
+async def why_refused(environment: Environment, loaded: LoadedSettings, provider: str, key: str) -> str:
     """A sentence for a person; "" if the key was accepted."""
     environment, _ = settled(environment, loaded)
     keys = {name: value for name, value in environment.keys.items() if name not in KEYS.get(provider, ())}

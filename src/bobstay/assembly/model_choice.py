@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from bobstay.assembly.model_routes import ModelRoutes
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.config.settings_files import Loaded
+from bobstay.config.settings_files import LoadedSettings
 from bobstay.providers.provider_registry import usual_name
 
 
 def chosen_model(
-    options: Options, loaded: Loaded, environment: Environment, routes: ModelRoutes, before: Sequence[str] = ()
+    options: Options, loaded: LoadedSettings, environment: Environment, routes: ModelRoutes, before: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
     """The model's name, and warnings. A settings file of another program never keeps a session from starting.
 
@@ -26,7 +26,9 @@ def chosen_model(
         raise ValueError("\n".join((*before, str(error)))) from error
 
 
-def _chosen(options: Options, loaded: Loaded, environment: Environment, routes: ModelRoutes) -> tuple[str, list[str]]:
+def _chosen(
+    options: Options, loaded: LoadedSettings, environment: Environment, routes: ModelRoutes
+) -> tuple[str, list[str]]:
     flag = options.model or next((layer.settings.model for layer in loaded.layers if layer.source == "cli"), None)
     if flag or environment.model:
         model = flag or environment.model
@@ -40,7 +42,7 @@ def _chosen(options: Options, loaded: Loaded, environment: Environment, routes: 
     return _of_settings(loaded, routes)
 
 
-def _of_settings(loaded: Loaded, routes: ModelRoutes) -> tuple[str, list[str]]:
+def _of_settings(loaded: LoadedSettings, routes: ModelRoutes) -> tuple[str, list[str]]:
     warnings: list[str] = []
     for layer in loaded.layers:
         model = layer.settings.model

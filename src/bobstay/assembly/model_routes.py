@@ -9,8 +9,17 @@ from bobstay.engine.engine_ports import Route
 from bobstay.model.message import Usage
 from bobstay.providers.base import SMALL_WINDOW, Provider
 from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
-from bobstay.providers.provider_registry import LOCAL, Keys, MissingKey, NamedServer, build, build_named, parse_model, usual_name
 from bobstay.providers.http_client import HttpClient
+from bobstay.providers.provider_registry import (
+    LOCAL,
+    MissingKey,
+    NamedServer,
+    ProviderKeys,
+    build,
+    build_named,
+    parse_model,
+    usual_name,
+)
 from bobstay.providers.thinking import EFFORTS
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ class ModelRoutes:
     """Finds routes by name and keeps them. A provider's adapter is built when it is first asked."""
 
     def __init__(
-        self, keys: Keys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, NamedServer] | None = None
+        self, keys: ProviderKeys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, NamedServer] | None = None
     ) -> None:
         """`named` are servers that the settings define."""
         self.http = http

@@ -4,23 +4,22 @@ import os
 import sys
 import time
 
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.context.git_status import Status, branch, find_repository
 from bobstay.context.instructions import Instruction, of_project, of_user
-from bobstay.context.system_prompt import Surroundings as Place
-from bobstay.context.system_prompt import sections
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.context.system_prompt import PromptFacts, sections
+from bobstay.engine.tool_environment import ToolEnvironment
 
 
-def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
+def system_prompt(start: StartContext, tools: ToolEnvironment) -> tuple[str, ...]:
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
-    status = Status(cwd, surroundings.environment) if repository and loaded.trusted else None
+    status = Status(cwd, tools.environment) if repository and loaded.trusted else None
     top = os.path.dirname(repository) if repository else cwd
     own, project = _instructions(start, cwd, top)
-    place = Place(
+    facts = PromptFacts(
         cwd=cwd,
-        directories=tuple(str(folder) for folder in surroundings.directories[1:]),
+        directories=tuple(str(folder) for folder in tools.directories[1:]),
         platform=sys.platform,
         date=time.strftime("%Y-%m-%d"),
         model=start.routes.route(start.model).name,
@@ -30,7 +29,7 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     appended = _text(options.append_system_prompt, options.append_system_prompt_file) or ""
     extra = loaded.settings.append_system_prompt or ""
     return sections(
-        place,
+        facts,
         [*own, *project] if loaded.trusted else own,
         unproven=[] if loaded.trusted else project,
         replaced=_text(options.system_prompt, options.system_prompt_file),
@@ -38,7 +37,7 @@ def system_prompt(start: Start, surroundings: Surroundings) -> tuple[str, ...]:
     )
 
 
-def _instructions(start: Start, cwd: str, top: str) -> tuple[list[Instruction], list[Instruction]]:
+def _instructions(start: StartContext, cwd: str, top: str) -> tuple[list[Instruction], list[Instruction]]:
     """The user's files and the project's. Until the folder is trusted, its files are read, not what they name."""
     sources, paths = start.options.setting_sources, start.environment.paths
     own: list[Instruction] = []

@@ -6,25 +6,25 @@ from bobstay.assembly.model_choice import chosen_model
 from bobstay.assembly.model_routes import ModelRoutes
 from bobstay.config.environment import Environment
 from bobstay.config.key_store import KeyStore, KeysUnusable
-from bobstay.config.secret_variables import header_secrets
 from bobstay.config.options import Options
 from bobstay.config.provider_variables import ADDRESSES, KEYS
+from bobstay.config.secret_variables import header_secrets
 from bobstay.config.settings import ProviderSettings
-from bobstay.config.settings_files import Loaded, load
-from bobstay.redaction.randomness import looks_random
+from bobstay.config.settings_files import LoadedSettings, load
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.provider_registry import Keys, NamedServer
 from bobstay.providers.http_client import HttpClient
+from bobstay.providers.provider_registry import NamedServer, ProviderKeys
+from bobstay.redaction.randomness import looks_random
 
 _FOLDER = ("local", "project")
 
 
-class Reached(msgspec.Struct):
+class ProviderAccess(msgspec.Struct):
     """What settings and environment say about a session, and the model it would ask."""
 
     cwd: str
-    loaded: Loaded
+    loaded: LoadedSettings
     environment: Environment
     routes: ModelRoutes
     model: str
@@ -33,7 +33,7 @@ class Reached(msgspec.Struct):
     about_model: list[str]
 
 
-def reach(options: Options, environment: Environment, cwd: str) -> Reached:
+def reach(options: Options, environment: Environment, cwd: str) -> ProviderAccess:
     """Read the settings and find the model.
 
     Raises:
@@ -51,14 +51,14 @@ def reach(options: Options, environment: Environment, cwd: str) -> Reached:
     routes = routes_for(environment, loaded, cwd)
     left_out = [*loaded.warnings, *about_keys]
     model, about_model = chosen_model(options, loaded, environment, routes, left_out)
-    return Reached(cwd, loaded, environment, routes, model, left_out, about_model)
+    return ProviderAccess(cwd, loaded, environment, routes, model, left_out, about_model)
 
 
 def _check_rule(text: str, verdict: str) -> None:
     Rule.parse(text, BEHAVIORS[verdict])
 
 
-def settled(environment: Environment, loaded: Loaded) -> tuple[Environment, list[str]]:
+def settled(environment: Environment, loaded: LoadedSettings) -> tuple[Environment, list[str]]:
     """The environment with what settings and stored keys add to it, and warnings. The process's own variables win."""
     stored, warnings = stored_keys(environment)
     helped = bool(loaded.settings.api_key_helper)
@@ -89,7 +89,9 @@ def stored_keys(environment: Environment) -> tuple[dict[str, str], list[str]]:
     return keys, warnings
 
 
-def _with_secrets(environment: Environment, stored: dict[str, str], loaded: Loaded, *, helped: bool) -> Environment:
+def _with_secrets(
+    environment: Environment, stored: dict[str, str], loaded: LoadedSettings, *, helped: bool
+) -> Environment:
     """Fill what the environment leaves open, and have all keys masked and kept from child processes."""
     keys = dict(environment.keys)
     secrets = {**environment.secrets, **{f"stored key of {name}": key for name, key in stored.items()}}
@@ -109,7 +111,7 @@ def _with_secrets(environment: Environment, stored: dict[str, str], loaded: Load
     )
 
 
-def routes_for(environment: Environment, loaded: Loaded | None, cwd: str = "/") -> ModelRoutes:
+def routes_for(environment: Environment, loaded: LoadedSettings | None, cwd: str = "/") -> ModelRoutes:
     """The models that can be reached. `environment` is settled."""
     settings = loaded.settings if loaded is not None else None
     providers = settings.providers if settings is not None else {}
@@ -138,7 +140,10 @@ def routes_for(environment: Environment, loaded: Loaded | None, cwd: str = "/") 
     facts = {f"{name}/{model}": each for name, one in providers.items() for model, each in one.models.items()}
     facts |= settings.models if settings is not None else {}
     routes = ModelRoutes(
-        Keys(values, environment.headers, added), HttpClient(environment.network), Catalogue(facts or None), named
+        ProviderKeys(values, environment.headers, added),
+        HttpClient(environment.network),
+        Catalogue(facts or None),
+        named,
     )
     if settings is not None and settings.api_key_helper and not any(values.get(name) for name in KEYS["anthropic"]):
         from bobstay.assembly.key_helper import KeyHelper

@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bobstay.assembly.background_commands import Background
-from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.context_usage import context_usage
+from bobstay.assembly.model_routes import ModelRoutes
 from bobstay.engine.driver import Driver
 from bobstay.engine.state import State
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage
+from bobstay.redaction.redactor import Redactor
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
@@ -49,7 +49,7 @@ class Session:
 
     def __init__(
         self,
-        background: Background,
+        background: BackgroundCommands,
         models: ModelRoutes,
         *,
         cwd: Path,
@@ -97,7 +97,7 @@ class Session:
         return self.state.mode
 
     @property
-    def mask(self) -> Mask:
+    def mask(self) -> Redactor:
         """Takes secrets out of what is shown."""
         return self._driver.agent.toolbox.mask
 

@@ -4,14 +4,14 @@ import asyncio
 import threading
 
 from bobstay.assembly.session import Session
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.sessions.expiry import remove_older_than
 
 MOST_WAIT = 5.0
 """Seconds the end of a run waits for it. The next run goes on where this one stopped."""
 
 
-def clean_up_beside(session: Session, start: Start, days: int) -> None:
+def clean_up_beside(session: Session, start: StartContext, days: int) -> None:
     """Begin to remove what is older than `days`; the session's end waits for it and adds a notice to its warnings."""
     stop = threading.Event()
     spare = frozenset((start.session_id, start.options.resume or ""))

@@ -4,16 +4,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bobstay.assembly.start_context import Start
-from bobstay.config.secret_variables import MISLEADING
+from bobstay.assembly.start_context import StartContext
 from bobstay.config.merge import hooks_disabled
-from bobstay.config.settings_files import Layer
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.config.secret_variables import MISLEADING
+from bobstay.config.settings_files import SettingsLayer
+from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, HookReport, Hooks, Ran
 
 if TYPE_CHECKING:
-    from bobstay.hooks.hook_settings import HttpHook, SettingsHook
     from bobstay.hooks.hook_runner import CommandHooks
+    from bobstay.hooks.hook_settings import HttpHook, SettingsHook
 
 HookWatcher: TypeAlias = Callable[[str, HookReport], None]
 """Told the session's id and what a hook of the settings does."""
@@ -23,7 +23,7 @@ _ENV_SECONDS = 10.0
 
 
 def session_hooks(
-    start: Start, host: Hooks, surroundings: Surroundings, watcher: HookWatcher | None
+    start: StartContext, host: Hooks, surroundings: ToolEnvironment, watcher: HookWatcher | None
 ) -> "tuple[Hooks, CommandHooks | None]":
     """All hooks as one, and those of the settings by themselves if there are any.
 
@@ -50,7 +50,7 @@ def session_hooks(
 
 
 async def session_began(
-    commands: "CommandHooks", start: Start, surroundings: Surroundings, facts: Callable[[], dict[str, Any]]
+    commands: "CommandHooks", start: StartContext, surroundings: ToolEnvironment, facts: Callable[[], dict[str, Any]]
 ) -> HookOutcome:
     """Let the settings' hooks know; what they say is for the first prompt."""
     source = "resume" if start.options.resume or start.options.continue_ else "startup"
@@ -76,14 +76,14 @@ async def session_ended(commands: "CommandHooks", facts: Callable[[], dict[str, 
     await commands.close()
 
 
-def _enabled(start: Start) -> list[Layer]:
+def _enabled(start: StartContext) -> list[SettingsLayer]:
     """The settings whose hooks count."""
     layers = start.loaded.layers
     disabling = {layer.source for layer in layers if layer.settings.disable_all_hooks}
     return [layer for layer in layers if not hooks_disabled(layer.source, disabling)]
 
 
-def _read(layer: Layer, start: Start) -> "list[SettingsHook]":
+def _read(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook]":
     import msgspec
 
     from bobstay.config import json_position
@@ -110,12 +110,12 @@ def _read(layer: Layer, start: Start) -> "list[SettingsHook]":
     ]
 
 
-def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
+def _masked(start: StartContext, watcher: HookWatcher) -> Callable[[HookReport], None]:
     """What a hook wrote goes to a host: secrets it came upon do not."""
     from bobstay.config.secret_variables import secret_values
-    from bobstay.redaction.redactor import Mask
+    from bobstay.redaction.redactor import Redactor
 
-    mask = Mask({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
+    mask = Redactor({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
 
     def tell(report: HookReport) -> None:
         ran = report.ran
@@ -126,13 +126,13 @@ def _masked(start: Start, watcher: HookWatcher) -> Callable[[HookReport], None]:
     return tell
 
 
-def _for_headers(hook: "HttpHook", start: Start) -> Mapping[str, str]:
+def _for_headers(hook: "HttpHook", start: StartContext) -> Mapping[str, str]:
     """What may stand in the headers of a hook. A folder may not choose where the keys of models are sent."""
     known = {**start.environment.withheld, **start.environment.children, **start.loaded.settings.variables}
     return {name: value for name, value in known.items() if not (hook.folder and start.environment.is_model_key(name))}
 
 
-def _post(start: Start) -> "Callable[[str, dict[str, str], bytes], Any]":
+def _post(start: StartContext) -> "Callable[[str, dict[str, str], bytes], Any]":
     most = 1 << 20
 
     async def post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
@@ -152,7 +152,7 @@ def _post(start: Start) -> "Callable[[str, dict[str, str], bytes], Any]":
     return post
 
 
-async def _exported(folder: str, environment: Mapping[str, str], start: Start) -> dict[str, str]:
+async def _exported(folder: str, environment: Mapping[str, str], start: StartContext) -> dict[str, str]:
     """The variables that hooks exported into their files: a shell reads them, so `$PATH` and the like are known."""
     files = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.stat().st_size)
     if not files:

@@ -10,11 +10,11 @@ from bobstay.config.options import Options
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.sessions.log import Log, SessionMissing
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
 
 
-class History(Struct):
+class OpenedLog(Struct):
     log: Log
     branch: list[Envelope]
     warnings: list[str]
@@ -22,7 +22,7 @@ class History(Struct):
     """A folder to remove at the end, where nothing is to be kept."""
 
 
-def take_up(options: Options, environment: Environment, cwd: str, model: str) -> History:
+def take_up(options: Options, environment: Environment, cwd: str, model: str) -> OpenedLog:
     """Open the log the options ask for.
 
     Raises:
@@ -34,11 +34,11 @@ def take_up(options: Options, environment: Environment, cwd: str, model: str) ->
         from tempfile import mkdtemp
 
         scratch = folder = mkdtemp(prefix="bobstay-")
-    store = Store(folder)
+    store = LogStore(folder)
     earlier = _earlier(options, store, environment, cwd)
     if earlier is None:
         log = store.create(options.session_id or new_id(), SessionStarted(cwd, __version__, model))
-        return History(log, [], [], scratch)
+        return OpenedLog(log, [], [], scratch)
     if options.fork_session:
         started = SessionStarted(cwd, __version__, model, forked_from=earlier)
         forked = options.session_id or new_id()
@@ -50,10 +50,10 @@ def take_up(options: Options, environment: Environment, cwd: str, model: str) ->
         if os.path.realpath(root) != os.path.realpath(cwd):
             moved = f"This session was begun in {root} and now goes on in {cwd}, with paths and trust of that folder"
             warnings = [*warnings, f"{moved}. To go on where it was, start it there."]
-    return History(log, branch, warnings, scratch)
+    return OpenedLog(log, branch, warnings, scratch)
 
 
-def _earlier(options: Options, store: Store, environment: Environment, cwd: str) -> str | None:
+def _earlier(options: Options, store: LogStore, environment: Environment, cwd: str) -> str | None:
     """The id of the session to go on with, adopted from a foreign transcript if need be; None for a new one."""
     if options.continue_:
         latest = store.latest(cwd)

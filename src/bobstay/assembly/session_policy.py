@@ -2,15 +2,15 @@
 
 from msgspec import Struct
 
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.model.event import Event, PermissionsChanged
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.permissions.rule_updates import UpdateFailed, write
 
 
-def initial_mode(start: Start) -> tuple[str, bool]:
+def initial_mode(start: StartContext) -> tuple[str, bool]:
     """The mode to start in, and whether permissions may be bypassed at all. Bypassing needs an explicit launch flag."""
     options, permissions = start.options, start.loaded.settings.permissions
     forbidden = permissions.disable_bypass_permissions_mode == "disable"
@@ -29,12 +29,12 @@ def initial_mode(start: Start) -> tuple[str, bool]:
     return mode, can_bypass
 
 
-def make_policy(start: Start, mode: str, *, can_bypass: bool, readable: tuple[str, ...]) -> Policy:
+def make_policy(start: StartContext, mode: str, *, can_bypass: bool, readable: tuple[str, ...]) -> Policy:
     """Raises `BadRule` for a rule that means nothing."""
     options, loaded = start.options, start.loaded
     rules = [Rule.parse(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in loaded.rules]
-    rules += [Rule.parse(text, Verdict.ALLOW, "cli") for text in options.allowed_tools]
-    rules += [Rule.parse(text, Verdict.DENY, "cli") for text in options.disallowed_tools]
+    rules += [Rule.parse(text, Effect.ALLOW, "cli") for text in options.allowed_tools]
+    rules += [Rule.parse(text, Effect.DENY, "cli") for text in options.disallowed_tools]
     policy = Policy(
         mode,
         rules,

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.config.secret_variables import passed
 from bobstay.config.settings import SandboxSettings
-from bobstay.permissions.sandbox.launch import Sandbox
-from bobstay.permissions.sandbox.mount_plan import Spec
 from bobstay.permissions.sandbox.availability import Availability
+from bobstay.permissions.sandbox.launch import Sandbox
+from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 
 
-def sandbox_for(start: Start, spill: str) -> Sandbox | None:
+def sandbox_for(start: StartContext, spill: str) -> Sandbox | None:
     """The sandbox commands run in. `spill` is where their long output is kept.
 
     One that cannot start is returned all the same: it refuses each command and says why. Only a person who said so
@@ -20,7 +20,7 @@ def sandbox_for(start: Start, spill: str) -> Sandbox | None:
     paths = start.environment.paths
     given = passed(start.environment.withheld, start.loaded.settings.pass_variables)
     sandbox = Sandbox(
-        Spec(
+        SandboxSpec(
             root=start.cwd,
             home=paths.home,
             state=f"{paths.bobstay}/sandbox",
@@ -49,7 +49,7 @@ def needs_no_question(
     return lambda _command: bool(availability().kind)
 
 
-def _absolute(path: str, start: Start) -> str:
+def _absolute(path: str, start: StartContext) -> str:
     if path == "~" or path.startswith("~/"):
         return start.environment.paths.home + path[1:]
     return path if path.startswith("/") else f"{start.cwd}/{path}"

@@ -2,21 +2,21 @@
 
 from msgspec import Struct
 
-from bobstay.assembly.session_log import History
 from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.assembly.session_log import OpenedLog
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.config.settings_files import Loaded
+from bobstay.config.settings_files import LoadedSettings
 
 
-class Start(Struct):
+class StartContext(Struct):
     options: Options
     environment: Environment
-    loaded: Loaded
+    loaded: LoadedSettings
     cwd: str
     routes: ModelRoutes
     model: str
-    history: History
+    history: OpenedLog
     warnings: list[str]
     """For the person who started it."""
 

@@ -5,25 +5,25 @@ from typing import Any
 
 import msgspec
 
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.trust_policy import inherited
 from bobstay.config.secret_variables import secret_values
-from bobstay.context.instructions import Nested
-from bobstay.engine.tool_environment import Surroundings
-from bobstay.redaction.redactor import Mask
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.context.instructions import NestedInstructions
+from bobstay.engine.tool_environment import ToolEnvironment
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
+from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Tool
-from bobstay.tools.tool_registry import Shelf
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.tool_registry import ToolRegistry
 
 SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API_KEY": "tavily"}
 
 
-def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
+def lend(start: StartContext, policy: Policy, surroundings: ToolEnvironment) -> None:
     """Fill `surroundings.parts` (see `tools.base.Context.parts`)."""
 
-    def may_fetch(url: str) -> Decision:
+    def may_fetch(url: str) -> PolicyDecision:
         return policy.judge("WebFetch", (Access("net", url),), {"url": url}, read_only=True)
 
     shells = _shells(start)
@@ -35,7 +35,7 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
             policy.sandboxed = needs_no_question(start.loaded.settings.sandbox, lambda: sandbox.availability)
     surroundings.parts.update(
         shells=shells,
-        instructions=Nested(str(surroundings.root), silent=not start.loaded.trusted).entering,
+        instructions=NestedInstructions(str(surroundings.root), silent=not start.loaded.trusted).entering,
         may_fetch=may_fetch,
         network=start.environment.network,
         hides=lambda: policy.hides,
@@ -48,12 +48,12 @@ def lend(start: Start, policy: Policy, surroundings: Surroundings) -> None:
 
 
 def shelf_for(
-    start: Start, policy: Policy, parts: dict[str, Any], tools: tuple[Tool[Any], ...], *, can_ask: bool
-) -> Shelf:
+    start: StartContext, policy: Policy, parts: dict[str, Any], tools: tuple[Tool[Any], ...], *, can_ask: bool
+) -> ToolRegistry:
     available: set[Any] = {"person"} if can_ask else set()
     if "search" in parts:
         available.add("search")
-    return Shelf.load(
+    return ToolRegistry.load(
         available=available,
         base=start.options.tools,
         removed=policy.denied_tools(),
@@ -62,19 +62,19 @@ def shelf_for(
     )
 
 
-def may_search(start: Start, policy: Policy, parts: dict[str, Any]) -> bool:
+def may_search(start: StartContext, policy: Policy, parts: dict[str, Any]) -> bool:
     """A vendor's own search cannot be asked about call by call: it is offered only where a rule allows all of it."""
     own_server = any(name.endswith("_BASE_URL") for name in start.environment.keys)
     if "search" in parts or own_server or start.options.tools is not None:
         return False
     decision = policy.judge("WebSearch", (Access("net", ""),), {"query": ""}, read_only=True)
-    return decision.verdict is Verdict.ALLOW and decision.reason_type == "rule"
+    return decision.verdict is Effect.ALLOW and decision.reason_type == "rule"
 
 
-def _shells(start: Start) -> Shells:
-    shells = Shells(start.session_id)
+def _shells(start: StartContext) -> ShellSession:
+    shells = ShellSession(start.session_id)
     limits, environment = start.loaded.settings.bash, start.environment
-    shells.mask = Mask({**environment.secrets, **secret_values(start.loaded.settings.variables)})
+    shells.mask = Redactor({**environment.secrets, **secret_values(start.loaded.settings.variables)})
     shells.withheld = frozenset({*environment.withheld, *start.loaded.settings.variables} - inherited(start).keys())
     if start.routes.helper is not None:
         start.routes.helper.on_key = shells.mask.learn
@@ -91,7 +91,7 @@ def _shells(start: Start) -> Shells:
     return shells
 
 
-def _search(start: Start) -> Any:
+def _search(start: StartContext) -> Any:
     """The configured search endpoint, or one whose key is in the environment; None if there is none."""
     asked, keys = start.loaded.settings.search, start.environment.search
     kind: str = (asked.kind if asked else "") or ""
@@ -99,11 +99,11 @@ def _search(start: Start) -> Any:
         kind = next((name for variable, name in SEARCH_BY_KEY.items() if keys.get(variable)), "")
     if not kind:
         return None
-    from bobstay.tools.search_engines import Search
+    from bobstay.tools.search_engines import SearchEngine
 
     url = (asked.url if asked else "") or (keys.get("SEARXNG_URL", "") if kind == "searxng" else "")
     named = start.environment.named.get(asked.key_variable, "") if asked and asked.key_variable else ""
     key = named or next(
         (keys[variable] for variable, name in SEARCH_BY_KEY.items() if name == kind and variable in keys), ""
     )
-    return msgspec.convert({"kind": kind, "url": url, "key": "" if kind == "searxng" else key}, Search)
+    return msgspec.convert({"kind": kind, "url": url, "key": "" if kind == "searxng" else key}, SearchEngine)

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from bobstay.assembly.session_policy import StoredUpdates
-from bobstay.assembly.start_context import Start
+from bobstay.assembly.start_context import StartContext
 from bobstay.config.paths import Paths
 from bobstay.context.git_status import guarded
-from bobstay.engine.driver import Follower
+from bobstay.engine.driver import LogObserver
 from bobstay.model.event import Event, PermissionsChanged
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 
 _QUOTING = re.compile(r"[\\'\"]|\$(?=['\"])")
@@ -37,10 +37,12 @@ class UntrustedJudge:
     def mode(self) -> str:
         return self._inner.mode
 
-    def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision:
+    def judge(
+        self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool
+    ) -> PolicyDecision:
         decision = self._inner.judge(tool, accesses, input, read_only=read_only)
         commands = [access.target for access in accesses if access.kind == "exec"]
-        if decision.verdict is not Verdict.ALLOW or decision.reason_type in _SAID_SO or not commands:
+        if decision.verdict is not Effect.ALLOW or decision.reason_type in _SAID_SO or not commands:
             return decision
         if self.mode == "bypassPermissions":
             return decision
@@ -58,12 +60,12 @@ class UntrustedJudge:
 
     def _permits(self, tool: str, command: str) -> bool:
         """Whether a rule would allow the command if it were not free anyway: then a person thought of it."""
-        allowing = (rule for rule in self._inner.rules if rule.verdict is Verdict.ALLOW and rule.names(tool))
+        allowing = (rule for rule in self._inner.rules if rule.verdict is Effect.ALLOW and rule.names(tool))
         return any(not rule.pattern or rule.covers_command(command.strip()) for rule in allowing)
 
-    def _asked(self, why: str) -> Decision:
-        verdict = Verdict.DENY if self.mode == "dontAsk" else Verdict.ASK
-        return Decision(verdict, why, "default", "safety")
+    def _asked(self, why: str) -> PolicyDecision:
+        verdict = Effect.DENY if self.mode == "dontAsk" else Effect.ASK
+        return PolicyDecision(verdict, why, "default", "safety")
 
 
 def starts_git(command: str) -> bool:
@@ -71,13 +73,13 @@ def starts_git(command: str) -> bool:
     return _GIT.search(_QUOTING.sub("", command)) is not None
 
 
-def child_environment(start: Start) -> dict[str, str]:
+def child_environment(start: StartContext) -> dict[str, str]:
     """What programs started in the session's folder are given."""
     given = inherited(start)
     return given if start.loaded.trusted else guarded(given, start.cwd)
 
 
-def inherited(start: Start) -> dict[str, str]:
+def inherited(start: StartContext) -> dict[str, str]:
     """The variables of child processes. A key of models is among them only if the person's own settings name it."""
     environment = start.environment
     passing = tuple(
@@ -91,7 +93,7 @@ def inherited(start: Start) -> dict[str, str]:
     return environment.child_environment(extra, passing)
 
 
-def kept_updates(start: Start) -> Follower:
+def kept_updates(start: StartContext) -> LogObserver:
     """Writes the rules a person wants to keep; trust in the folder survives what it writes there."""
     destinations = start.environment.paths.destinations(start.cwd)
     stored = StoredUpdates(destinations, start.warnings)
@@ -102,7 +104,7 @@ def kept_updates(start: Start) -> Follower:
 
 
 class KeepingTrust(Struct):
-    inner: Follower
+    inner: LogObserver
     folder: str
     paths: Paths
     files: tuple[str, ...]

@@ -13,7 +13,7 @@ from bobstay.config.key_sources import (
     provider_names,
 )
 from bobstay.config.key_store import KeyStore, KeysUnusable, Stored, Where
-from bobstay.config.settings_files import Loaded
+from bobstay.config.settings_files import LoadedSettings
 
 USAGE = """\
 Usage: bobstay auth login [provider] [--stdin] [--test] [--file|--keyring]
@@ -56,14 +56,14 @@ def run(arguments: list[str]) -> int:
         return 1
 
 
-def _person_settings(environment: Environment) -> Loaded:
+def _person_settings(environment: Environment) -> LoadedSettings:
     loaded, problem = person_settings(environment)
     if problem:
         sys.stderr.write(f"Warning: {problem}\n")
     return loaded
 
 
-def _login(store: KeyStore, environment: Environment, loaded: Loaded, provider: str, flags: set[str]) -> int:
+def _login(store: KeyStore, environment: Environment, loaded: LoadedSettings, provider: str, flags: set[str]) -> int:
     if provider not in provider_names(loaded):
         known = ", ".join(provider_names(loaded))
         sys.stderr.write(
@@ -100,7 +100,7 @@ def _key(provider: str, *, from_stdin: bool) -> str:
     return checked_key(said)
 
 
-def _test(environment: Environment, loaded: Loaded, provider: str, key: str) -> str:
+def _test(environment: Environment, loaded: LoadedSettings, provider: str, key: str) -> str:
     """Why the provider does not accept the key; "" if it does."""
     import asyncio
 
@@ -117,14 +117,16 @@ def _logout(store: KeyStore, provider: str) -> int:
     return 1
 
 
-def _list(store: KeyStore, environment: Environment, loaded: Loaded) -> int:
+def _list(store: KeyStore, environment: Environment, loaded: LoadedSettings) -> int:
     entries = store.entries()
     for provider in (*provider_names(loaded), *(name for name in entries if name not in provider_names(loaded))):
         sys.stdout.write(f"{provider:<16}{_source(provider, entries.get(provider), environment, loaded, store)}\n")
     return 0
 
 
-def _source(provider: str, entry: Stored | None, environment: Environment, loaded: Loaded, store: KeyStore) -> str:
+def _source(
+    provider: str, entry: Stored | None, environment: Environment, loaded: LoadedSettings, store: KeyStore
+) -> str:
     """Where the key of a provider comes from; the first that has one is used."""
     found = [_told(source, store) for source in key_sources(provider, entry, environment, loaded)]
     return f"{found[0]}; not used: {', '.join(found[1:])}" if len(found) > 1 else found[0] if found else "none"

@@ -7,13 +7,13 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from bobstay.cli.effective_rules import InForce, Standing
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.cli.effective_rules import EffectiveRule, InForce
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.rule import FAMILIES
 from bobstay.permissions.rulebook import rule_text
 
-WORDS = {Verdict.ALLOW: "allow", Verdict.ASK: "ask", Verdict.DENY: "deny"}
-CODES = {Verdict.ALLOW: 0, Verdict.ASK: 3, Verdict.DENY: 4}
+WORDS = {Effect.ALLOW: "allow", Effect.ASK: "ask", Effect.DENY: "deny"}
+CODES = {Effect.ALLOW: 0, Effect.ASK: 3, Effect.DENY: 4}
 """What the shell is told."""
 LONGEST_LINE = 16 << 20
 """Bytes of a line that are looked at; a longer one is refused unread."""
@@ -26,7 +26,7 @@ def explain(here: InForce, tool: str, target: str, given: dict[str, Any] | None,
     accesses, call = _call(tool, target, given, here)
     policy = here.policy(mode or here.mode)
     decision, standing = here.judge(policy, tool, accesses, call)
-    helping = policy.suggest(tool, accesses, call) if decision.verdict is Verdict.ASK else ()
+    helping = policy.suggest(tool, accesses, call) if decision.verdict is Effect.ASK else ()
     if as_json:
         told = _as_json(here, policy.mode, tool, decision, standing, helping)
         sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
@@ -96,7 +96,12 @@ def _call(
 
 
 def _as_json(
-    here: InForce, mode: str, tool: str, decision: Decision, standing: Standing | None, helping: tuple[Any, ...]
+    here: InForce,
+    mode: str,
+    tool: str,
+    decision: PolicyDecision,
+    standing: EffectiveRule | None,
+    helping: tuple[Any, ...],
 ) -> dict[str, Any]:
     rule = None
     if standing is not None:
@@ -130,7 +135,7 @@ def _sandbox(here: InForce) -> dict[str, Any] | None:
 
 
 def _as_text(
-    here: InForce, mode: str, decision: Decision, standing: Standing | None, helping: tuple[Any, ...]
+    here: InForce, mode: str, decision: PolicyDecision, standing: EffectiveRule | None, helping: tuple[Any, ...]
 ) -> list[str]:
     lines = [f"{WORDS[decision.verdict]}: {decision.why}"]
     if standing is not None:

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.config.environment import Environment
-from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.config.paths import local_settings, project_settings
-from bobstay.config.settings_files import BrokenSettings, Loaded, load, read_file
+from bobstay.config.secret_variables import PROVIDER_VARIABLES
+from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load, read_file
+from bobstay.redaction.redactor import Redactor
 from bobstay.system.child_process import find_program
-from bobstay.redaction.redactor import Mask
 
 State: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -34,7 +34,7 @@ Looks whether everything is in place here. Port and database are those the conso
 """
 
 
-class Wish(Struct):
+class DoctorOptions(Struct):
     json: bool = False
     port: int = DEFAULT_PORT
     database: str = ""
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
         sys.stderr.write(USAGE)
         return 0 if arguments[0] in ("--help", "-h") else 1
     environment = Environment.read()
-    mask = Mask(environment.secrets)
+    mask = Redactor(environment.secrets)
     found = [mask.value(finding) for finding in examine(os.getcwd(), environment, wish)]
     if wish.json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
@@ -66,9 +66,9 @@ def run(arguments: list[str]) -> int:
     return 1 if any(finding.state == "fail" for finding in found) else 0
 
 
-def _wish(arguments: list[str]) -> "Wish | None":
+def _wish(arguments: list[str]) -> "DoctorOptions | None":
     """What is asked for; None if that cannot be understood."""
-    wish = Wish(port=_number(os.environ.get("PORT", "")) or DEFAULT_PORT)
+    wish = DoctorOptions(port=_number(os.environ.get("PORT", "")) or DEFAULT_PORT)
     words = iter(arguments)
     for word in words:
         name, equals, value = word.partition("=")
@@ -87,7 +87,7 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) < 65_536 else 0
 
 
-def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> Iterator[Finding]:
+def examine(cwd: str, environment: Environment, wish: "DoctorOptions | None" = None) -> Iterator[Finding]:
     """All checks, in the order a start needs them; last what the console's server needs."""
     from bobstay.cli.doctor_server import server_findings
 
@@ -108,7 +108,7 @@ def examine(cwd: str, environment: Environment, wish: "Wish | None" = None) -> I
         yield _trust(loaded)
         yield from _rules(cwd, environment)
     yield _output(environment)
-    given = wish or Wish()
+    given = wish or DoctorOptions()
     for check, state, text, fix in server_findings(environment.paths.bobstay, given.port, given.database):
         yield Finding(check, state, text, fix)
 
@@ -253,13 +253,13 @@ def _keys(environment: Environment) -> Finding:
     )
 
 
-def _model(environment: Environment, loaded: Loaded | None) -> Finding:
+def _model(environment: Environment, loaded: LoadedSettings | None) -> Finding:
     from bobstay.assembly.model_choice import chosen_model
     from bobstay.assembly.provider_access import routes_for, settled
     from bobstay.config.options import Options
     from bobstay.config.settings import Settings
 
-    found = loaded or Loaded(Settings())
+    found = loaded or LoadedSettings(Settings())
     environment, warnings = settled(environment, found)
     routes = routes_for(environment, found)
     try:
@@ -308,7 +308,7 @@ def _sandbox(cwd: str, environment: Environment) -> Finding:
     return Finding("sandbox", "warn", f"none can be started ({tried})", f"{INSTALL}.")
 
 
-def _trust(loaded: Loaded) -> Finding:
+def _trust(loaded: LoadedSettings) -> Finding:
     if loaded.trusted:
         return Finding("trust", "ok", "this folder is trusted")
     if loaded.untrusted_notice:

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from bobstay.config import json_position
 from bobstay.config.environment import Environment
-from bobstay.config.settings_files import Loaded, RuleText, load
-from bobstay.engine.engine_ports import Judge
-from bobstay.permissions.access import Access, Decision
+from bobstay.config.settings_files import LoadedSettings, RuleText, load
+from bobstay.engine.engine_ports import PermissionJudge
+from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.permissions.mode import ALIASES
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule, check
@@ -46,7 +46,7 @@ class Written(Struct, frozen=True):
         return f"{self.file}:{line}" if (line := self.line) else self.file
 
 
-class Standing(Written, frozen=True, kw_only=True):
+class EffectiveRule(Written, frozen=True, kw_only=True):
     rule: Rule
 
     @property
@@ -71,13 +71,13 @@ class InForce:
         self.cwd = cwd
         self.environment = environment
         wanted = None if with_malformed else check
-        self.loaded: Loaded = load(cwd, environment.paths, trust=trust, check_rule=wanted)
+        self.loaded: LoadedSettings = load(cwd, environment.paths, trust=trust, check_rule=wanted)
         found = _written(self.loaded.rules)
-        self.rules = tuple(one for one in found if isinstance(one, Standing))
+        self.rules = tuple(one for one in found if isinstance(one, EffectiveRule))
         self.malformed = tuple(one for one in found if isinstance(one, Malformed))
 
     @property
-    def in_order(self) -> list[Standing]:
+    def in_order(self) -> list[EffectiveRule]:
         """As they are looked at: deny before ask before allow, the strongest source first."""
         return sorted(self.rules, key=lambda each: ORDER.index(each.list))
 
@@ -113,13 +113,13 @@ class InForce:
 
     def judge(
         self, policy: Policy, tool: str, accesses: tuple[Access, ...], given: dict[str, Any]
-    ) -> tuple[Decision, Standing | None]:
+    ) -> tuple[PolicyDecision, EffectiveRule | None]:
         """The decision a session would come to, and the rule behind it if it was one."""
         from msgspec.structs import replace
 
         from bobstay.assembly.trust_policy import UntrustedJudge
 
-        judge: Judge = policy if self.loaded.trusted else UntrustedJudge(policy)
+        judge: PermissionJudge = policy if self.loaded.trusted else UntrustedJudge(policy)
         only_reads = bool(accesses) and all(access.kind == "read" for access in accesses)
         decision = judge.judge(tool, accesses, given, read_only=only_reads)
         source, mark, number = decision.source.partition("#")
@@ -130,21 +130,21 @@ class InForce:
         ]
 
 
-def _written(rules: tuple[RuleText, ...]) -> list[Standing | Malformed]:
+def _written(rules: tuple[RuleText, ...]) -> list[EffectiveRule | Malformed]:
     counted: dict[tuple[str, str], int] = {}
-    found: list[Standing | Malformed] = []
+    found: list[EffectiveRule | Malformed] = []
     for text in rules:
         index = counted.get((text.file, text.verdict), 0)
         counted[text.file, text.verdict] = index + 1
         place = (text.verdict, text.source, os.path.abspath(text.file), index)
         try:
-            found.append(Standing(*place, rule=Rule.parse(text.text, BEHAVIORS[text.verdict], text.source)))
+            found.append(EffectiveRule(*place, rule=Rule.parse(text.text, BEHAVIORS[text.verdict], text.source)))
         except BadRule as error:
             found.append(Malformed(*place, text=text.text, why=str(error)))
     return found
 
 
-def _labelled(number: int, each: Standing) -> Rule:
+def _labelled(number: int, each: EffectiveRule) -> Rule:
     """The rule with a source that leads back to its place."""
     from msgspec.structs import replace
 

@@ -16,8 +16,8 @@ from bobstay.config.paths import local_settings, project_settings
 from bobstay.config.settings_files import BrokenSettings, load, raw_rules
 from bobstay.permissions.mode import MODES
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
-from bobstay.permissions.suggest import broad
 from bobstay.permissions.rule_updates import UpdateFailed, take_out, write
+from bobstay.permissions.suggest import broad
 
 if TYPE_CHECKING:
     from bobstay.cli.effective_rules import Written

@@ -4,8 +4,8 @@ import gc
 import os
 import sys
 
-from bobstay.cli.option_rules import read_options
 from bobstay.cli.flag_parser import UsageError
+from bobstay.cli.option_rules import read_options
 from bobstay.cli.stdin_prompt import prompt_from
 from bobstay.config.options import Options
 
@@ -46,9 +46,9 @@ def _log(options: Options) -> None:
     import logging
 
     from bobstay.config.secret_variables import secret_values
-    from bobstay.redaction.redactor import Mask
+    from bobstay.redaction.redactor import Redactor
 
-    mask = Mask(secret_values(os.environ))
+    mask = Redactor(secret_values(os.environ))
 
     class Masked(logging.Formatter):
         """Records are read by others than those who may know the secrets."""

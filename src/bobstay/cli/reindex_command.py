@@ -11,7 +11,7 @@ from bobstay.config.paths import Paths
 
 if TYPE_CHECKING:
     from bobstay.server.db.database import Counts
-    from bobstay.server.db.salvage import SetAside
+    from bobstay.server.db.salvage import SalvageReport
 
 USAGE = """\
 Usage: bobstay reindex [--db URL | --db-file FILE] [--set-aside] [--adopt]
@@ -69,10 +69,10 @@ def run(arguments: list[str]) -> int:
 
 
 async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
-    from bobstay.server.db.database_engines import resolve
     from bobstay.server.db.database import Database
+    from bobstay.server.db.database_engines import resolve
     from bobstay.server.db.salvage import salvage, set_aside
-    from bobstay.sessions.log_store import Store
+    from bobstay.sessions.log_store import LogStore
 
     state = f"{paths.bobstay}/server"
     file = resolve(url, state)
@@ -82,7 +82,7 @@ async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
             sys.stderr.write("Only a SQLite file can be set aside. Restore a PostgreSQL database from its backup.\n")
             return 2
         moved = set_aside(file.database, state)
-    store = Store(paths.sessions)
+    store = LogStore(paths.sessions)
     began = time.monotonic()
     database = await Database.open(url, state, store, adopt=adopt)
     try:
@@ -94,7 +94,7 @@ async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
     return 1 if counts.skipped else 0
 
 
-def _tell(counts: "Counts", saved: "SetAside | None", seconds: float) -> None:
+def _tell(counts: "Counts", saved: "SalvageReport | None", seconds: float) -> None:
     if saved is not None:
         sys.stdout.write(f"The damaged file is kept as {saved.path}.\n")
         rows = ", ".join(f"{count} of {table}" for table, count in saved.saved.items()) or "nothing"

@@ -5,7 +5,7 @@ import sys
 import time
 
 from bobstay.config.paths import Paths
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 
 def run(arguments: list[str]) -> int:
@@ -22,5 +22,5 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _store() -> Store:
-    return Store(Paths.read(os.environ).sessions)
+def _store() -> LogStore:
+    return LogStore(Paths.read(os.environ).sessions)

@@ -39,7 +39,7 @@ class _WrongUseError(Exception):
     """The words on the command line will not do; the text says why."""
 
 
-class _Wish(Struct):
+class _TokenOptions(Struct):
     action: str
     id: str = ""
     scope: str = ""
@@ -64,11 +64,11 @@ def run(arguments: list[str]) -> int:
     return asyncio.run(_with_tables(wish, action))
 
 
-def _parse(arguments: list[str]) -> _Wish:
+def _parse(arguments: list[str]) -> _TokenOptions:
     words = list(arguments)
     if not words or words[0] not in ACTIONS:
         raise _WrongUseError("Say what to do: create, list, revoke or code.")
-    wish = _Wish(words.pop(0))
+    wish = _TokenOptions(words.pop(0))
     while words:
         word = words.pop(0)
         flag, equals, value = word.partition("=")
@@ -87,7 +87,7 @@ def _parse(arguments: list[str]) -> _Wish:
     return wish
 
 
-def _action(wish: _Wish) -> Callable[["AsyncEngine"], Awaitable[int]]:
+def _action(wish: _TokenOptions) -> Callable[["AsyncEngine"], Awaitable[int]]:
     """What is to be done with the tables. All that can be wrong with the words is found before they are opened."""
     from bobstay.server.auth.principal import SCOPES, scopes_of
 
@@ -110,7 +110,7 @@ def _action(wish: _Wish) -> Callable[["AsyncEngine"], Awaitable[int]]:
     return lambda engine: _code(engine, wish.name, scopes, expires)
 
 
-def _database(wish: _Wish) -> str:
+def _database(wish: _TokenOptions) -> str:
     try:
         return database_url(wish.db, wish.db_file)
     except ValueError as error:
@@ -130,13 +130,13 @@ def _seconds(text: str) -> float | None:
     return float(seconds)
 
 
-async def _with_tables(wish: _Wish, action: Callable[["AsyncEngine"], Awaitable[int]]) -> int:
+async def _with_tables(wish: _TokenOptions, action: Callable[["AsyncEngine"], Awaitable[int]]) -> int:
     from bobstay.server.auth.private_files import NotPrivate, private_file, private_folder
-    from bobstay.server.errors import ApiError
     from bobstay.server.db.database_engines import connect, resolve
+    from bobstay.server.db.database_errors import translated
     from bobstay.server.db.migration import migrate
     from bobstay.server.db.own_tables import prepare
-    from bobstay.server.db.database_errors import translated
+    from bobstay.server.errors import ApiError
 
     try:
         state = private_folder(f"{Paths.read(os.environ).bobstay}/server")
@@ -157,11 +157,11 @@ async def _with_tables(wish: _Wish, action: Callable[["AsyncEngine"], Awaitable[
 
 
 async def _create(engine: "AsyncEngine", name: str, scopes: frozenset[Any], lifetime: float | None) -> int:
-    from bobstay.server.auth.client_store import Clients
+    from bobstay.server.auth.client_store import ClientStore
     from bobstay.server.auth.credential_hashes import new_name
 
     label = name or new_name()[:6]
-    clients = Clients(engine, time.time)
+    clients = ClientStore(engine, time.time)
     client, secret = await clients.create("token", f"token:{label}", scopes, label=label, by=BY, lifetime=lifetime)
     await _note(engine, "auth.token_made", {"client": client.id, "name": label, "scopes": sorted(scopes)})
     until = f"until {_when(client.expires_at)}" if client.expires_at else "until you revoke it"
@@ -171,10 +171,10 @@ async def _create(engine: "AsyncEngine", name: str, scopes: frozenset[Any], life
 
 
 async def _list(engine: "AsyncEngine") -> int:
-    from bobstay.server.auth.client_store import Clients
+    from bobstay.server.auth.client_store import ClientStore
     from bobstay.server.auth.principal import scopes_text
 
-    found = await Clients(engine, time.time).listed()
+    found = await ClientStore(engine, time.time).listed()
     if not found:
         sys.stdout.write("Nobody has a key. Make one with: bobstay token create --scope read\n")
     for client in found:
@@ -186,9 +186,9 @@ async def _list(engine: "AsyncEngine") -> int:
 
 
 async def _revoke(engine: "AsyncEngine", id: str) -> int:
-    from bobstay.server.auth.client_store import Clients
+    from bobstay.server.auth.client_store import ClientStore
 
-    if not await Clients(engine, time.time).revoke(id):
+    if not await ClientStore(engine, time.time).revoke(id):
         sys.stderr.write(f"There is no live token or browser {_plain(id[:64])}. See: bobstay token list\n")
         return 1
     await _note(engine, "auth.revoked", {"client": id})
@@ -197,10 +197,10 @@ async def _revoke(engine: "AsyncEngine", id: str) -> int:
 
 
 async def _code(engine: "AsyncEngine", name: str, scopes: frozenset[Any], expires: float) -> int:
-    from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, Codes
+    from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, OneTimeCodes
 
     who = f"owner/{name}" if name else "owner"
-    code, until = await Codes(engine, time.time).issue(
+    code, until = await OneTimeCodes(engine, time.time).issue(
         who, scopes, label=name, by=BY, expires_in=expires, lifetime=COOKIE_LIFETIME
     )
     await _note(engine, "auth.code_made", {"for": who, "scopes": sorted(scopes)})

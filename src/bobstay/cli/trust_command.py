@@ -6,7 +6,7 @@ import time
 
 from bobstay.config.digest import TooMuch
 from bobstay.config.paths import Paths
-from bobstay.config.trust import Standing, is_apart, standing
+from bobstay.config.trust import TrustStatus, is_apart, standing
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore, TrustUnusable
 
@@ -73,7 +73,7 @@ def _add(store: TrustStore, paths: Paths, folder: str) -> int:
             f"The list of trusted folders, {store.path}, lies inside this folder, so the folder could change it. "
             "Choose another BOBSTAY_HOME, or trust a folder further down."
         )
-    before: Standing = standing(folder, paths)
+    before: TrustStatus = standing(folder, paths)
     parts = executable_parts(folder)
     store.put(folder, parts)
     sys.stdout.write(f"{_plain(folder)} is trusted as it is now.\n")

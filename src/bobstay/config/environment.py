@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bobstay.config.paths import Paths
+from bobstay.config.provider_variables import HEADERS
 from bobstay.config.secret_variables import (
     PROVIDER_VARIABLES,
     SEARCH_VARIABLES,
@@ -15,8 +17,6 @@ from bobstay.config.secret_variables import (
     unredacted_names,
     without_secrets,
 )
-from bobstay.config.paths import Paths
-from bobstay.config.provider_variables import HEADERS
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities

@@ -9,7 +9,7 @@ from bobstay.system.safe_read import read_regular
 _LONGEST = 4096
 
 
-class Repository(Struct, frozen=True):
+class GitDirectory(Struct, frozen=True):
     """A `.git`, and the directories it leads to. All of them may be chosen by whoever made the work tree."""
 
     entry: str
@@ -37,7 +37,7 @@ def find_repository(folder: str) -> str | None:
         folder = parent
 
 
-def open_repository(entry: str) -> Repository:
+def open_repository(entry: str) -> GitDirectory:
     directory = entry
     named = read_regular(entry, _LONGEST)
     if named is not None:
@@ -46,7 +46,7 @@ def open_repository(entry: str) -> Repository:
     directory = os.path.realpath(directory)
     shared = read_regular(os.path.join(directory, "commondir"), _LONGEST)
     common = os.path.join(directory, os.fsdecode(shared).strip()) if shared is not None else directory
-    return Repository(entry, directory, os.path.realpath(common))
+    return GitDirectory(entry, directory, os.path.realpath(common))
 
 
 def looks_bare(folder: str) -> bool:

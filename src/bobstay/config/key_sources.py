@@ -8,7 +8,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.key_store import Stored
 from bobstay.config.provider_variables import KEYS
 from bobstay.config.settings import Settings
-from bobstay.config.settings_files import BrokenSettings, Loaded, load
+from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load
 
 LONGEST_KEY = 20_000
 Kind: TypeAlias = Literal["environment", "settings", "helper", "stored"]
@@ -22,21 +22,21 @@ class KeySource(Struct, frozen=True):
     """The variable, the file with the field in it, or `file` or `keyring`."""
 
 
-def person_settings(environment: Environment) -> tuple[Loaded, str]:
+def person_settings(environment: Environment) -> tuple[LoadedSettings, str]:
     """The user's and the managed settings, and what is wrong with them. A folder has no say in where keys go."""
     try:
         return load("/", environment.paths, setting_sources=("user",)), ""
     except BrokenSettings as error:
-        return Loaded(Settings()), str(error)
+        return LoadedSettings(Settings()), str(error)
 
 
-def provider_names(loaded: Loaded) -> list[str]:
+def provider_names(loaded: LoadedSettings) -> list[str]:
     """The providers a key can be stored for: the built-in ones, and those the settings define."""
     own = [name for name in loaded.settings.providers if name not in KEYS]
     return [*(name for name in KEYS if name not in ("demo", "openai-chat")), *own]
 
 
-def key_variables(loaded: Loaded, provider: str) -> tuple[str, ...]:
+def key_variables(loaded: LoadedSettings, provider: str) -> tuple[str, ...]:
     """The environment variables that may hold the key of a provider."""
     if provider in KEYS:
         return KEYS[provider]
@@ -44,7 +44,9 @@ def key_variables(loaded: Loaded, provider: str) -> tuple[str, ...]:
     return (definition.key_env,) if definition is not None and definition.key_env else ()
 
 
-def key_sources(provider: str, entry: Stored | None, environment: Environment, loaded: Loaded) -> list[KeySource]:
+def key_sources(
+    provider: str, entry: Stored | None, environment: Environment, loaded: LoadedSettings
+) -> list[KeySource]:
     """All places that have a key for a provider; the first is the one that is used."""
     names = key_variables(loaded, provider)
     found = [KeySource("environment", name) for name in names if environment.named.get(name)]

@@ -25,7 +25,7 @@ class Timeouts(Struct, frozen=True, rename="camel", omit_defaults=True):
     between_events: float | None = None
 
 
-class Bash(Struct, frozen=True, rename="camel", omit_defaults=True):
+class BashSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Seconds, and characters of output shown to the model."""
 
     timeout: float | None = None
@@ -57,7 +57,7 @@ class SandboxSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Environment variables to pass beside the usual ones."""
 
 
-class Search(Struct, frozen=True, rename="camel", omit_defaults=True):
+class SearchSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     kind: Literal["searxng", "brave", "tavily"] | None = None
     url: str | None = None
     key_variable: str | None = None
@@ -107,9 +107,9 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     providers: dict[str, ProviderSettings] = {}
     api_key_helper: str | None = None
     """A command that prints a key for Anthropic. Only the user's, the managed and the command line's counts."""
-    search: Search | None = None
+    search: SearchSettings | None = None
     timeouts: Timeouts | None = None
-    bash: Bash | None = None
+    bash: BashSettings | None = None
     auto_mode: AutoMode = AutoMode()
     sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from bobstay.config.environment import Environment
-from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.config.provider_variables import ADDRESSES, HEADERS, keys_sent_to
-from bobstay.config.settings_files import Layer
+from bobstay.config.secret_variables import PROVIDER_VARIABLES
+from bobstay.config.settings_files import SettingsLayer
 from bobstay.system.network import Network
 
 _PROXIES = frozenset(
@@ -26,7 +26,7 @@ _OWN = frozenset(PROVIDER_VARIABLES) | _PROXIES | _AUTHORITIES | _LIMITS | {"BOB
 
 
 def with_settings(
-    environment: Environment, layers: Iterable[Layer], held: frozenset[str] = frozenset()
+    environment: Environment, layers: Iterable[SettingsLayer], held: frozenset[str] = frozenset()
 ) -> tuple[Environment, list[str]]:
     """The environment with what the settings add to it, and warnings. What the process was given itself wins.
 
@@ -68,7 +68,7 @@ def with_settings(
     return msgspec.structs.replace(environment, **changes), folder.warnings
 
 
-def _own(layer: Layer) -> dict[str, str]:
+def _own(layer: SettingsLayer) -> dict[str, str]:
     return {name: value for name, value in layer.settings.variables.items() if _is_own(name) and value.strip()}
 
 

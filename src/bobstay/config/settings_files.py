@@ -41,7 +41,7 @@ class RuleText(Struct, frozen=True):
     file: str
 
 
-class Layer(Struct, frozen=True):
+class SettingsLayer(Struct, frozen=True):
     source: Source
     file: str
     settings: Settings
@@ -51,12 +51,12 @@ class Layer(Struct, frozen=True):
     """The file is another program's, which knows values that we do not."""
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSettings(Struct, frozen=True):
     settings: Settings
     """All sources merged."""
     rules: tuple[RuleText, ...] = ()
     """Permission rules of all sources, strongest source first."""
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[SettingsLayer, ...] = ()
     """What each file contributed, strongest first."""
     trusted: bool = False
     untrusted_notice: str = ""
@@ -75,7 +75,7 @@ def load(
     setting_sources: tuple[str, ...] | None = None,
     trust: bool = False,
     check_rule: RuleCheck | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """Read all settings that apply in `cwd`.
 
     Args:
@@ -115,7 +115,7 @@ def load(
     taken = frozenset(name for layer in (*layers, *user) for name in layer.settings.providers)
     folder = [_restricted(layer, trusted=trusted, taken=taken) for layer in folder]
     layers = [*layers, *folder, *user]
-    return Loaded(
+    return LoadedSettings(
         merge([layer.settings for layer in layers]),
         _rules(layers, check_rule),
         tuple(layers),
@@ -165,13 +165,13 @@ def decode(data: bytes, file: str) -> Settings:
     return found
 
 
-def _decoded(source: Source, file: str, data: bytes, *, foreign: bool) -> Layer:
+def _decoded(source: Source, file: str, data: bytes, *, foreign: bool) -> SettingsLayer:
     """The settings of a file. What another program's file says, and we cannot use, is left out with a warning."""
     try:
         settings = decode(data, file)
         if foreign:  # said of that program's sessions, not of ours: nothing is removed that nobody asked to remove
             settings = msgspec.structs.replace(settings, cleanup_period_days=None)
-        return Layer(source, file, settings, foreign=foreign)
+        return SettingsLayer(source, file, settings, foreign=foreign)
     except BrokenSettings:
         if not foreign:
             raise
@@ -183,7 +183,7 @@ def _decoded(source: Source, file: str, data: bytes, *, foreign: bool) -> Layer:
             settings, warnings = Settings(), []
         if not warnings:
             raise
-        return Layer(source, file, settings, tuple(warnings), foreign=True)
+        return SettingsLayer(source, file, settings, tuple(warnings), foreign=True)
 
 
 def _check_providers(settings: Settings, data: bytes, file: str) -> None:
@@ -248,7 +248,7 @@ def _lowered(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _layers(source: Source, files: tuple[str, ...], *, foreign: str = "") -> list[Layer]:
+def _layers(source: Source, files: tuple[str, ...], *, foreign: str = "") -> list[SettingsLayer]:
     found = ((file, _bytes(file)) for file in files)
     return [_decoded(source, file, data, foreign=file == foreign) for file, data in found if data is not None]
 
@@ -265,17 +265,17 @@ def _folder_files(cwd: str, wanted: tuple[str, ...]) -> list[tuple[Source, str, 
     return [(source, file, data) for source, file in named if (data := _bytes(file)) is not None]
 
 
-def _command_line(text: str, cwd: str) -> Layer:
+def _command_line(text: str, cwd: str) -> SettingsLayer:
     if text.lstrip().startswith("{"):
-        return Layer("cli", "--settings", decode(text.encode("utf-8", "surrogatepass"), "--settings"))
+        return SettingsLayer("cli", "--settings", decode(text.encode("utf-8", "surrogatepass"), "--settings"))
     file = os.path.join(cwd, os.path.expanduser(text))
     found = read_file(file)
     if found is None:
         raise BrokenSettings(file, "there is no such file (given with --settings)")
-    return Layer("cli", file, found)
+    return SettingsLayer("cli", file, found)
 
 
-def _rules(layers: list[Layer], check: RuleCheck | None) -> tuple[RuleText, ...]:
+def _rules(layers: list[SettingsLayer], check: RuleCheck | None) -> tuple[RuleText, ...]:
     found: list[RuleText] = []
     lists: tuple[Literal["allow", "ask", "deny"], ...] = ("allow", "ask", "deny")
     for layer in layers:
@@ -287,7 +287,7 @@ def _rules(layers: list[Layer], check: RuleCheck | None) -> tuple[RuleText, ...]
     return tuple(found)
 
 
-def _check(check: RuleCheck, text: str, verdict: str, layer: Layer, index: int) -> None:
+def _check(check: RuleCheck, text: str, verdict: str, layer: SettingsLayer, index: int) -> None:
     try:
         check(text, verdict)
     except ValueError as error:
@@ -298,7 +298,7 @@ def _check(check: RuleCheck, text: str, verdict: str, layer: Layer, index: int) 
         raise BrokenSettings(layer.file, f"permissions.{verdict}[{index}]: {error}", place) from error
 
 
-def _is_trusted(cwd: str, layers: list[Layer], user: list[Layer], paths: Paths) -> bool:
+def _is_trusted(cwd: str, layers: list[SettingsLayer], user: list[SettingsLayer], paths: Paths) -> bool:
     """Only files outside the folder can vouch for it."""
     vouching = [layer.settings for layer in (*layers, *user) if layer.source in ("managed", "user")]
     if not user:
@@ -321,7 +321,7 @@ def _vouching(file: str) -> Settings | None:
         return None
 
 
-def _restricted(layer: Layer, *, trusted: bool, taken: frozenset[str]) -> Layer:
+def _restricted(layer: SettingsLayer, *, trusted: bool, taken: frozenset[str]) -> SettingsLayer:
     """What counts of a folder's file. `taken` are providers that others than the folder define."""
     if not trusted:
         return msgspec.structs.replace(layer, settings=_only_restrictions(layer.settings))

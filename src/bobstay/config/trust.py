@@ -14,7 +14,7 @@ from bobstay.config.paths import Paths
 from bobstay.config.trust_store import TrustStore, TrustUnusable
 
 
-class Standing(Struct, frozen=True):
+class TrustStatus(Struct, frozen=True):
     """How a folder stands with the user."""
 
     trusted: bool = False
@@ -24,10 +24,10 @@ class Standing(Struct, frozen=True):
     """Why it could not be told; a sentence for a person."""
 
 
-UNKNOWN = Standing()
+UNKNOWN = TrustStatus()
 
 
-def standing(folder: str, paths: Paths, known: Mapping[str, bytes] | None = None) -> Standing:
+def standing(folder: str, paths: Paths, known: Mapping[str, bytes] | None = None) -> TrustStatus:
     """Compare a folder, given by its real path, with what was trusted.
 
     Args:
@@ -40,7 +40,7 @@ def standing(folder: str, paths: Paths, known: Mapping[str, bytes] | None = None
     try:
         entry = TrustStore(paths.bobstay).get(folder)
     except TrustUnusable as error:
-        return Standing(problem=str(error))
+        return TrustStatus(problem=str(error))
     if entry is None:
         return UNKNOWN
     from bobstay.config.digest import TooMuch
@@ -49,8 +49,8 @@ def standing(folder: str, paths: Paths, known: Mapping[str, bytes] | None = None
     try:
         changed = difference(entry.parts, executable_parts(folder, known))
     except TooMuch as error:
-        return Standing(problem=f"The folder cannot be checked: {error}.")
-    return Standing(not changed, changed)
+        return TrustStatus(problem=f"The folder cannot be checked: {error}.")
+    return TrustStatus(not changed, changed)
 
 
 def is_apart(paths: Paths, folder: str) -> bool:

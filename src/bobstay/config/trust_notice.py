@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from bobstay.config.settings import Settings
-from bobstay.config.trust import Standing
+from bobstay.config.trust import TrustStatus
 
 
-def untrusted_notice(folder: Sequence[tuple[str, Settings]], cwd: str, how: Standing) -> str:
+def untrusted_notice(folder: Sequence[tuple[str, Settings]], cwd: str, how: TrustStatus) -> str:
     """What to tell a person; empty if nothing was left out. `folder` is what each file said."""
     left_out: list[str] = []
     for file, settings in folder:

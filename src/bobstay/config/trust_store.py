@@ -28,7 +28,7 @@ class Trusted(Struct, frozen=True):
     at: float
 
 
-class Listing(Struct, frozen=True):
+class TrustFile(Struct, frozen=True):
     folders: dict[str, Trusted] = {}
     version: int = 1
 
@@ -39,7 +39,7 @@ class TrustStore:
         self.home = home
         self.path = f"{home}/trust.json"
 
-    def read(self) -> Listing:
+    def read(self) -> TrustFile:
         """All that is trusted; nothing if there is no list.
 
         Raises:
@@ -48,7 +48,7 @@ class TrustStore:
         try:
             status = os.stat(self.path)
         except (FileNotFoundError, NotADirectoryError):
-            return Listing()
+            return TrustFile()
         except OSError as error:
             raise TrustUnusable(f"{self.path} cannot be read: {error.strerror}.") from error
         if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -58,7 +58,7 @@ class TrustStore:
             )
         data = read_regular(self.path, LARGEST)
         try:
-            return msgspec.json.decode(data or b"", type=Listing)
+            return msgspec.json.decode(data or b"", type=TrustFile)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise TrustUnusable(
                 f"{self.path} is broken ({error}), so no folder is trusted by it. Mend it, or delete it and trust anew."
@@ -103,7 +103,7 @@ class TrustStore:
                 folders = dict(self.read().folders)
                 done = change(folders)
                 if done:
-                    self._replace(msgspec.json.format(msgspec.json.encode(Listing(folders)), indent=1))
+                    self._replace(msgspec.json.format(msgspec.json.encode(TrustFile(folders)), indent=1))
                 return done
         except OSError as error:
             raise TrustUnusable(f"{self.path} cannot be written: {error.strerror}.") from error

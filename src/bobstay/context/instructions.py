@@ -66,7 +66,7 @@ def of_project(
     return found
 
 
-class Nested:
+class NestedInstructions:
     """Gives the instruction files of a folder below the project's when a file in it is first read."""
 
     def __init__(self, root: str, *, silent: bool = False) -> None:

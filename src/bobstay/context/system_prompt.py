@@ -27,7 +27,7 @@ How you answer
 - If you are blocked or unsure what is wanted, and it matters, ask; otherwise take the sensible choice and say so."""
 
 
-class Surroundings(Struct, frozen=True):
+class PromptFacts(Struct, frozen=True):
     cwd: str
     directories: tuple[str, ...]
     platform: str
@@ -40,7 +40,7 @@ class Surroundings(Struct, frozen=True):
 
 
 def sections(
-    surroundings: Surroundings,
+    surroundings: PromptFacts,
     instructions: list[Instruction],
     *,
     unproven: list[Instruction] | None = None,
@@ -69,7 +69,7 @@ def sections(
     return tuple(part for part in parts if part.strip())
 
 
-def _environment(surroundings: Surroundings) -> str:
+def _environment(surroundings: PromptFacts) -> str:
     lines = [
         f"Working directory: {surroundings.cwd}",
         *(f"Also a working directory: {folder}" for folder in surroundings.directories),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bobstay.engine.engine_ports import Models, Route, TurnEndGuard
 from bobstay.engine.limits import Limits
-from bobstay.engine.engine_ports import Finish, Models, Route
 from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.repair import clean_prefix, repair
 from bobstay.engine.state import State
@@ -16,7 +16,7 @@ from bobstay.providers.message_encoding import EncodingCache
 from bobstay.providers.thinking import Effort, Wanted, fitted
 
 
-class Patience(Struct, frozen=True):
+class StreamTimeouts(Struct, frozen=True):
     """How long a model may give no sign of life, in seconds. Any byte of its server is one: pings and comments too.
 
     Services send pings for minutes while a model thinks or writes a long tool input, so only real silence counts.
@@ -34,12 +34,12 @@ class Agent(Struct):
     models: Models
     system: tuple[str, ...]
     toolbox: Toolbox
-    finish: Finish
+    finish: TurnEndGuard
     session_id: str = ""
     fallbacks: tuple[str, ...] = ()
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
-    patience: Patience = Patience()
+    patience: StreamTimeouts = StreamTimeouts()
     thinking: Wanted = "off"
     thinking_display: str = ""
     effort: Effort | None = None
@@ -53,7 +53,7 @@ class Agent(Struct):
     """What the session had cost when this process took it up."""
 
 
-class Sending:
+class RequestBuilder:
     """Turns a state into a request, looking again only at what is new since the last one."""
 
     def __init__(self) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from bobstay.engine import auto_mode
-from bobstay.engine.event_redaction import conceal
-from bobstay.engine.turn_hooks import messages_of
 from bobstay.engine.engine_ports import Answer
+from bobstay.engine.event_redaction import conceal
 from bobstay.engine.toolbox import Refused
+from bobstay.engine.turn_hooks import messages_of
 from bobstay.hooks.hook_event import HookCall, HookOutcome
 from bobstay.model.event import (
     Decided,
@@ -27,14 +27,14 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
-from bobstay.permissions.access import Decision, Verdict
+from bobstay.permissions.access import Effect, PolicyDecision
 from bobstay.permissions.rule_updates import defect
 
 if TYPE_CHECKING:
-    from bobstay.engine.pipeline import Settlement
+    from bobstay.engine.pipeline import CallPipeline
 
 
-async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
+async def obtain(settlement: "CallPipeline") -> AsyncIterator[Event]:
     """Return quietly if the call may run.
 
     Raises:
@@ -51,15 +51,15 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
         # What a person was shown before a crash is not what would run now: they are shown that.
         yield InteractionClosed(past.id, "cancelled", "its input changed", "restart")
         settlement.past, past = replace(settlement.past, opened=None), None
-    if settlement.past.granted is not None and decision.verdict is not Verdict.DENY:
+    if settlement.past.granted is not None and decision.verdict is not Effect.DENY:
         _granted_before(settlement, settlement.past.granted)
         return
-    if decision.verdict is Verdict.ALLOW:
+    if decision.verdict is Effect.ALLOW:
         if past is not None:
             yield InteractionClosed(past.id, "allowed", decision.why, "rule")
         settlement.decided = Decided("accept", decision.source or "config", decision.reason_type, decision.why)
         return
-    if decision.verdict is Verdict.DENY:
+    if decision.verdict is Effect.DENY:
         if past is not None:
             yield InteractionClosed(past.id, "denied", decision.why, "rule")
         settlement.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
@@ -78,18 +78,20 @@ async def obtain(settlement: "Settlement") -> AsyncIterator[Event]:
         yield event
 
 
-def _with_hook(settlement: "Settlement", decision: Decision) -> Decision:
+def _with_hook(settlement: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
     hooked = settlement.hooked
     asks_a_person = settlement.prepared is not None and settlement.prepared.tool.interaction != "permission"
-    lifts = decision.verdict is Verdict.ASK and decision.reason_type not in ("rule", "safety") and not asks_a_person
+    lifts = decision.verdict is Effect.ASK and decision.reason_type not in ("rule", "safety") and not asks_a_person
     if hooked.decision == "allow" and lifts:
-        return Decision(Verdict.ALLOW, hooked.reason or "a hook allowed it", "hook", "hook")
-    if hooked.decision == "ask" and decision.verdict is not Verdict.DENY:
-        return Decision(Verdict.ASK, hooked.reason, "hook", "hook")
+        return PolicyDecision(Effect.ALLOW, hooked.reason or "a hook allowed it", "hook", "hook")
+    if hooked.decision == "ask" and decision.verdict is not Effect.DENY:
+        return PolicyDecision(Effect.ASK, hooked.reason, "hook", "hook")
     return decision
 
 
-async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[Any, ...]) -> AsyncIterator[Event]:
+async def _asked(
+    settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]
+) -> AsyncIterator[Event]:
     """Put the call to a person; a hook may answer first."""
     toolbox = settlement.toolbox
     opened = settlement.past.opened or _question(settlement, decision, accesses)
@@ -114,7 +116,7 @@ async def _asked(settlement: "Settlement", decision: Decision, accesses: tuple[A
 
 
 async def _asked_of_hooks(
-    settlement: "Settlement", decision: Decision, accesses: tuple[Any, ...]
+    settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]
 ) -> AsyncIterator[Event]:
     """Nobody is there to ask: a hook may decide alone, and without one the call is refused."""
     prepared = settlement.prepared
@@ -140,7 +142,7 @@ async def _asked_of_hooks(
     )
 
 
-def _question(settlement: "Settlement", decision: Decision, accesses: tuple[Any, ...]) -> InteractionOpened:
+def _question(settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]) -> InteractionOpened:
     prepared, judge = settlement.prepared, settlement.toolbox.judge
     assert prepared is not None
     tool = prepared.tool
@@ -157,7 +159,7 @@ def _question(settlement: "Settlement", decision: Decision, accesses: tuple[Any,
     )
 
 
-def _notify(settlement: "Settlement", opened: InteractionOpened) -> "asyncio.Task[HookOutcome] | None":
+def _notify(settlement: "CallPipeline", opened: InteractionOpened) -> "asyncio.Task[HookOutcome] | None":
     """Let hooks tell the person, wherever they are, that somebody waits for them."""
     toolbox = settlement.toolbox
     kind = "elicitation_dialog" if opened.kind == "question" else "permission_prompt"
@@ -168,13 +170,13 @@ def _notify(settlement: "Settlement", opened: InteractionOpened) -> "asyncio.Tas
     return toolbox.hooks_aside(HookCall("Notification", {**toolbox.facts(), **fields}, kind))
 
 
-def _changed_input(settlement: "Settlement", opened: InteractionOpened, answer: Answer) -> dict[str, Any] | None:
+def _changed_input(settlement: "CallPipeline", opened: InteractionOpened, answer: Answer) -> dict[str, Any] | None:
     assert settlement.prepared is not None
     return answer.input if answer.input not in (None, settlement.prepared.input, opened.call.input) else None
 
 
 def _settled(
-    settlement: "Settlement", answer: Answer, changed: dict[str, Any] | None, *, stopped: bool
+    settlement: "CallPipeline", answer: Answer, changed: dict[str, Any] | None, *, stopped: bool
 ) -> Iterator[Event]:
     """What an answer means for the call. Raises `Refused` if it may not run."""
     assert settlement.prepared is not None
@@ -197,7 +199,7 @@ def _settled(
         _still_permitted(settlement, by_hook=hooked)
 
 
-def _granted_before(settlement: "Settlement", closed: InteractionClosed) -> None:
+def _granted_before(settlement: "CallPipeline", closed: InteractionClosed) -> None:
     """A person allowed this call before a crash: they are not asked twice, and what they saw is what runs."""
     assert settlement.prepared is not None
     settlement.decided = Decided("accept", "user_temporary")
@@ -206,19 +208,19 @@ def _granted_before(settlement: "Settlement", closed: InteractionClosed) -> None
         _still_permitted(settlement)
 
 
-def _still_permitted(settlement: "Settlement", *, by_hook: bool = False) -> None:
+def _still_permitted(settlement: "CallPipeline", *, by_hook: bool = False) -> None:
     """An answer may change the input, but not into what a rule forbids, nor, by a hook, into what only people allow."""
     prepared, judge = settlement.prepared, settlement.toolbox.judge
     assert prepared is not None
     accesses = prepared.tool.access(prepared.args, prepared.context)
     decision = judge.judge(prepared.tool.name, accesses, prepared.input, read_only=prepared.read_only)
-    for_people = by_hook and decision.verdict is Verdict.ASK and decision.reason_type == "safety"
-    if for_people or (decision.verdict is Verdict.DENY and decision.reason_type in ("rule", "safety")):
+    for_people = by_hook and decision.verdict is Effect.ASK and decision.reason_type == "safety"
+    if for_people or (decision.verdict is Effect.DENY and decision.reason_type in ("rule", "safety")):
         settlement.decided = Decided("reject", decision.source, decision.reason_type, decision.why)
         raise Refused(decision.why)
 
 
-async def _first_answer(settlement: "Settlement", opened: InteractionOpened, hook: "_HookAnswer") -> Answer:
+async def _first_answer(settlement: "CallPipeline", opened: InteractionOpened, hook: "_HookAnswer") -> Answer:
     """The person's answer, or that of a hook which decides in their place, whichever comes first."""
     gate = settlement.toolbox.gate
     if not hook.wanted:
@@ -242,7 +244,7 @@ class _HookAnswer:
     """What PermissionRequest hooks answer in a person's place."""
 
     def __init__(
-        self, settlement: "Settlement", opened: InteractionOpened, decision: Decision, accesses: tuple[Any, ...]
+        self, settlement: "CallPipeline", opened: InteractionOpened, decision: PolicyDecision, accesses: tuple[Any, ...]
     ) -> None:
         self._settlement = settlement
         self._opened = opened

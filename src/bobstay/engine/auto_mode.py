@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from bobstay.model.event import Advised, BlockDone, Decided, Event, InteractionClosed, Prompted, TurnStarted
 from bobstay.model.message import ToolCall, Usage, text_of
-from bobstay.permissions.access import Access, Decision
+from bobstay.permissions.access import Access, PolicyDecision
 
 if TYPE_CHECKING:
-    from bobstay.engine.pipeline import Settlement
+    from bobstay.engine.pipeline import CallPipeline
 
 Word: TypeAlias = Literal["allow", "deny", "ask"]
 
@@ -23,7 +23,7 @@ MOST_DENIALS = 3
 """Refusals in a row that end a turn: a model that is told no so often works on something nobody wanted."""
 
 
-class Question(Struct, frozen=True):
+class AdvisorQuestion(Struct, frozen=True):
     """All an advisor is told. Nothing in it comes from a tool's output or a file: those may want to talk to it."""
 
     tool: str
@@ -47,12 +47,12 @@ class Advice(Struct, frozen=True):
 
 
 class Advisor(Protocol):
-    async def advise(self, question: Question) -> Advice:
+    async def advise(self, question: AdvisorQuestion) -> Advice:
         """Judge one call. Never raises but for cancellation: what goes wrong is an `ask` that says so."""
         ...
 
 
-class Auto:
+class AutoModeApproval:
     """An advisor with the memory it needs. Follows the log: `apply` sees each event as it is stored."""
 
     def __init__(self, make: Callable[[], Advisor]) -> None:
@@ -94,7 +94,7 @@ class Auto:
             self.denials = 0
 
 
-def judges(settlement: "Settlement", decision: Decision, accesses: tuple[Access, ...]) -> bool:
+def judges(settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]) -> bool:
     """Whether the advisor may be asked about a call that would be put to a person."""
     prepared, toolbox = settlement.prepared, settlement.toolbox
     return (
@@ -107,7 +107,9 @@ def judges(settlement: "Settlement", decision: Decision, accesses: tuple[Access,
     )
 
 
-async def judged(settlement: "Settlement", decision: Decision, accesses: tuple[Access, ...]) -> AsyncIterator[Event]:
+async def judged(
+    settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]
+) -> AsyncIterator[Event]:
     """Ask the advisor. Sets `settlement.decided` if it allows the call; leaves it alone if a person shall decide.
 
     Raises:
@@ -119,7 +121,7 @@ async def judged(settlement: "Settlement", decision: Decision, accesses: tuple[A
     assert prepared is not None
     assert auto is not None
     tool = prepared.tool.name
-    advice = await auto.advisor.advise(Question(tool, prepared.input, accesses, decision.why, tuple(auto.words)))
+    advice = await auto.advisor.advise(AdvisorQuestion(tool, prepared.input, accesses, decision.why, tuple(auto.words)))
     settlement.advice = advice
     yield Advised(
         settlement.call.id,
@@ -148,13 +150,13 @@ async def judged(settlement: "Settlement", decision: Decision, accesses: tuple[A
     raise Refused(_refusal(tool, advice, decision))
 
 
-def put_to_a_person(settlement: "Settlement", decision: Decision) -> Decision:
+def put_to_a_person(settlement: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
     """The question as a person is asked it after the advisor left it open."""
     reason = settlement.advice.reason if settlement.advice is not None else ""
     return replace(decision, why=f"{decision.why} Auto mode leaves it to you: {reason}".strip())
 
 
-def _refusal(tool: str, advice: Advice, decision: Decision) -> str:
+def _refusal(tool: str, advice: Advice, decision: PolicyDecision) -> str:
     if advice.verdict == "deny":
         return (
             f"Auto mode does not allow this use of {tool}: {advice.reason} "

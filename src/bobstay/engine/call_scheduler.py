@@ -10,10 +10,10 @@ import asyncio
 from bobstay.tools.base import Claim
 
 
-class Ticket:
+class CallTicket:
     """One call's place in the order."""
 
-    def __init__(self, order: "Order", claims: tuple[Claim, ...]) -> None:
+    def __init__(self, order: "CallScheduler", claims: tuple[Claim, ...]) -> None:
         self.claims = claims
         """What the call needs; set it anew when its input is rewritten before it runs."""
         self.left = asyncio.Event()
@@ -44,7 +44,7 @@ class Ticket:
         self.left.set()
         self._order.forget(self)
 
-    def _in_the_way(self) -> "Ticket | None":
+    def _in_the_way(self) -> "CallTicket | None":
         others = (*self._order.before(self), *(each for each in self._order.after(self) if each.running))
         return next((other for other in others if _conflict(self.claims, other.claims)), None)
 
@@ -54,23 +54,23 @@ class Ticket:
             self._holds = False
 
 
-class Order:
+class CallScheduler:
     def __init__(self, at_once: int) -> None:
         self.places = asyncio.Semaphore(at_once)
-        self._tickets: list[Ticket] = []
+        self._tickets: list[CallTicket] = []
 
-    def enter(self, claims: tuple[Claim, ...]) -> Ticket:
-        ticket = Ticket(self, claims)
+    def enter(self, claims: tuple[Claim, ...]) -> CallTicket:
+        ticket = CallTicket(self, claims)
         self._tickets.append(ticket)
         return ticket
 
-    def before(self, ticket: Ticket) -> list[Ticket]:
+    def before(self, ticket: CallTicket) -> list[CallTicket]:
         return self._tickets[: self._tickets.index(ticket)]
 
-    def after(self, ticket: Ticket) -> list[Ticket]:
+    def after(self, ticket: CallTicket) -> list[CallTicket]:
         return self._tickets[self._tickets.index(ticket) + 1 :]
 
-    def forget(self, ticket: Ticket) -> None:
+    def forget(self, ticket: CallTicket) -> None:
         if ticket in self._tickets:
             self._tickets.remove(ticket)
 

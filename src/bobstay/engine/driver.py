@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.event_redaction import conceal, concealed_words
-from bobstay.engine.turn_control import Control
 from bobstay.engine.limits import UNUSED, Used, tokens_of
 from bobstay.engine.loop import run
-from bobstay.engine.turn_hooks import FAILURES, after_failure, called, messages_of, notes_of
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
+from bobstay.engine.turn_control import TurnControl
+from bobstay.engine.turn_hooks import FAILURES, after_failure, called, messages_of, notes_of
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, Hooks
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import (
@@ -40,7 +40,7 @@ from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import Log, LogError
 
 
-class Follower(Protocol):
+class LogObserver(Protocol):
     """Something that folds the log in its own way."""
 
     def apply(self, event: Event) -> None: ...
@@ -57,7 +57,7 @@ class Driver:
         *,
         hooks: Hooks,
         facts: Callable[[], dict[str, Any]],
-        followers: tuple[Follower, ...] = (),
+        followers: tuple[LogObserver, ...] = (),
     ) -> None:
         self.agent = agent
         self.log = log
@@ -72,7 +72,7 @@ class Driver:
         """Whether a message that comes during the last answer is still part of the turn, or begins one of its own."""
         self._prompt_id = ""
         self._used = UNUSED
-        self._control: Control | None = None
+        self._control: TurnControl | None = None
 
     @property
     def busy(self) -> bool:
@@ -105,7 +105,7 @@ class Driver:
         Without `blocks` the turn is about what the model has not been told yet: see `State.notices`. It has limits of
         its own, unless it is said how many seconds were `waited` for it: then it uses those of the last turn.
         """
-        control = Control(self._steering, take_at_end=self.take_at_end)
+        control = TurnControl(self._steering, take_at_end=self.take_at_end)
         # Looked at now: what is queued before the first event is pulled came later than this prompt.
         earlier = self._earlier(id)
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
@@ -113,11 +113,11 @@ class Driver:
 
     def take_up(self) -> AsyncGenerator[Event, None]:
         """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
-        control = Control(self._steering, take_at_end=self.take_at_end)
+        control = TurnControl(self._steering, take_at_end=self.take_at_end)
         return self._alone(control, self._played(control, taken_up=True), UNUSED)
 
     async def _alone(
-        self, control: Control, turn: AsyncGenerator[Event, None], used: Used
+        self, control: TurnControl, turn: AsyncGenerator[Event, None], used: Used
     ) -> AsyncGenerator[Event, None]:
         """Play a turn to its end or until its time is over; `used` is what earlier turns took of its limits."""
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
@@ -185,7 +185,7 @@ class Driver:
         blocks: tuple[Block, ...],
         id: str,
         client_id: str,
-        control: Control,
+        control: TurnControl,
         earlier: frozenset[str],
         used: Used,
     ) -> AsyncGenerator[Event, None]:
@@ -236,7 +236,7 @@ class Driver:
                 yield event
 
     async def _played(
-        self, control: Control, *, taken_up: bool = False, used: Used = UNUSED
+        self, control: TurnControl, *, taken_up: bool = False, used: Used = UNUSED
     ) -> AsyncGenerator[Event, None]:
         """The loop's events, stored. Hooks hear of a failure of the model's service before the turn is over."""
         async with aclosing(run(self.agent, self.state, control, taken_up=taken_up, earlier=used)) as events:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Event, InteractionOpened
 from bobstay.model.message import Usage
-from bobstay.permissions.access import Access, Decision
+from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.providers.base import Provider
 from bobstay.providers.thinking import EFFORTS, Effort, Thinks
 
@@ -28,7 +28,7 @@ class Answer(Struct, frozen=True):
     by: str = "person"
 
 
-class Gate(Protocol):
+class Approver(Protocol):
     """Whoever answers interactions: a keypress, an HTTP call, a host program, or a flat no."""
 
     can_ask: bool
@@ -38,13 +38,15 @@ class Gate(Protocol):
         ...
 
 
-class Judge(Protocol):
+class PermissionJudge(Protocol):
     """The permission policy of a session. It follows the log: `apply` sees each event as it is stored."""
 
     @property
     def mode(self) -> str: ...
 
-    def judge(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool) -> Decision: ...
+    def judge(
+        self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any], *, read_only: bool
+    ) -> PolicyDecision: ...
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
@@ -81,7 +83,7 @@ class Models(Protocol):
         ...
 
 
-class Finish(Protocol):
+class TurnEndGuard(Protocol):
     """Whoever may object when a run wants to end."""
 
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome: ...

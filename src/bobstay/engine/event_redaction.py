@@ -8,15 +8,6 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from bobstay.redaction.redactor import Mask
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -43,6 +34,15 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Block, ReplyPart, Text, Thinking, ToolCall
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.redaction.redactor import Redactor
 
 Kind = TypeVar("Kind", bound=Durable)
 
@@ -83,7 +83,7 @@ Every kind is here; a test compares the table with the union.
 """
 
 
-def conceal(event: Kind, mask: Mask) -> Kind:
+def conceal(event: Kind, mask: Redactor) -> Kind:
     """`event` as it may be kept; the very same if there is no secret in it."""
     changed: dict[str, Any] = {}
     for name in FIELDS[type(event)]:
@@ -94,13 +94,13 @@ def conceal(event: Kind, mask: Mask) -> Kind:
     return replace(event, **changed) if changed else event
 
 
-def _redacted(event: Durable, name: str, value: Any, mask: Mask) -> Any:
+def _redacted(event: Durable, name: str, value: Any, mask: Redactor) -> Any:
     if name == "blocks":
         return concealed_words(value, event.origin if isinstance(event, Prompted) else "human", mask)
     return concealed_block(value, mask) if name == "block" else mask.value(value)
 
 
-def concealed_words(blocks: tuple[Block, ...], origin: str, mask: Mask) -> tuple[Block, ...]:
+def concealed_words(blocks: tuple[Block, ...], origin: str, mask: Redactor) -> tuple[Block, ...]:
     """Words for the model from outside; the very same tuple if there is no secret in them."""
     if origin == "human":
         found = tuple(_as_typed(block, mask) for block in blocks)
@@ -109,20 +109,20 @@ def concealed_words(blocks: tuple[Block, ...], origin: str, mask: Mask) -> tuple
     return blocks if all(new is old for new, old in zip(found, blocks, strict=True)) else found
 
 
-def _as_typed(block: Block, mask: Mask) -> Block:
+def _as_typed(block: Block, mask: Redactor) -> Block:
     if not isinstance(block, Text) or (known := mask.known(block.text)) is block.text:
         return block
     return Text(known)
 
 
-def concealed_parts(content: str | tuple[ReplyPart, ...], mask: Mask) -> str | tuple[ReplyPart, ...]:
+def concealed_parts(content: str | tuple[ReplyPart, ...], mask: Redactor) -> str | tuple[ReplyPart, ...]:
     """What a tool gave."""
     if isinstance(content, str):
         return mask.text(content)
     return tuple(Text(mask.text(part.text)) if isinstance(part, Text) else part for part in content)
 
 
-def concealed_block(block: Block, mask: Mask) -> Block:
+def concealed_block(block: Block, mask: Redactor) -> Block:
     match block:
         case Text(text=text):
             masked = mask.text(text)
@@ -137,7 +137,7 @@ def concealed_block(block: Block, mask: Mask) -> Block:
             return block
 
 
-def _call(call: ToolCall, mask: Mask) -> ToolCall:
+def _call(call: ToolCall, mask: Redactor) -> ToolCall:
     given, malformed = mask.value(call.input), mask.text(call.malformed)
     if given is call.input and malformed is call.malformed:
         return call

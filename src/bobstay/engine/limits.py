@@ -31,23 +31,23 @@ class Used(Struct, frozen=True):
 UNUSED = Used()
 
 
-class Reached(Struct, frozen=True):
+class LimitReached(Struct, frozen=True):
     ending: Ending
     text: str
 
 
 def reached(
     limits: Limits, state: State, *, spent_before: float, elapsed: float, earlier: Used = UNUSED
-) -> Reached | None:
+) -> LimitReached | None:
     """The first limit that forbids another model call, or None. `elapsed` is of this turn."""
     if limits.turns is not None and earlier.steps + state.steps >= limits.turns:
-        return Reached("max_turns", f"Reached maximum number of turns ({limits.turns})")
+        return LimitReached("max_turns", f"Reached maximum number of turns ({limits.turns})")
     spent = state.cost - spent_before
     if limits.cost is not None and spent >= limits.cost:
-        return Reached("max_cost", f"Reached maximum budget (${limits.cost:g}): ${spent:.4f} spent")
+        return LimitReached("max_cost", f"Reached maximum budget (${limits.cost:g}): ${spent:.4f} spent")
     used = earlier.tokens + tokens_of(state)
     if limits.tokens is not None and used >= limits.tokens:
-        return Reached("max_tokens", f"Reached maximum number of tokens ({limits.tokens}): {used} used")
+        return LimitReached("max_tokens", f"Reached maximum number of tokens ({limits.tokens}): {used} used")
     if limits.seconds is not None and earlier.seconds + elapsed >= limits.seconds:
         return out_of_time(limits)
     return None
@@ -58,5 +58,5 @@ def tokens_of(state: State) -> int:
     return state.usage.input + state.usage.output + state.usage.cache_read + state.usage.cache_write
 
 
-def out_of_time(limits: Limits) -> Reached:
-    return Reached("max_time", f"Reached maximum time ({limits.seconds or 0:g} s)")
+def out_of_time(limits: Limits) -> LimitReached:
+    return LimitReached("max_time", f"Reached maximum time ({limits.seconds or 0:g} s)")

@@ -2,7 +2,6 @@
 
 from msgspec.structs import replace
 
-from bobstay.redaction.redactor import Mask, Stream
 from bobstay.model.event import BlockDone
 from bobstay.model.live_events import (
     BlockBegan,
@@ -15,14 +14,15 @@ from bobstay.model.live_events import (
     ThinkingDelta,
     ToolProgress,
 )
+from bobstay.redaction.redactor import RedactedStream, Redactor
 
 
 class LiveRedaction:
     """The live events of one session, in their order."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Redactor) -> None:
         self._mask = mask
-        self._streams: dict[tuple[str, int], tuple[Stream, Live]] = {}
+        self._streams: dict[tuple[str, int], tuple[RedactedStream, Live]] = {}
 
     def shown(self, event: Live) -> Live | None:
         """What may be shown of an event now; None if all of it waits for the next piece."""

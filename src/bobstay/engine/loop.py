@@ -12,18 +12,18 @@ from contextlib import aclosing
 import msgspec
 
 from bobstay.engine import reminders
-from bobstay.engine.agent import Agent, Sending
+from bobstay.engine.agent import Agent, RequestBuilder
 from bobstay.engine.event_redaction import conceal
-from bobstay.engine.turn_control import Control
 from bobstay.engine.limits import UNUSED, Used, out_of_time, reached
 from bobstay.engine.live_redaction import LiveRedaction
-from bobstay.engine.turn_hooks import after_batch, after_stop, beside
 from bobstay.engine.recovery import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
-from bobstay.engine.repeat_guard import REMINDER, Repeats
+from bobstay.engine.repeat_guard import REMINDER, RepeatGuard
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
-from bobstay.engine.turn_state import Walk
+from bobstay.engine.turn_control import TurnControl
+from bobstay.engine.turn_hooks import after_batch, after_stop, beside
+from bobstay.engine.turn_state import TurnState
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
 from bobstay.model.ids import new_id
@@ -35,13 +35,15 @@ log = logging.getLogger(__name__)
 
 
 async def run(
-    agent: Agent, state: State, control: Control, *, taken_up: bool = False, earlier: Used = UNUSED
+    agent: Agent, state: State, control: TurnControl, *, taken_up: bool = False, earlier: Used = UNUSED
 ) -> AsyncGenerator[Event, None]:
     """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
 
     `taken_up`: the turn had begun before a crash; its open calls come first. `earlier`: its limits are used so far.
     """
-    walk = Walk(time.monotonic(), Recovery(), Repeats(), Sending(), _used_ids(state), list(agent.fallbacks), earlier)
+    walk = TurnState(
+        time.monotonic(), Recovery(), RepeatGuard(), RequestBuilder(), _used_ids(state), list(agent.fallbacks), earlier
+    )
     live = LiveRedaction(agent.toolbox.mask)
     while True:
         if control.model:
@@ -73,7 +75,7 @@ async def run(
                     return
 
 
-async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+async def _step(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
     """One model call, and then whatever it leads to: more of the same, recovery, or the end of the turn."""
     route = agent.models.route(state.model or agent.model)
     yield Requesting(route.name)
@@ -99,7 +101,7 @@ async def _step(agent: Agent, state: State, control: Control, walk: Walk) -> Asy
         yield event
 
 
-async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+async def _resumed(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
     """Go on where a crash came: after an answer as after any other, in the middle of one by asking for the rest."""
     if state.said or not state.answered or any(isinstance(block, ToolCall) for block in state.answer):
         follow_up = _open_calls(agent, state, control, walk)
@@ -111,11 +113,11 @@ async def _resumed(agent: Agent, state: State, control: Control, walk: Walk) -> 
         yield event
 
 
-async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) -> AsyncGenerator[Event, None]:
+async def _open_calls(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
     """Answer the calls that a crash left open, and go on as after any answer with calls."""
-    from bobstay.engine.resume import TakenUp
+    from bobstay.engine.resume import ResumedStep
 
-    step = TakenUp(agent, agent.models.route(state.model or agent.model), state, control, walk.used)
+    step = ResumedStep(agent, agent.models.route(state.model or agent.model), state, control, walk.used)
     async with aclosing(step.events()) as events:
         async for event in events:
             if not isinstance(event, LIVE):
@@ -133,7 +135,7 @@ async def _open_calls(agent: Agent, state: State, control: Control, walk: Walk) 
 
 
 async def _after_answer(
-    agent: Agent, state: State, control: Control, walk: Walk, stop: Stop | None
+    agent: Agent, state: State, control: TurnControl, walk: TurnState, stop: Stop | None
 ) -> AsyncGenerator[Event, None]:
     """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
     if stop == "max_tokens":
@@ -175,7 +177,7 @@ async def _after_answer(
         yield _done(state, walk, ending, state.last_text, stop=stop or "end_turn")
 
 
-def _after_nothing(state: State, walk: Walk) -> list[Event]:
+def _after_nothing(state: State, walk: TurnState) -> list[Event]:
     """Models do this now and then, mostly after tool results. Asked in other words, they go on."""
     walk.recovery.empty += 1
     count = walk.recovery.empty
@@ -185,7 +187,7 @@ def _after_nothing(state: State, walk: Walk) -> list[Event]:
     return [retrying, _harness(reminders.EMPTY_ANSWER, "empty_answer")]
 
 
-def _cut_off(agent: Agent, state: State, walk: Walk) -> RunDone | None:
+def _cut_off(agent: Agent, state: State, walk: TurnState) -> RunDone | None:
     """Count an answer that the output limit cut off; the end of the turn, if there were too many in a row."""
     walk.sending.longer = True
     walk.recovery.continuations += 1
@@ -199,7 +201,7 @@ def _cut_off(agent: Agent, state: State, walk: Walk) -> RunDone | None:
 
 
 async def _after_tools(
-    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
     for settlement in step.settlements:
         if settlement.structured is not None:
@@ -244,7 +246,7 @@ async def _after_tools(
         yield _done(state, walk, "hook_stopped", steering.stopped or state.last_text, stop="tool_use")
 
 
-def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunDone | None:
+def _unstructured(agent: Agent, state: State, walk: TurnState, failures: int) -> RunDone | None:
     """Count answers that are not the structure that was asked for; the end of the turn, if there were too many."""
     walk.structured_failures += failures
     if walk.structured_failures <= agent.limits.structured_retries:
@@ -254,7 +256,7 @@ def _unstructured(agent: Agent, state: State, walk: Walk, failures: int) -> RunD
 
 
 async def _before_next(
-    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
     """What hooks say of all calls of an answer together, and whether the same is done over and over."""
     outcome = await control.unless_aborted(after_batch(agent.toolbox, step.settlements)) or NO_OPINION
@@ -268,7 +270,7 @@ async def _before_next(
         yield event
 
 
-async def _after_repeats(state: State, walk: Walk) -> AsyncGenerator[Event, None]:
+async def _after_repeats(state: State, walk: TurnState) -> AsyncGenerator[Event, None]:
     verdict, what, count = walk.repeats.verdict()
     if verdict == "stop":
         text = f"Stopped: the model made the same {what} {count} times in a row with the same result."
@@ -281,7 +283,7 @@ async def _after_repeats(state: State, walk: Walk) -> AsyncGenerator[Event, None
 
 
 async def _after_fault(
-    agent: Agent, state: State, control: Control, walk: Walk, step: Step
+    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
     error = step.error
     assert error is not None
@@ -312,7 +314,7 @@ async def _after_fault(
 
 
 async def _interrupted(
-    agent: Agent, state: State, control: Control, walk: Walk, where: str
+    agent: Agent, state: State, control: TurnControl, walk: TurnState, where: str
 ) -> AsyncGenerator[Event, None]:
     if control.expired:
         over = out_of_time(agent.limits)
@@ -336,12 +338,12 @@ def _harness(text: str, why: str) -> Prompted:
     return Prompted(new_id(), (Text(text),), "harness", why=why)
 
 
-def _failed(state: State, walk: Walk, ending: Ending, text: str, error: ProviderError) -> RunDone:
+def _failed(state: State, walk: TurnState, ending: Ending, text: str, error: ProviderError) -> RunDone:
     done = _done(state, walk, ending, text, stop="stop_sequence", error=ERROR_NAMES[error.kind])
     return msgspec.structs.replace(done, status=error.status)
 
 
-def _done(state: State, walk: Walk, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
+def _done(state: State, walk: TurnState, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
     elapsed = int((time.monotonic() - walk.began) * 1000)
     return RunDone(ending, text=text, stop=stop, error=error, turns=state.steps, duration_ms=elapsed)
 

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from bobstay.engine import approval
 from bobstay.engine.auto_mode import Advice
-from bobstay.engine.tool_progress import Channel
 from bobstay.engine.event_redaction import concealed_parts
-from bobstay.engine.turn_hooks import beside
+from bobstay.engine.tool_progress import ProgressChannel
 from bobstay.engine.toolbox import Prepared, Refused, Toolbox
+from bobstay.engine.turn_hooks import beside
 from bobstay.hooks.hook_event import HookCall, HookName, HookOutcome
 from bobstay.model.event import (
     Decided,
@@ -42,20 +42,20 @@ HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
 
 
-class Past(Struct, frozen=True):
+class PriorProgress(Struct, frozen=True):
     """What had already happened to a call when a crash came: it was put to a person, who may have allowed it."""
 
     opened: InteractionOpened | None = None
     granted: InteractionClosed | None = None
 
 
-NO_PAST = Past()
+NO_PAST = PriorProgress()
 
 
-class Settlement:
+class CallPipeline:
     """One call on its way to its reply. `events` is pulled to its end; then the other fields say what it meant."""
 
-    def __init__(self, toolbox: Toolbox, call: ToolCall, past: Past = NO_PAST) -> None:
+    def __init__(self, toolbox: Toolbox, call: ToolCall, past: PriorProgress = NO_PAST) -> None:
         self.call = call
         self.past = past
         self.done: ToolDone | None = None
@@ -67,7 +67,7 @@ class Settlement:
         self.open_interaction = ""
         self.toolbox = toolbox
         self.prepared: Prepared | None = None
-        self._channel = Channel(call.id, toolbox.mask)
+        self._channel = ProgressChannel(call.id, toolbox.mask)
         self._started = 0.0
         self.refusal = ""
         try:

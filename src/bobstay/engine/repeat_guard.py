@@ -27,7 +27,7 @@ class Finished(Struct, frozen=True):
     """It waits for something or looks whether it has happened: to do that again is no sign of being stuck."""
 
 
-class Repeats:
+class RepeatGuard:
     """Counts over the steps of one run. Several calls of one answer are one step.
 
     A step is kept as the fingerprints of its calls, each made of the tool, its input and its result.

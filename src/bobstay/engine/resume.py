@@ -1,11 +1,11 @@
 """The calls of an answer that a crash cut off, gone on with: what began is not done again, what had not is."""
 
-from bobstay.engine.agent import Agent, Sending
-from bobstay.engine.turn_control import Control
-from bobstay.engine.pipeline import Past
+from bobstay.engine.agent import Agent, RequestBuilder
 from bobstay.engine.engine_ports import Route
+from bobstay.engine.pipeline import PriorProgress
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
+from bobstay.engine.turn_control import TurnControl
 from bobstay.model.event import InteractionClosed, ToolDone
 from bobstay.model.message import Text, ToolCall, ToolReply
 
@@ -13,11 +13,11 @@ LOST = "The program ended while this ran. What it did until then stays done: che
 SECRET = "The program ended before this ran, and its input held a secret that is not stored. It had no effect."  # noqa: S105 - words
 
 
-class TakenUp(Step):
+class ResumedStep(Step):
     """A step without a model call: the answer is there, its calls are not all answered."""
 
-    def __init__(self, agent: Agent, route: Route, state: State, control: Control, used: set[str]) -> None:
-        super().__init__(agent, route, Sending().request(agent, state, route), control, used)
+    def __init__(self, agent: Agent, route: Route, state: State, control: TurnControl, used: set[str]) -> None:
+        super().__init__(agent, route, RequestBuilder().request(agent, state, route), control, used)
         self._state = state
         self.stop = "tool_use"
 
@@ -32,7 +32,7 @@ class TakenUp(Step):
                     self._box.put(InteractionClosed(opened.id, "cancelled", SECRET, "restart"))
                 self._box.put(_answered(call, SECRET))
             else:
-                self._start(call, Past(opened, granted))
+                self._start(call, PriorProgress(opened, granted))
 
 
 def _answered(call: ToolCall, text: str) -> ToolDone:

@@ -3,15 +3,6 @@
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bobstay.system.chain import Chain
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -49,12 +40,21 @@ from bobstay.model.live_events import (
     ToolProgress,
 )
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.system.chain import AppendOnlyChain
 
 PRUNED = "[Old output removed to save room. Run the tool again if it is needed.]"
 IMAGE_REMOVED = "[Image removed: the model's service refused its size.]"
 
 
-class ModelTotals(Struct, frozen=True):
+class ModelUsage(Struct, frozen=True):
     """What one model has been used for in the whole session."""
 
     usage: Usage = Usage()
@@ -69,7 +69,7 @@ class State(Struct, frozen=True):
     calls are answered while the answer is still coming, so neither is complete before the next answer begins.
     """
 
-    closed: Chain[Message] = field(default_factory=Chain[Message])
+    closed: AppendOnlyChain[Message] = field(default_factory=AppendOnlyChain[Message])
     answer_id: str = ""
     answer: tuple[Block, ...] = ()
     ended: MessageDone | None = None
@@ -85,7 +85,7 @@ class State(Struct, frozen=True):
     cost: float = 0.0
     """Of the whole session, in US dollars; so are the next two."""
     api_ms: int = 0
-    by_model: dict[str, ModelTotals] = {}
+    by_model: dict[str, ModelUsage] = {}
     tasks: tuple[Task, ...] = ()
     mode: str = ""
     model: str = ""
@@ -256,8 +256,8 @@ class State(Struct, frozen=True):
         return replace(self, asked=tuple(entry for entry in self.asked if entry is not opened), granted=granted)
 
     def _count(self, done: MessageDone) -> "State":
-        before = self.by_model.get(done.model, ModelTotals())
-        totals = ModelTotals(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
+        before = self.by_model.get(done.model, ModelUsage())
+        totals = ModelUsage(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
         lost = done.broken == "lost"  # it cost something, but it is no step of the conversation
         return replace(
             self,
@@ -274,8 +274,8 @@ class State(Struct, frozen=True):
         """It costs like any model call, but it is no step of the talk."""
         if not advised.model:
             return self
-        before = self.by_model.get(advised.model, ModelTotals())
-        totals = ModelTotals(before.usage + advised.usage, before.cost + advised.cost, before.calls + 1)
+        before = self.by_model.get(advised.model, ModelUsage())
+        totals = ModelUsage(before.usage + advised.usage, before.cost + advised.cost, before.calls + 1)
         return replace(
             self,
             usage=self.usage + advised.usage,
@@ -286,7 +286,7 @@ class State(Struct, frozen=True):
 
     def _prune(self, event: Pruned) -> "State":
         gone = frozenset(event.call_ids)
-        closed = Chain(_pruned(message, gone, images=event.images) for message in self.closed)
+        closed = AppendOnlyChain(_pruned(message, gone, images=event.images) for message in self.closed)
         said = _pruned(Message("user", self.said), gone, images=event.images).blocks
         return replace(self, closed=closed, said=said)
 

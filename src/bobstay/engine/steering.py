@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 
 from msgspec.structs import replace
 
-from bobstay.engine.turn_control import Control
-from bobstay.engine.turn_hooks import called, notes_of
 from bobstay.engine.toolbox import Toolbox
+from bobstay.engine.turn_control import TurnControl
+from bobstay.engine.turn_hooks import called, notes_of
 from bobstay.model.event import Durable, Noted, Prompted
 from bobstay.model.message import Block, text_of
 
@@ -15,7 +15,7 @@ _BLOCKED = "A UserPromptSubmit hook blocked your message: {reason}\nThe model do
 
 
 class Steering:
-    def __init__(self, toolbox: Toolbox, control: Control) -> None:
+    def __init__(self, toolbox: Toolbox, control: TurnControl) -> None:
         self._toolbox = toolbox
         self._control = control
         self.heard = False

@@ -9,27 +9,27 @@ from typing import Literal
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
-from bobstay.engine.turn_control import Control
-from bobstay.engine.pipeline import NO_PAST, Past, Settlement, never_began
 from bobstay.engine.engine_ports import Route
+from bobstay.engine.pipeline import NO_PAST, CallPipeline, PriorProgress, never_began
 from bobstay.engine.repeat_guard import Finished
 from bobstay.engine.toolbox import CUT_OFF
-from bobstay.system.mailbox import Mailbox
+from bobstay.engine.turn_control import TurnControl
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Stop, Text, Thinking, ToolCall
 from bobstay.providers.base import Chunk, ProviderError, Request
+from bobstay.system.mailbox import Mailbox
 
 
 class Step:
     """Pull `events` to its end; then the other fields say how it went."""
 
-    def __init__(self, agent: Agent, route: Route, request: Request, control: Control, used: set[str]) -> None:
+    def __init__(self, agent: Agent, route: Route, request: Request, control: TurnControl, used: set[str]) -> None:
         self.stop: Stop | None = None
         self.error: ProviderError | None = None
         self.aborted: Literal["", "streaming", "tools"] = ""
-        self.settlements: list[Settlement] = []
+        self.settlements: list[CallPipeline] = []
         self.kept = False
         """Some block besides thinking was complete, so that the answer, or what there is of it, stands."""
         self._agent = agent
@@ -213,12 +213,12 @@ class Step:
 
     # ------------------------------------------------------------ the tools
 
-    def _start(self, call: ToolCall, past: Past = NO_PAST) -> None:
+    def _start(self, call: ToolCall, past: PriorProgress = NO_PAST) -> None:
         """Begin a call whose block is stored by now."""
         if self.aborted:
             self._box.put(never_began(call, self._control.reason))
             return
-        settlement = Settlement(self._agent.toolbox, call, past)
+        settlement = CallPipeline(self._agent.toolbox, call, past)
         self.settlements.append(settlement)
         task = asyncio.ensure_future(self._settle(settlement))
         self._tasks.add(task)
@@ -230,7 +230,7 @@ class Step:
         await asyncio.wait({self._pumping})
         return self.stop == "max_tokens" and self._final_call == call.id
 
-    async def _settle(self, settlement: Settlement) -> None:
+    async def _settle(self, settlement: CallPipeline) -> None:
         call = settlement.call
         incomplete = settlement.prepared is None and (call.malformed or not call.input)
         if incomplete and await self._cut_off(call):
@@ -241,7 +241,7 @@ class Step:
         if settlement.ending == "interrupt":
             self._control.abort()
 
-    def _settled(self, task: "asyncio.Task[None]", settlement: Settlement) -> None:
+    def _settled(self, task: "asyncio.Task[None]", settlement: CallPipeline) -> None:
         """A call is over, by itself or cancelled, even before it began: it is answered in any case."""
         self._tasks.discard(task)
         settlement.ticket.leave()

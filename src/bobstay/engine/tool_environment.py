@@ -8,7 +8,7 @@ from bobstay.model.event import Event, PermissionsChanged, Task, TasksReplaced, 
 from bobstay.tools.base import Context
 
 
-class Surroundings:
+class ToolEnvironment:
     """A fold over the same events as the state, kept apart because only tools look at it."""
 
     def __init__(

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from bobstay.redaction.redactor import Mask
 from bobstay.model.live_events import ToolProgress
+from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Outcome
 from bobstay.tools.output_limit import printable
 
 
-class Channel:
+class ProgressChannel:
     """What a tool reports goes in at one end, without its secrets it comes out at the other."""
 
-    def __init__(self, call_id: str, mask: Mask) -> None:
+    def __init__(self, call_id: str, mask: Redactor) -> None:
         self._call_id = call_id
         self._masked = mask.stream()
         self._pieces: list[str] = []

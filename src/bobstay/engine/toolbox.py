@@ -6,17 +6,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.engine.auto_mode import Auto
-from bobstay.engine.call_scheduler import Order, Ticket
-from bobstay.engine.engine_ports import Gate, Judge
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.engine.auto_mode import AutoModeApproval
+from bobstay.engine.call_scheduler import CallScheduler, CallTicket
+from bobstay.engine.engine_ports import Approver, PermissionJudge
+from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.hooks.hook_event import HookCall, HookOutcome, Hooks
-from bobstay.redaction.redactor import Mask
 from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
+from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Context, Tool
 from bobstay.tools.input_validation import BadInput, parse
-from bobstay.tools.tool_registry import Shelf
+from bobstay.tools.tool_registry import ToolRegistry
 
 CUT_OFF = (
     "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
@@ -43,12 +43,12 @@ class Toolbox:
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: ToolRegistry,
         *,
-        judge: Judge,
-        gate: Gate,
+        judge: PermissionJudge,
+        gate: Approver,
         hooks: Hooks,
-        surroundings: Surroundings,
+        surroundings: ToolEnvironment,
         facts: Callable[[], dict[str, Any]],
         at_once: int = 10,
     ) -> None:
@@ -59,11 +59,11 @@ class Toolbox:
         self.surroundings = surroundings
         self.facts = facts
         """Fields common to all hook calls."""
-        self.mask = Mask()
+        self.mask = Redactor()
         """Takes secrets out of what is stored, shown and sent."""
-        self.auto: Auto | None = None
+        self.auto: AutoModeApproval | None = None
         """Who judges in auto mode what a person would be asked about; without it the person is asked."""
-        self.order = Order(at_once)
+        self.order = CallScheduler(at_once)
         self.structured_tool = next((entry.name for entry in shelf.entries if entry.needs == "schema"), "")
         """The tool that takes the structured answer, if one is wanted."""
         self._aside: set[asyncio.Task[HookOutcome]] = set()
@@ -109,7 +109,7 @@ class Toolbox:
         if running:
             await asyncio.wait(running)
 
-    def enter(self, prepared: Prepared | None) -> Ticket:
+    def enter(self, prepared: Prepared | None) -> CallTicket:
         """Take a place in the order of calls. A call that will be refused anyway claims nothing."""
         if prepared is None:
             return self.order.enter(())

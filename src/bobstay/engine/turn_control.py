@@ -10,7 +10,7 @@ from bobstay.model.event import Prompted
 Result = TypeVar("Result")
 
 
-class Control:
+class TurnControl:
     def __init__(self, take: Callable[[], tuple[Prompted, ...]] = tuple, *, take_at_end: bool = False) -> None:
         self.aborted = False
         self.expired = False

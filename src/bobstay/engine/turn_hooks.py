@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import Durable, Event, Noted, Prompted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionChanged
 
 if TYPE_CHECKING:
-    from bobstay.engine.pipeline import Settlement
+    from bobstay.engine.pipeline import CallPipeline
     from bobstay.engine.toolbox import Toolbox
 
 FAILURES = frozenset({"api_error", "prompt_too_long", "max_output", "refused"})
@@ -23,7 +23,7 @@ CAPPED = (
 _LONGEST_TITLE = 200
 
 
-class StopBlocks(Struct):
+class StopHookBlocks(Struct):
     """How often hooks have sent the model back to work in this turn."""
 
     active: bool = False
@@ -43,7 +43,7 @@ async def called(toolbox: "Toolbox", name: HookName, **fields: Any) -> HookOutco
     return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, tool_use_id=new_id()))
 
 
-async def after_batch(toolbox: "Toolbox", settlements: "list[Settlement]") -> HookOutcome:
+async def after_batch(toolbox: "Toolbox", settlements: "list[CallPipeline]") -> HookOutcome:
     if not toolbox.hooks.wants("PostToolBatch"):
         return NO_OPINION
     calls = []
@@ -60,7 +60,7 @@ async def after_failure(toolbox: "Toolbox", done: RunDone) -> HookOutcome:
     return await called(toolbox, "StopFailure", error=done.error or "unknown", last_assistant_message=done.text)
 
 
-def after_stop(outcome: HookOutcome, stops: StopBlocks, limit: int) -> tuple[bool, list[Event]]:
+def after_stop(outcome: HookOutcome, stops: StopHookBlocks, limit: int) -> tuple[bool, list[Event]]:
     """Whether the model goes on after `Stop` hooks had their say, and what is told of it."""
     told: list[Event] = [*messages_of(outcome)]
     if outcome.stop:

@@ -2,20 +2,20 @@
 
 from msgspec import Struct, field
 
-from bobstay.engine.agent import Sending
+from bobstay.engine.agent import RequestBuilder
 from bobstay.engine.limits import Used
-from bobstay.engine.turn_hooks import StopBlocks
 from bobstay.engine.recovery import Recovery
-from bobstay.engine.repeat_guard import Repeats
+from bobstay.engine.repeat_guard import RepeatGuard
+from bobstay.engine.turn_hooks import StopHookBlocks
 
 
-class Walk(Struct):
+class TurnState(Struct):
     """What the loop keeps in mind between its steps."""
 
     began: float
     recovery: Recovery
-    repeats: Repeats
-    sending: Sending
+    repeats: RepeatGuard
+    sending: RequestBuilder
     used: set[str]
     fallbacks: list[str]
     earlier: Used = Used()
@@ -23,4 +23,4 @@ class Walk(Struct):
     forcing: bool = False
     """The next answer must be a call of the tool for structured output."""
     can_force: bool = True
-    stops: StopBlocks = field(default_factory=StopBlocks)
+    stops: StopHookBlocks = field(default_factory=StopHookBlocks)

@@ -7,10 +7,10 @@ import re
 import tempfile
 from collections.abc import Mapping
 
-from bobstay.hooks.hook_settings import CommandHook
 from bobstay.hooks.hook_event import Ran
-from bobstay.system.process_tree import MARK
+from bobstay.hooks.hook_settings import CommandHook
 from bobstay.system.child_process import Child, find_program
+from bobstay.system.process_tree import MARK
 from bobstay.system.watchdog import guard, mark_of_this_process
 
 MOST_OUTPUT = 1 << 20

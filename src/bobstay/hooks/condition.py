@@ -3,7 +3,7 @@
 from typing import Any
 
 from bobstay.hooks.hook_event import HookCall
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 
@@ -15,7 +15,7 @@ def meets(condition: str, call: HookCall, *, home: str) -> bool:
     """
     if not condition:
         return True
-    rule = Rule.parse(condition, Verdict.DENY)
+    rule = Rule.parse(condition, Effect.DENY)
     if not rule.names(call.subject):
         return False
     if not rule.pattern:
@@ -24,4 +24,4 @@ def meets(condition: str, call: HookCall, *, home: str) -> bool:
     policy = Policy("default", (rule,), root=str(call.fields.get("cwd") or "/"), home=home)
     decision = policy.judge(call.subject, call.accesses, given if isinstance(given, dict) else {}, read_only=False)
     untold = decision.reason_type == "safety" and any(access.kind == "exec" for access in call.accesses)
-    return decision.verdict is Verdict.DENY or untold
+    return decision.verdict is Effect.DENY or untold

@@ -10,11 +10,11 @@ import msgspec
 from bobstay.config.digest import TooMuch, digests_of
 from bobstay.config.trust_parts import referenced
 from bobstay.hooks.command_hook import argv_of, run_command
-from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, HookReport, Hooks, Ran
-from bobstay.hooks.matcher import matches
 from bobstay.hooks.hook_outcome import blocked, failed, merged, outcome_of
+from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook
 from bobstay.hooks.http_hook import NoAnswerError, Post, ask
+from bobstay.hooks.matcher import matches
 from bobstay.model.ids import new_id
 
 BLOCKS = 2

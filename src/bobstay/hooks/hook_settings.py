@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bobstay.hooks.hook_event import HookName
 from bobstay.hooks.matcher import BadMatcherError, checked_pattern
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import BadRule, Rule
 
 DEFAULT_TIMEOUT = 60.0
@@ -207,7 +207,7 @@ def _condition(event: str, entry: dict[str, Any], path: str) -> str:
     if event not in TOOL_EVENTS:
         raise _UnusableError(f"{path}.if", f"{_named(path)}.if is for tool events only, and {event} is none")
     try:
-        Rule.parse(condition if isinstance(condition, str) else "", Verdict.DENY)
+        Rule.parse(condition if isinstance(condition, str) else "", Effect.DENY)
     except BadRule as error:
         raise _UnusableError(f"{path}.if", f"{_named(path)}.if must be one permission rule: {error}") from error
     return str(condition)

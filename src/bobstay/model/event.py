@@ -8,6 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.model.live_events import Live
+from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
@@ -16,9 +19,6 @@ from bobstay.model.session_events import (
     WorkerExited,
     WorkerStarted,
 )
-from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
-from bobstay.model.live_events import Live
-from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
 

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Verdict(IntEnum):
+class Effect(IntEnum):
     """Ordered by strictness, so the strictest of several answers is `max`."""
 
     ALLOW = 0
@@ -26,10 +26,10 @@ class Access(Struct, frozen=True):
     target: str = ""
 
 
-class Decision(Struct, frozen=True):
+class PolicyDecision(Struct, frozen=True):
     """A verdict with the reason a person can read and the source that gave it."""
 
-    verdict: Verdict
+    verdict: Effect
     why: str = ""
     source: str = ""
     """Where the deciding rule stands: `user`, `project`, `local`, `managed`, `cli`, `session`, `default`."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 ModeName: TypeAlias = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 
 
-class Mode(Struct, frozen=True):
+class PermissionMode(Struct, frozen=True):
     name: str
     title: str
     edits: bool = False
@@ -22,16 +22,16 @@ class Mode(Struct, frozen=True):
     """What would be asked for want of a rule is let through."""
 
 
-MODES: dict[str, Mode] = {
+MODES: dict[str, PermissionMode] = {
     mode.name: mode
     for mode in (
-        Mode("default", "asks before anything that changes something", boxes=True),
-        Mode("acceptEdits", "edits files in the working directories without asking", edits=True, boxes=True),
-        Mode("plan", "reads and plans; asks before anything else", looks_only=True),
+        PermissionMode("default", "asks before anything that changes something", boxes=True),
+        PermissionMode("acceptEdits", "edits files in the working directories without asking", edits=True, boxes=True),
+        PermissionMode("plan", "reads and plans; asks before anything else", looks_only=True),
         # Until a judge of its own decides for it, auto asks like default: never laxer than it can answer for.
-        Mode("auto", "asks before anything that changes something"),
-        Mode("dontAsk", "refuses what it would have to ask about", asks=False),
-        Mode("bypassPermissions", "asks about almost nothing", bypasses=True),
+        PermissionMode("auto", "asks before anything that changes something"),
+        PermissionMode("dontAsk", "refuses what it would have to ask about", asks=False),
+        PermissionMode("bypassPermissions", "asks about almost nothing", bypasses=True),
     )
 }
 ALIASES = {"manual": "default"}
@@ -45,7 +45,7 @@ def problem(mode: str, *, can_bypass: bool) -> str:
     return "bypass_not_launched" if found.bypasses and not can_bypass else ""
 
 
-def mode_named(mode: str) -> Mode:
+def mode_named(mode: str) -> PermissionMode:
     """The mode of that name. Raises `ValueError` naming those there are."""
     found = MODES.get(ALIASES.get(mode, mode))
     if found is None:

@@ -58,7 +58,7 @@ def read_link(path: str) -> str | None:
         return None
 
 
-class World:
+class PathWorld:
     """What a path is judged in. Tests and `permissions check` pass one without a disk."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Located(Struct, frozen=True):
         return self.spellings[0] if self.spellings else ""
 
 
-def locate(path: str, start: str, world: World) -> Located:
+def locate(path: str, start: str, world: PathWorld) -> Located:
     """Read `path`, relative to `start`, in all the ways a program or the kernel may read it."""
     if "\0" in path:
         return Located(trouble="the path contains a NUL byte", hopeless=True)

@@ -7,10 +7,10 @@ import msgspec
 
 from bobstay.model.event import Event, InteractionClosed, InteractionOpened, ModeChanged, PermissionsChanged, ToolDone
 from bobstay.permissions import suggest as suggestions
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.judgement import Judgement, strength
-from bobstay.permissions.mode import Mode, mode_named, problem
-from bobstay.permissions.path_resolution import World, locate, normalise, read_link
+from bobstay.permissions.mode import PermissionMode, mode_named, problem
+from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
 from bobstay.permissions.rule import FAMILIES, Rule
 from bobstay.permissions.rulebook import RULE_UPDATES, Rulebook
 
@@ -70,30 +70,30 @@ class Policy:
             self._mode = mode_named(name)
 
     @property
-    def _judging(self) -> Mode:
+    def _judging(self) -> PermissionMode:
         """The mode as calls are judged in it."""
         if not self.read_only:
             return self._mode
-        return Mode("read-only", "asks before anything but reading", looks_only=True, asks=self._mode.asks)
+        return PermissionMode("read-only", "asks before anything but reading", looks_only=True, asks=self._mode.asks)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         return self._book.rules
 
-    def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> Decision:
+    def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> PolicyDecision:
         """Decide a call: deny over ask over allow, whatever the source; then the mode; then the default."""
         decision = self._boxed(self._judge(self._judging, tool, accesses, input, read_only), accesses)
-        if decision.verdict is not Verdict.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
-            return Decision(Verdict.DENY, why, "session", "remembered")
-        if decision.verdict is Verdict.ASK and not self._mode.asks:
+        if decision.verdict is not Effect.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
+            return PolicyDecision(Effect.DENY, why, "session", "remembered")
+        if decision.verdict is Effect.ASK and not self._mode.asks:
             why = f"{decision.why} In dontAsk mode nobody is asked, so this is refused."
-            return Decision(Verdict.DENY, why, decision.source, "mode", decision.blocked_path)
+            return PolicyDecision(Effect.DENY, why, decision.source, "mode", decision.blocked_path)
         return decision
 
-    def _boxed(self, decision: Decision, accesses: tuple[Access, ...]) -> Decision:
+    def _boxed(self, decision: PolicyDecision, accesses: tuple[Access, ...]) -> PolicyDecision:
         """Let a command run in the sandbox that would be asked about only because no rule speaks of it."""
         open_ = decision.reason_type == "default" or decision.unread
-        if decision.verdict is not Verdict.ASK or not open_ or not self._judging.boxes:
+        if decision.verdict is not Effect.ASK or not open_ or not self._judging.boxes:
             return decision
         commands = [access.target for access in accesses if access.kind == "exec"]
         if self.sandboxed is None or not commands or len(commands) != len(accesses):
@@ -107,19 +107,19 @@ class Policy:
                 why = f"{decision.why} That it runs in the sandbox spares no question, because it names {path}."
                 return msgspec.structs.replace(decision, why=why)
         why = f"{decision.why} The question is spared: the command runs in the sandbox (sandbox.autoAllow)."
-        return Decision(Verdict.ALLOW, why, "default", "sandbox")
+        return PolicyDecision(Effect.ALLOW, why, "default", "sandbox")
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
         """Permission updates that would let this call through next time, narrowest first."""
         decision = self._judge(self._judging, tool, accesses, input, read_only=False)
-        if decision.verdict is not Verdict.ASK or decision.reason_type != "default":
+        if decision.verdict is not Effect.ASK or decision.reason_type != "default":
             return ()  # an ask rule, a protected path or plan mode would ask again, whatever was added
         found = suggestions.suggest(tool, accesses, world=self._world, cwd=self._cwd)
         modes = [one for one in found if one["type"] == "setMode"]
         rest = tuple(one for one in found if one not in modes)
 
         def lets_through(*updates: Input) -> bool:
-            return self._changed(updates).judge(tool, accesses, input, read_only=False).verdict is Verdict.ALLOW
+            return self._changed(updates).judge(tool, accesses, input, read_only=False).verdict is Effect.ALLOW
 
         # A mode helps by itself, in the directories offered along with it, or where the rules alone would not do.
         directories = tuple(one for one in rest if one["type"] == "addDirectories")
@@ -175,26 +175,28 @@ class Policy:
 
     def denied_tools(self) -> frozenset[str]:
         """Tools a bare deny rule takes out of the pool. Patterns over names are asked about by `removes`."""
-        bare = {rule.tool for rule in self._book.of(Verdict.DENY) if not rule.pattern}
+        bare = {rule.tool for rule in self._book.of(Effect.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
 
     @property
     def hides(self) -> Callable[[str], bool] | None:
         """`denies_reading` where a rule makes it worth asking, else None."""
-        return self.denies_reading if any(rule.tool == "Read" for rule in self._book.of(Verdict.DENY)) else None
+        return self.denies_reading if any(rule.tool == "Read" for rule in self._book.of(Effect.DENY)) else None
 
     def denies_reading(self, path: str) -> bool:
         """Whether a rule denies reading this file, for tools that come upon files nobody named."""
         located = locate(path, self._root, self._world)
         return located.hopeless or any(
-            rule.tool == "Read" and rule.covers_path(located, self._world) for rule in self._book.of(Verdict.DENY)
+            rule.tool == "Read" and rule.covers_path(located, self._world) for rule in self._book.of(Effect.DENY)
         )
 
     def removes(self, tool: str) -> bool:
         """Whether a bare deny rule, `mcp__*` included, takes this tool out of the pool."""
-        return any(not rule.pattern and rule.names(tool) for rule in self._book.of(Verdict.DENY))
+        return any(not rule.pattern and rule.names(tool) for rule in self._book.of(Effect.DENY))
 
-    def _judge(self, mode: Mode, tool: str, accesses: tuple[Access, ...], given: Input, read_only: bool) -> Decision:
+    def _judge(
+        self, mode: PermissionMode, tool: str, accesses: tuple[Access, ...], given: Input, read_only: bool
+    ) -> PolicyDecision:
         judgement = Judgement(tool, given, mode=mode, book=self._book, world=self._world, cwd=self._cwd)
         judgement.readable = self._readable_world
         judgement.read_only = read_only
@@ -220,9 +222,9 @@ class Policy:
 
     def _set_directories(self, directories: Iterable[str]) -> None:
         self.directories = tuple(dict.fromkeys(normalise(self._absolute(one)) for one in directories))
-        self._world = World(self._root, self._home, self.directories, **self._options)
+        self._world = PathWorld(self._root, self._home, self.directories, **self._options)
         spill = self._readable[0] if self._readable else ""
-        self._readable_world = World(spill, self._home, self._readable[1:], **self._options) if spill else None
+        self._readable_world = PathWorld(spill, self._home, self._readable[1:], **self._options) if spill else None
 
 
 def _key(given: Input) -> bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from bobstay.permissions.access import Access, Decision
+from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.permissions.path_resolution import normalise
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
@@ -42,7 +42,7 @@ def decide(case: Case) -> tuple[Answer, str]:
     return ANSWERS[found.verdict], found.why
 
 
-def judged(case: Case) -> Decision:
+def judged(case: Case) -> PolicyDecision:
     """The whole decision on a case. Raises `BadCase`."""
     if not isinstance(case, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from outside
         raise BadCase("expected a JSON object")

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.permissions.access import Verdict
-from bobstay.permissions.path_pattern import BadPattern, PathPattern, wildcard
-from bobstay.permissions.path_resolution import Located, World, composed, folded, is_device, within
+from bobstay.permissions.access import Effect
 from bobstay.permissions.host_rules import Address, HostPattern
+from bobstay.permissions.path_pattern import BadPattern, PathPattern, wildcard
+from bobstay.permissions.path_resolution import Located, PathWorld, composed, folded, is_device, within
 
 FAMILIES: dict[str, frozenset[str]] = {
     "Read": frozenset({"Read", "Glob", "Grep"}),
@@ -23,7 +23,7 @@ PATH_TOOLS = frozenset().union(*FAMILIES.values())
 ALIASES = {"Task": "Agent", "MultiEdit": "Edit", "NotebookRead": "Read", "LS": "Glob", "KillBash": "KillShell"}
 SUBJECTS = {"Agent": ("subagent_type", "type"), "Skill": ("skill", "command", "name"), "WebSearch": ("query",)}
 """The input field a rule's pattern is compared with, for tools that touch neither path, command nor host."""
-BEHAVIORS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
+BEHAVIORS = {"allow": Effect.ALLOW, "ask": Effect.ASK, "deny": Effect.DENY}
 """The lists of a settings file, and the words of the wire."""
 LONGEST = 10_000
 
@@ -35,7 +35,7 @@ class BadRule(ValueError):  # noqa: N818 - it names a thing, not an event
 class Rule(Struct, frozen=True):
     """One line of a permission list. `pattern` is empty for a rule about the whole tool."""
 
-    verdict: Verdict
+    verdict: Effect
     tool: str
     pattern: str = ""
     source: str = "session"
@@ -43,7 +43,7 @@ class Rule(Struct, frozen=True):
     host: HostPattern | None = None
 
     @classmethod
-    def parse(cls, text: str, verdict: Verdict, source: str = "session") -> "Rule":
+    def parse(cls, text: str, verdict: Effect, source: str = "session") -> "Rule":
         """Read a rule as it stands in settings. Raises `BadRule`."""
         text = text.strip()
         if not text:
@@ -71,7 +71,7 @@ class Rule(Struct, frozen=True):
 
     @property
     def generous(self) -> bool:
-        return self.verdict is not Verdict.ALLOW
+        return self.verdict is not Effect.ALLOW
 
     def names(self, tool: str) -> bool:
         """Whether the part before the brackets means `tool`."""
@@ -99,7 +99,7 @@ class Rule(Struct, frozen=True):
             if isinstance(value, str)
         )
 
-    def covers_path(self, located: Located, world: World) -> bool:
+    def covers_path(self, located: Located, world: PathWorld) -> bool:
         """Whether the rule is about this path; a rule without a pattern is about every path but devices."""
         if self.path is None:
             return not self.pattern and (self.generous or not is_device(located))
@@ -210,14 +210,14 @@ def _said(pattern: str, value: str) -> bool:
     return command_matches(pattern, value)
 
 
-def _check_name(text: str, tool: str, verdict: Verdict) -> None:
+def _check_name(text: str, tool: str, verdict: Effect) -> None:
     bare = tool.replace("*", "")
     if tool != "*" and not is_plain_name(bare or "?"):
         raise BadRule(
             f"{text!r} does not begin with the name of a tool: expected Tool or Tool(pattern), "
             "such as Read, Bash(git log:*) or mcp__server__tool"
         )
-    if "*" not in tool or verdict is not Verdict.ALLOW:
+    if "*" not in tool or verdict is not Effect.ALLOW:
         return
     server, found, _ = tool.removeprefix("mcp__").partition("__")
     if not (tool.startswith("mcp__") and found and is_plain_name(server)):
@@ -226,14 +226,14 @@ def _check_name(text: str, tool: str, verdict: Verdict) -> None:
         )
 
 
-def _compile(tool: str, pattern: str, verdict: Verdict) -> tuple["PathRule | None", HostPattern | None]:
+def _compile(tool: str, pattern: str, verdict: Effect) -> tuple["PathRule | None", HostPattern | None]:
     if not pattern:
         return None, None
     if tool in PATH_TOOLS:
         return PathRule(pattern, verdict), None
     if tool == "WebFetch":
         return None, HostPattern.parse(pattern)
-    if tool.startswith("mcp__") and verdict is Verdict.ALLOW:
+    if tool.startswith("mcp__") and verdict is Effect.ALLOW:
         raise BadPattern("rules about MCP tools take no brackets: expected mcp__server or mcp__server__tool")
     return None, None
 
@@ -241,7 +241,7 @@ def _compile(tool: str, pattern: str, verdict: Verdict) -> tuple["PathRule | Non
 class PathRule:
     """The pattern of a rule about files: an anchor and what follows it."""
 
-    def __init__(self, text: str, verdict: Verdict) -> None:
+    def __init__(self, text: str, verdict: Effect) -> None:
         if text.startswith("!"):
             raise BadPattern("a pattern cannot be negated: put the rule into another list instead")
         if "\0" in text:
@@ -252,12 +252,12 @@ class PathRule:
         self._composed = PathPattern(composed(body), any_depth=any_depth)
         self._folded = PathPattern(folded(body), any_depth=any_depth)
 
-    def matches(self, located: Located, world: World, *, generously: bool) -> bool:
+    def matches(self, located: Located, world: PathWorld, *, generously: bool) -> bool:
         """Every spelling must match an allow rule, any spelling is enough for the others."""
         found = (self._matches(spelling, world, generously) for spelling in located.spellings)
         return any(found) if generously else bool(located.spellings) and all(found)
 
-    def reaches(self, located: Located, world: World) -> bool:
+    def reaches(self, located: Located, world: PathWorld) -> bool:
         """Whether something below this directory may match."""
         below = [part for part in self._pattern.literal_head() if part]
         for base in self._bases(world, generously=True):
@@ -267,7 +267,7 @@ class PathRule:
                     return True
         return False
 
-    def _matches(self, path: str, world: World, generously: bool) -> bool:
+    def _matches(self, path: str, world: PathWorld, generously: bool) -> bool:
         pattern, bases = self._pattern, self._bases(world, generously)
         if world.fold_case:
             pattern, path, bases = self._folded, folded(path), tuple(map(folded, bases))
@@ -280,7 +280,7 @@ class PathRule:
                     return True
         return False
 
-    def _bases(self, world: World, generously: bool) -> tuple[str, ...]:
+    def _bases(self, world: PathWorld, generously: bool) -> tuple[str, ...]:
         match self._anchor:
             case "//":
                 return ("/",)
@@ -304,9 +304,9 @@ def _split_anchor(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _any_depth(body: str, verdict: Verdict) -> bool:
+def _any_depth(body: str, verdict: Effect) -> bool:
     """A bare name is looked for at any depth; so is `name/**`, but only by rules that restrict."""
     name, slash, rest = body.rstrip("/").partition("/")
     if not slash:
         return name != "**"
-    return rest == "**" and verdict is not Verdict.ALLOW
+    return rest == "**" and verdict is not Effect.ALLOW

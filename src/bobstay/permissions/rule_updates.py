@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.mode import problem
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.rulebook import DESTINATIONS, RULE_UPDATES, rule_text
@@ -51,7 +51,7 @@ def _rule_defect(update: Update) -> str:
         return 'rules must be a list of {"toolName": ..., "ruleContent": ...}'
     try:
         for raw in rules:
-            Rule.parse(rule_text(raw), Verdict(verdict))
+            Rule.parse(rule_text(raw), Effect(verdict))
     except BadRule as error:
         return str(error)
     return ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 
 DESTINATIONS = {"userSettings": "user", "projectSettings": "project", "localSettings": "local", "session": "session"}
@@ -13,13 +13,13 @@ RULE_UPDATES = frozenset({"addRules", "replaceRules", "removeRules"})
 class Rulebook:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: tuple[Rule, ...] = ()
-        self._by_verdict: dict[Verdict, tuple[Rule, ...]] = {}
+        self._by_verdict: dict[Effect, tuple[Rule, ...]] = {}
         self._set(tuple(rules))
 
-    def of(self, verdict: Verdict) -> tuple[Rule, ...]:
+    def of(self, verdict: Effect) -> tuple[Rule, ...]:
         return self._by_verdict[verdict]
 
-    def first(self, verdict: Verdict, covers: Callable[[Rule], bool]) -> Rule | None:
+    def first(self, verdict: Effect, covers: Callable[[Rule], bool]) -> Rule | None:
         return next((rule for rule in self._by_verdict[verdict] if covers(rule)), None)
 
     def apply(self, update: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Rulebook:
 
     def _set(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
-        self._by_verdict = {verdict: tuple(rule for rule in rules if rule.verdict is verdict) for verdict in Verdict}
+        self._by_verdict = {verdict: tuple(rule for rule in rules if rule.verdict is verdict) for verdict in Effect}
 
 
 def rule_text(raw: dict[str, Any]) -> str:
@@ -55,12 +55,12 @@ def _rules_of(update: dict[str, Any]) -> list[dict[str, Any]]:
     return [raw for raw in rules if isinstance(raw, dict)] if isinstance(rules, list | tuple) else []
 
 
-def _read(raw: dict[str, Any], verdict: Verdict, source: str) -> Rule | None:
+def _read(raw: dict[str, Any], verdict: Effect, source: str) -> Rule | None:
     """A rule that cannot be understood restricts its whole tool, or allows nothing."""
     try:
         return Rule.parse(rule_text(raw), verdict, source)
     except BadRule:
-        if verdict is Verdict.ALLOW:
+        if verdict is Effect.ALLOW:
             return None
     try:
         return Rule.parse(str(raw.get("toolName", "")), verdict, source)
@@ -68,5 +68,5 @@ def _read(raw: dict[str, Any], verdict: Verdict, source: str) -> Rule | None:
         return None
 
 
-def _is_among(rule: Rule, verdict: Verdict, source: str, texts: set[tuple[str, str]]) -> bool:
+def _is_among(rule: Rule, verdict: Effect, source: str, texts: set[tuple[str, str]]) -> bool:
     return rule.verdict is verdict and rule.source == source and (rule.tool, rule.pattern) in texts

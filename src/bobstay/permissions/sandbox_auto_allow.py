@@ -7,14 +7,14 @@ see it. Only what the words of the command name is looked for; all else is the s
 import os
 from collections.abc import Iterator
 
-from bobstay.permissions.path_resolution import Located, World, locate, within
+from bobstay.permissions.path_resolution import Located, PathWorld, locate, within
 from bobstay.permissions.shell import read
 
 _ITS_OWN = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - a sandbox has these for itself, or may not write there
 _HARMLESS = frozenset(("/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"))
 
 
-def outside(command: str, cwd: str, world: World) -> str:
+def outside(command: str, cwd: str, world: PathWorld) -> str:
     """A path outside the working directories that `command` names, or ""."""
     for target in _named(command, cwd, world):
         located = locate(target, cwd, world)
@@ -23,7 +23,7 @@ def outside(command: str, cwd: str, world: World) -> str:
     return ""
 
 
-def _named(command: str, cwd: str, world: World) -> Iterator[str]:
+def _named(command: str, cwd: str, world: PathWorld) -> Iterator[str]:
     reading = read(command, cwd, world)
     for simple in (*reading.commands, *reading.hidden):
         yield from simple.reads

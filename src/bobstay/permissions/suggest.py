@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bobstay.permissions.access import Access, Verdict
-from bobstay.permissions.path_resolution import Located, World, locate
-from bobstay.permissions.rule import FAMILIES, Rule
+from bobstay.permissions.access import Access, Effect
 from bobstay.permissions.host_rules import address
+from bobstay.permissions.path_resolution import Located, PathWorld, locate
+from bobstay.permissions.rule import FAMILIES, Rule
 
 if TYPE_CHECKING:
-    from bobstay.permissions.shell.expansion import Seen
+    from bobstay.permissions.shell.expansion import ExpandedWord
 
 Update: TypeAlias = dict[str, Any]
 
@@ -103,7 +103,7 @@ INTERPRETERS = frozenset(
 """A rule that leaves their arguments open leaves everything open."""
 
 
-def suggest(tool: str, accesses: tuple[Access, ...], *, world: World, cwd: str) -> tuple[Update, ...]:
+def suggest(tool: str, accesses: tuple[Access, ...], *, world: PathWorld, cwd: str) -> tuple[Update, ...]:
     """Permission updates, narrowest first. Nothing where no rule would help."""
     if any(access.kind == "person" for access in accesses):
         return ()
@@ -117,7 +117,7 @@ def suggest(tool: str, accesses: tuple[Access, ...], *, world: World, cwd: str) 
     return tuple(found)
 
 
-def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
+def _for(tool: str, access: Access, world: PathWorld, cwd: str) -> list[Update]:
     match access.kind:
         case "exec":
             return _for_command(tool, access.target, world, cwd)
@@ -139,12 +139,12 @@ def _for(tool: str, access: Access, world: World, cwd: str) -> list[Update]:
             return []
 
 
-def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update]:
+def _for_command(tool: str, command: str, world: PathWorld, cwd: str) -> list[Update]:
     from bobstay.permissions.shell import read
+    from bobstay.permissions.shell.command_queries import words
     from bobstay.permissions.shell.hazards import is_hazardous
     from bobstay.permissions.shell.operands import EDITING
     from bobstay.permissions.shell.wrappers import harmless
-    from bobstay.permissions.shell.command_queries import words
 
     reading = read(command, cwd, world)
     if reading.trouble:
@@ -166,7 +166,7 @@ def _for_command(tool: str, command: str, world: World, cwd: str) -> list[Update
     return found
 
 
-def _content(text: str, plain: "list[Seen] | None") -> str:
+def _content(text: str, plain: "list[ExpandedWord] | None") -> str:
     """A prefix by the command's arity; the exact text for what is compound, hazardous or unknown."""
     from bobstay.permissions.shell.hazards import is_hazardous
     from bobstay.permissions.shell.wrappers import harmless
@@ -191,7 +191,7 @@ def _arity(values: list[str]) -> int:
     return two or ARITY.get(values[0], 0)
 
 
-def _directory(located: Located, world: World) -> list[Update]:
+def _directory(located: Located, world: PathWorld) -> list[Update]:
     if not located.path or world.holds(located):
         return []
     return [{"type": "addDirectories", "directories": [_parent(located)], "destination": "session"}]
@@ -217,7 +217,7 @@ def escaped(path: str) -> str:
 
 def broad(rule: Rule) -> str:
     """A warning about an allow rule that lets anything run; empty for one that does not."""
-    if rule.verdict is not Verdict.ALLOW:
+    if rule.verdict is not Effect.ALLOW:
         return ""
     if rule.tool == "Bash":
         first = rule.pattern.removesuffix(":*").split(" ")[0].rpartition("/")[2].rstrip("*")

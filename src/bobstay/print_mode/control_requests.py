@@ -9,7 +9,7 @@ from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
 from bobstay.sessions.log import LogError
 from bobstay.version import PROTOCOL_LEVEL
 from bobstay.wire.control_channel import failure, success
-from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import CAPABILITIES, Frame
 
 _NO_MCP = "MCP servers are not supported by this version of bobstay"
@@ -28,7 +28,7 @@ class Requests:
         self,
         session: Session,
         hooks: HostHooks,
-        encoder: Encoder,
+        encoder: EventEncoder,
         send: Callable[[Frame], None],
         busy: Callable[[], bool],
     ) -> None:

@@ -16,15 +16,15 @@ from msgspec import Struct
 
 from bobstay.assembly.session import Session
 from bobstay.engine.engine_ports import Answer
-from bobstay.system.socket_path import short_path
 from bobstay.model.event import InteractionOpened
 from bobstay.model.message import Block
+from bobstay.system.socket_path import short_path
 
 LONGEST_LINE = 40 * 1024 * 1024
 """Bytes of a wish: a message with its pictures is one."""
 
 
-class Wish(Struct, frozen=True):
+class ControlMessage(Struct, frozen=True):
     do: Literal["answer", "interrupt", "say"]
     id: str = ""
     answer: Answer | None = None
@@ -36,7 +36,7 @@ class Wish(Struct, frozen=True):
     how: Literal["steer", "queue"] = "steer"
 
 
-class Contact:
+class ControlSocket:
     """Open while the run lasts. As a gate it waits for a console's answers."""
 
     can_ask = True
@@ -105,7 +105,7 @@ class Contact:
 
     async def _done(self, line: bytes) -> dict[str, Any]:
         try:
-            wish = msgspec.json.decode(line, type=Wish)
+            wish = msgspec.json.decode(line, type=ControlMessage)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return {"error": f"not understood: {error}"}
         if self._session is None:
@@ -122,7 +122,7 @@ class Contact:
                 waiter.set_result(wish.answer)
         return {"ok": True}
 
-    def _say(self, session: Session, wish: Wish) -> str:
+    def _say(self, session: Session, wish: ControlMessage) -> str:
         known = self._heard.get(wish.client_id) if wish.client_id else None
         if known is not None:
             return known

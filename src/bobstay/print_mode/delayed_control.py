@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 from bobstay.assembly.session import Session
 
 if TYPE_CHECKING:
-    from bobstay.print_mode.control_socket import Contact
+    from bobstay.print_mode.control_socket import ControlSocket
 
 SOON = 0.2
 """Seconds after the start."""
 
 
-class Reach:
+class DelayedControlSocket:
     def __init__(self) -> None:
-        self._contact: Contact | None = None
+        self._contact: ControlSocket | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def contact(self) -> "Contact":
+    def contact(self) -> "ControlSocket":
         if self._contact is None:
-            from bobstay.print_mode.control_socket import Contact
+            from bobstay.print_mode.control_socket import ControlSocket
 
-            self._contact = Contact()
+            self._contact = ControlSocket()
         return self._contact
 
     def attend(self, session: Session) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionOpened
-from bobstay.wire.control_channel import Channel, ControlError
+from bobstay.wire.control_channel import ControlChannel, ControlError
 from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrunk
 from bobstay.wire.wire_frames import Frame
 
@@ -13,12 +13,12 @@ _ENVELOPE = 200
 """Characters the envelope of a control request takes at most."""
 
 
-class HostGate:
+class HostApprover:
     """Puts each question to the host as `can_use_tool`. A question that is dropped is withdrawn there too."""
 
     can_ask = True
 
-    def __init__(self, channel: Channel, state: Callable[[str], None]) -> None:
+    def __init__(self, channel: ControlChannel, state: Callable[[str], None]) -> None:
         self._channel = channel
         self._state = state
         self._open = 0

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.hooks.hook_settings import DEFAULT_TIMEOUT, NAMES
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.hooks.matcher import BadMatcherError, checked_pattern, matches
 from bobstay.hooks.hook_outcome import failed, merged, outcome_of
+from bobstay.hooks.hook_settings import DEFAULT_TIMEOUT, NAMES
+from bobstay.hooks.matcher import BadMatcherError, checked_pattern, matches
 from bobstay.model.ids import new_id
-from bobstay.wire.control_channel import Channel, ControlError
+from bobstay.wire.control_channel import ControlChannel, ControlError
 from bobstay.wire.wire_frames import Frame
 
 __all__ = ["BadMatcherError", "HostHooks"]
@@ -31,7 +31,7 @@ class Matcher(Struct, frozen=True):
 class HostHooks:
     """Empty until a host registers something."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: ControlChannel) -> None:
         self._channel = channel
         self._matchers: dict[str, tuple[Matcher, ...]] = {}
 

@@ -7,24 +7,24 @@ from typing import Any, Literal
 from bobstay.assembly.session import Session
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Event, RunDone
-from bobstay.print_mode.print_face import PATIENCE, end_background, next_turn, shown
+from bobstay.print_mode.control_requests import Requests
 from bobstay.print_mode.host_hooks import HostHooks
 from bobstay.print_mode.host_prompts import client_id, prompt_blocks
-from bobstay.print_mode.control_requests import Requests
-from bobstay.print_mode.signals import Stop
+from bobstay.print_mode.print_face import PATIENCE, end_background, next_turn, shown
+from bobstay.print_mode.signals import SignalStop
 from bobstay.sessions.log import LogError
 from bobstay.wire import wire_frames
-from bobstay.wire.control_channel import Channel
-from bobstay.wire.event_encoder import Encoder
-from bobstay.wire.wire_frames import Frame
+from bobstay.wire.control_channel import ControlChannel
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.result_frame import VERDICTS, refused_start
-from bobstay.wire.stdio import Input, Output, parse_line
+from bobstay.wire.stdio import FrameWriter, LineReader, parse_line
+from bobstay.wire.wire_frames import Frame
 
 
 class StateFrames:
     """Tells the host whether the session runs, waits for it, or rests: if it asked to be told, then without gaps."""
 
-    def __init__(self, output: Output, wanted: Literal["", "host_only", "all"]) -> None:
+    def __init__(self, output: FrameWriter, wanted: Literal["", "host_only", "all"]) -> None:
         self._output = output
         self._wanted = wanted
         self._state = "idle"
@@ -40,16 +40,16 @@ class StateFrames:
         self._output.send(wire_frames.system(self.session_id, "session_state_changed", **fields))
 
 
-class Server:
+class HostServer:
     """Reads until the host closes its end. What it asks is done in the order it came; answers never wait in line."""
 
     def __init__(
         self,
         session: Session,
-        channel: Channel,
+        channel: ControlChannel,
         hooks: HostHooks,
-        encoder: Encoder,
-        output: Output,
+        encoder: EventEncoder,
+        output: FrameWriter,
         state: StateFrames,
         *,
         mirrored: bool = False,
@@ -68,7 +68,7 @@ class Server:
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self, lines: Input, stop: Stop, wait: float) -> int:
+    async def run(self, lines: LineReader, stop: SignalStop, wait: float) -> int:
         """Serve until the end of input, or until a signal; return the exit code.
 
         After the end of input, background commands are waited for: at most `wait` seconds after each answer.
@@ -117,7 +117,7 @@ class Server:
         for task in self._tasks:
             task.cancel()
 
-    async def _read(self, lines: Input) -> None:
+    async def _read(self, lines: LineReader) -> None:
         async for line in lines.lines():
             frame = parse_line(line)
             match frame.get("type"):

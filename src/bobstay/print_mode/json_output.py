@@ -3,17 +3,17 @@
 from bobstay.model.event import Event, Noted
 from bobstay.model.live_events import LIVE
 from bobstay.print_mode.text_output import show_note
-from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.line_limit import encode_line
+from bobstay.wire.stdio import FrameWriter
 from bobstay.wire.wire_frames import Frame
-from bobstay.wire.stdio import Output
 
 LONGEST = 64 * 1024 * 1024
 """Characters of one frame. This is one document, not lines for a host that reads at most 1 MiB: only memory counts."""
 
 
 class JsonFace:
-    def __init__(self, encoder: Encoder, output: Output, *, verbose: bool) -> None:
+    def __init__(self, encoder: EventEncoder, output: FrameWriter, *, verbose: bool) -> None:
         self._encoder = encoder
         self._output = output
         self._verbose = verbose

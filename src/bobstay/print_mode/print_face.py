@@ -10,16 +10,16 @@ from typing import Protocol
 from bobstay.assembly.session import Session
 from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
-from bobstay.print_mode.signals import Stop
-from bobstay.wire.event_encoder import Encoder
-from bobstay.wire.wire_frames import Facts
+from bobstay.print_mode.signals import SignalStop
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.result_frame import VERDICTS
+from bobstay.wire.wire_frames import Facts
 
 PATIENCE = 5.0
 """Seconds an interrupted turn is given to end."""
 
 
-class Face(Protocol):
+class PrintFace(Protocol):
     """Shows the events of a session in its own way."""
 
     def show(self, event: Event) -> None: ...
@@ -40,8 +40,8 @@ def facts_of(session: Session) -> Facts:
     )
 
 
-def encoder_for(session: Session, *, partial: bool = False, replay: bool = False) -> Encoder:
-    return Encoder(
+def encoder_for(session: Session, *, partial: bool = False, replay: bool = False) -> EventEncoder:
+    return EventEncoder(
         session.id,
         lambda: facts_of(session),
         session.totals,
@@ -53,7 +53,13 @@ def encoder_for(session: Session, *, partial: bool = False, replay: bool = False
 
 
 async def run_once(
-    session: Session, blocks: tuple[Block, ...], face: Face, stop: Stop, *, wait: float, seconds: float | None = None
+    session: Session,
+    blocks: tuple[Block, ...],
+    face: PrintFace,
+    stop: SignalStop,
+    *,
+    wait: float,
+    seconds: float | None = None,
 ) -> int:
     """Work on one prompt, on all it queues and on what its background commands bring; return the last exit code.
 

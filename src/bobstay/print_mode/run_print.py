@@ -3,22 +3,22 @@
 import sys
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.assembly.session import Session
+from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.config.options import Options
 from bobstay.hooks.hook_event import HookReport
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
-from bobstay.print_mode.print_face import Face, encoder_for, run_once
-from bobstay.print_mode.delayed_control import Reach
-from bobstay.print_mode.signals import Stop
-from bobstay.wire.stdio import BadLineError, HostGoneError, Output
+from bobstay.print_mode.delayed_control import DelayedControlSocket
+from bobstay.print_mode.print_face import PrintFace, encoder_for, run_once
+from bobstay.print_mode.signals import SignalStop
+from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError
 
 
 async def run(options: Options, prompt: str) -> int:
-    stop = Stop()
+    stop = SignalStop()
     stop.listen()
-    output = Output()
+    output = FrameWriter()
     try:
         if options.input_format == "stream-json":
             code = await _hosted(options, output, stop)
@@ -36,8 +36,8 @@ async def run(options: Options, prompt: str) -> int:
     return stop.code or code
 
 
-async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> int:
-    reach = Reach()
+async def _single(options: Options, prompt: str, output: FrameWriter, stop: SignalStop) -> int:
+    reach = DelayedControlSocket()
     gate = reach.contact() if options.ask == "console" else None
     session = await open_session(options, gate, None, hook_watcher=_hook_watcher(options, output))
     told = 0
@@ -54,7 +54,7 @@ async def _single(options: Options, prompt: str, output: Output, stop: Stop) -> 
         _warn(session, told)
 
 
-def _face(options: Options, session: Session, output: Output) -> Face:
+def _face(options: Options, session: Session, output: FrameWriter) -> PrintFace:
     if options.output_format == "text":
         from bobstay.print_mode.text_output import TextFace
 
@@ -68,18 +68,18 @@ def _face(options: Options, session: Session, output: Output) -> Face:
     return StreamFace(encoder_for(session, partial=options.include_partial_messages), output)
 
 
-async def _hosted(options: Options, output: Output, stop: Stop) -> int:
-    from bobstay.print_mode.host_approver import HostGate
+async def _hosted(options: Options, output: FrameWriter, stop: SignalStop) -> int:
+    from bobstay.print_mode.host_approver import HostApprover
     from bobstay.print_mode.host_hooks import HostHooks
-    from bobstay.print_mode.host_server import Server, StateFrames
-    from bobstay.wire.control_channel import Channel
-    from bobstay.wire.stdio import Input
+    from bobstay.print_mode.host_server import HostServer, StateFrames
+    from bobstay.wire.control_channel import ControlChannel
+    from bobstay.wire.stdio import LineReader
 
-    lines = Input()
-    channel = Channel(output.send)
+    lines = LineReader()
+    channel = ControlChannel(output.send)
     state = StateFrames(output, options.session_state_frames)
     hooks = HostHooks(channel)
-    gate = HostGate(channel, state.change) if options.permission_prompt_tool == "stdio" else None
+    gate = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else None
     watcher = _hook_watcher(options, output)
     session = await open_session(options, gate, hooks, hook_watcher=watcher)
     told = 0
@@ -87,14 +87,14 @@ async def _hosted(options: Options, output: Output, stop: Stop) -> int:
         told = _warn(session)
         state.session_id = session.id
         encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
-        server = Server(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
+        server = HostServer(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
         return await server.run(lines, stop, options.background_limit)
     finally:
         await session.close()
         _warn(session, told)
 
 
-def _hook_watcher(options: Options, output: Output) -> HookWatcher | None:
+def _hook_watcher(options: Options, output: FrameWriter) -> HookWatcher | None:
     """Tells a program that follows along of command hooks: those of the session's start always, others if asked."""
     if options.output_format != "stream-json":
         return None
@@ -115,7 +115,7 @@ def _warn(session: Session, told: int = 0) -> int:
     return len(session.warnings)
 
 
-def _refuse(options: Options, output: Output, error: str) -> None:
+def _refuse(options: Options, output: FrameWriter, error: str) -> None:
     """Say why there is no session. A host that waits for frames is told in one, if the one it wants is not there."""
     sys.stderr.write(f"{error}\n")
     if options.output_format == "stream-json" and options.resume is not None:

@@ -7,7 +7,7 @@ import signal
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
-class Stop:
+class SignalStop:
     """Set by the first signal; `code` is then what the process should exit with."""
 
     def __init__(self) -> None:

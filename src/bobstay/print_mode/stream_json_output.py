@@ -1,12 +1,12 @@
 """Print mode for programs that follow along: every frame as a line, as it happens."""
 
 from bobstay.model.event import Event
-from bobstay.wire.event_encoder import Encoder
-from bobstay.wire.stdio import Output
+from bobstay.wire.event_encoder import EventEncoder
+from bobstay.wire.stdio import FrameWriter
 
 
 class StreamFace:
-    def __init__(self, encoder: Encoder, output: Output) -> None:
+    def __init__(self, encoder: EventEncoder, output: FrameWriter) -> None:
         self._encoder = encoder
         self._output = output
 

@@ -5,11 +5,11 @@ import sys
 from bobstay.model.event import Event, ModelChanged, Noted, RunDone
 from bobstay.model.live_events import Retrying
 from bobstay.wire.result_frame import VERDICTS, failure_text
-from bobstay.wire.stdio import Output
+from bobstay.wire.stdio import FrameWriter
 
 
 class TextFace:
-    def __init__(self, output: Output, max_turns: int | None = None) -> None:
+    def __init__(self, output: FrameWriter, max_turns: int | None = None) -> None:
         self._output = output
         self._max_turns = max_turns
         self._done: RunDone | None = None

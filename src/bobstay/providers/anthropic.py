@@ -6,11 +6,11 @@ from typing import Any
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, settings_of
 from bobstay.providers.anthropic_schema import legal_schema
-from bobstay.providers.anthropic_stream import Answer
+from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.message_encoding import EncodedMessages, EncodedOnce, to_json
-from bobstay.providers.http_exchange import accept, broken_off
 from bobstay.providers.http_client import HttpClient, Reply
+from bobstay.providers.http_exchange import accept, broken_off
+from bobstay.providers.message_encoding import EncodedMessages, EncodedOnce, to_json
 from bobstay.version import __version__
 
 API_VERSION = "2023-06-01"
@@ -62,7 +62,7 @@ class Anthropic:
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         reply = await self._ask(request)
         try:
-            answer = Answer(request.model, reply.headers, self._accepted.origin)
+            answer = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
             async for _, data in reply.events():
                 chunks = answer.take(data)
                 if answer.complete:

@@ -10,8 +10,8 @@ from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
-from bobstay.providers.message_builder import made_id, parse_input
 from bobstay.providers.base import Chunk, ProviderError
+from bobstay.providers.message_builder import made_id, parse_input
 from bobstay.providers.message_encoding import from_json
 
 STOPS: dict[str, Stop] = {
@@ -59,7 +59,7 @@ class _Building:
         self.signature = ""
 
 
-class Answer:
+class AnthropicMessageReader:
     """Give it the data of each event; it gives what that means. `complete` once the vendor said it is."""
 
     def __init__(self, model: str, headers: dict[str, str], origin: str = "anthropic") -> None:

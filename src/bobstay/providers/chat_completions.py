@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from bobstay.model.event import Noted
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_messages import MessageRules, messages_of, rules_of
-from bobstay.providers.chat_stream import Reader
+from bobstay.providers.chat_stream import ChatStreamReader
 from bobstay.providers.effort_levels import Efforts, is_refused_level
-from bobstay.providers.message_encoding import EncodedMessages, to_json
-from bobstay.providers.http_exchange import accept, agent
 from bobstay.providers.http_client import HttpClient, Reply
+from bobstay.providers.http_exchange import accept, agent
+from bobstay.providers.message_encoding import EncodedMessages, to_json
 from bobstay.providers.thinking import Effort
 
 LOCAL_SERVERS = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
@@ -86,7 +86,7 @@ class Chat:
             for note in notes:
                 yield Noted(note, "warning")
             await accept(reply, self.name)
-            reader = Reader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
+            reader = ChatStreamReader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
             try:
                 async for _, data in reply.events():
                     for chunk in reader.feed(data):

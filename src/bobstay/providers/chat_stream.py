@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, ToolCall, ToolReply, Usage
-from bobstay.providers.message_builder import Answer, parse_input
 from bobstay.providers.base import Chunk, ProviderError, Request
 from bobstay.providers.chat_reasoning import THINKING_CHUNKS, Collector, family_of
 from bobstay.providers.http_exchange import broken_off, decoded
+from bobstay.providers.message_builder import MessageBuilder, parse_input
 
 if TYPE_CHECKING:
     from bobstay.providers.text_tool_calls import LeakedCall
@@ -89,14 +89,14 @@ _STOPS: dict[str, Stop] = {
 }
 
 
-class Reader:
+class ChatStreamReader:
     """Takes the chunks of one completion in order."""
 
     def __init__(
         self, request: Request, name: str, headers: dict[str, str] | None = None, *, recovers_calls: bool = False
     ) -> None:
         """`recovers_calls`: a whole answer that is a call written as text is taken for the call it was meant to be."""
-        self.answer = Answer(request.model, name)
+        self.answer = MessageBuilder(request.model, name)
         self.finished = False
         """The model has said why it stopped; only numbers can follow."""
         self.done = False

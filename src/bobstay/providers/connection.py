@@ -6,9 +6,9 @@ from typing import Any, NoReturn, cast
 
 import httptools
 
-from bobstay.system.decompression import DamagedError, Unpacker, packing_of
 from bobstay.providers.base import ErrorKind, ProviderError
 from bobstay.providers.sse_splitter import SseSplitter
+from bobstay.system.decompression import DamagedError, Unpacker, packing_of
 
 _ENOUGH = 1024 * 1024
 """Bytes waiting to be read above which the server is made to wait."""
@@ -25,7 +25,7 @@ _GRACE = 5.0
 class Reply:
     """An answer: its head is complete, its body comes as it is read."""
 
-    def __init__(self, connection: "Connection", on_activity: Callable[[], None] | None = None) -> None:
+    def __init__(self, connection: "HttpConnection", on_activity: Callable[[], None] | None = None) -> None:
         self.on_activity = on_activity
         """Called whenever bytes arrive."""
         self.status = 0
@@ -151,10 +151,10 @@ class _Events(AsyncIterator[tuple[str, bytes]]):
         return ready.pop()
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. `done` hears when it is free again, and when it is lost."""
 
-    def __init__(self, done: Callable[["Connection"], None]) -> None:
+    def __init__(self, done: Callable[["HttpConnection"], None]) -> None:
         self.idle_since = 0.0
         self.ending = False
         """All that matters of the answer has come, but not its end."""

@@ -8,9 +8,9 @@ import msgspec
 
 from bobstay.model.ids import new_id
 from bobstay.model.message import Message, Text, ToolCall, ToolReply, Usage
-from bobstay.providers.message_builder import Answer
 from bobstay.providers.base import Chunk, Request
-from bobstay.providers.demo_script import Replies, Step, walk
+from bobstay.providers.demo_script import DemoStep, Replies, walk
+from bobstay.providers.message_builder import MessageBuilder
 
 _MOST_STEPS = 24
 """Of one turn; no walk is that long, so a history that looks longer is not of our making."""
@@ -26,7 +26,7 @@ class Demo:
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         step = _next_step(request)
-        answer = Answer(request.model, self.name)
+        answer = MessageBuilder(request.model, self.name)
         sent = sum(_size(message) for message in request.messages) + sum(map(len, request.system))
         yield answer.begin("", usage=Usage(input=sent // 4))
         for word in _FIRST_WORDS.findall(step.text):
@@ -47,13 +47,13 @@ class Demo:
         """There is nothing to let go of."""
 
 
-def _next_step(request: Request) -> Step:
+def _next_step(request: Request) -> DemoStep:
     """Play the turn's script from its start, giving it the replies it got, up to the step that is not yet played."""
     start = max((place for place, message in enumerate(request.messages) if _is_prompt(message)), default=0)
     turn = request.messages[start:]
     said = [message for message in turn if message.role == "assistant"]
     if len(said) >= _MOST_STEPS:
-        return Step("My script ends here.")
+        return DemoStep("My script ends here.")
     replies = {block.call_id: block for message in turn for block in message.blocks if isinstance(block, ToolReply)}
     first = not any(message.role == "assistant" for message in request.messages[:start])
     script = walk(_prompt(turn[:1]), frozenset(tool.name for tool in request.tools), first=first)
@@ -62,7 +62,7 @@ def _next_step(request: Request) -> Step:
         try:
             step = script.send(_replies_to(message, replies))
         except StopIteration:
-            return Step("My script has come to its end; there is nothing more I can do about this.")
+            return DemoStep("My script has come to its end; there is nothing more I can do about this.")
     return step
 
 

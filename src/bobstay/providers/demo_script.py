@@ -21,36 +21,38 @@ _READABLE = (".md", ".txt", ".py", ".toml", ".json", ".js", ".ts", ".go", ".rs",
 _TEST = "python3 test_greeting.py"
 
 
-class Do(Struct, frozen=True):
+class DemoCall(Struct, frozen=True):
     """A call the script wants made."""
 
     tool: str
     input: dict[str, Any]
 
 
-class Step(Struct, frozen=True):
+class DemoStep(Struct, frozen=True):
     """One message of the model. A step without calls is the last."""
 
     text: str
-    calls: tuple[Do, ...] = ()
+    calls: tuple[DemoCall, ...] = ()
 
 
 Replies: TypeAlias = tuple[ToolReply, ...]
-Walk: TypeAlias = Generator[Step, Replies, None]
+Walk: TypeAlias = Generator[DemoStep, Replies, None]
 
 
 def walk(prompt: str, tools: frozenset[str], *, first: bool) -> Walk:
     """Play one turn. `first` is whether nothing was said before; `tools` are the names of those offered."""
     opening = f"{INTRODUCTION}\n\n" if first else ""
     if "Glob" not in tools or "Read" not in tools:
-        yield Step(f"{opening}You said: {_short(prompt)}\n\nI was given no tools to look around with, so this is all.")
+        yield DemoStep(
+            f"{opening}You said: {_short(prompt)}\n\nI was given no tools to look around with, so this is all."
+        )
         return
     if re.fullmatch(r"\s*(hello|hi|hey|good (morning|day|evening))\b[\s!.,]*", prompt, re.IGNORECASE):
-        yield Step(f"{opening}Hello! Ask me anything and I will look around here, as far as a script can.")
+        yield DemoStep(f"{opening}Hello! Ask me anything and I will look around here, as far as a script can.")
         return
-    found = yield Step(f"{opening}I will see which files are here.", (Do("Glob", {"pattern": "**/*"}),))
+    found = yield DemoStep(f"{opening}I will see which files are here.", (DemoCall("Glob", {"pattern": "**/*"}),))
     if _failed(found):
-        yield Step(f"I could not list the files ({_why(found)}), so I stop here. Nothing was changed.")
+        yield DemoStep(f"I could not list the files ({_why(found)}), so I stop here. Nothing was changed.")
         return
     paths = _paths(found[0].text)
     program = _named(paths, "greeting.py")
@@ -64,63 +66,65 @@ def walk(prompt: str, tools: frozenset[str], *, first: bool) -> Walk:
 def _look_around(prompt: str, paths: list[str], tools: frozenset[str]) -> Walk:
     chosen = _most_readable(paths)
     if chosen is None:
-        yield Step(f"There is no text file here that I could read. You said: {_short(prompt)}\n\n{_ADVICE}")
+        yield DemoStep(f"There is no text file here that I could read. You said: {_short(prompt)}\n\n{_ADVICE}")
         return
     plan = ("List the files", f"Read {_base(chosen)}", "Say what I saw")
-    read = yield Step(
+    read = yield DemoStep(
         f"There {_count(len(paths))}. I will read `{_base(chosen)}`.",
-        (*_todo(tools, plan, done=1), Do("Read", {"file_path": chosen, "limit": 40})),
+        (*_todo(tools, plan, done=1), DemoCall("Read", {"file_path": chosen, "limit": 40})),
     )
     if _failed(read[-1:]):
-        yield Step(f"I could not read `{_base(chosen)}`: {_why(read[-1:])}. Nothing was changed.\n\n{_ADVICE}")
+        yield DemoStep(f"I could not read `{_base(chosen)}`: {_why(read[-1:])}. Nothing was changed.\n\n{_ADVICE}")
         return
     todo = _todo(tools, plan, done=3)
     if todo:
-        yield Step("", todo)
+        yield DemoStep("", todo)
     lines = [line for line in _plain(read[-1].text).splitlines() if line.strip()]
     begins = f" It begins: `{lines[0].strip()[:80]}`." if lines else ""
-    yield Step(f"I read `{_base(chosen)}`.{begins} You said: {_short(prompt)}\n\n{_ADVICE}")
+    yield DemoStep(f"I read `{_base(chosen)}`.{begins} You said: {_short(prompt)}\n\n{_ADVICE}")
 
 
 def _repair(program: str, test: str, command: str, tools: frozenset[str]) -> Walk:
     plan = ("Read the test and the program", "See the test fail", "Correct the program", "See the test pass")
-    read = yield Step(
+    read = yield DemoStep(
         "I will read the test and the program it tests.",
-        (*_todo(tools, plan, done=0), Do("Read", {"file_path": test}), Do("Read", {"file_path": program})),
+        (*_todo(tools, plan, done=0), DemoCall("Read", {"file_path": test}), DemoCall("Read", {"file_path": program})),
     )
     if _failed(read[-2:]):
-        yield Step(f"I could not read them: {_why(read[-2:])}. Nothing was changed.")
+        yield DemoStep(f"I could not read them: {_why(read[-2:])}. Nothing was changed.")
         return
     ran = "Bash" in tools
     if ran:
-        before = yield Step("Now the test, to see it fail.", (_run(command, "Run the test before the change"),))
+        before = yield DemoStep("Now the test, to see it fail.", (_run(command, "Run the test before the change"),))
         ran = not _refused(before)
     slip = _SLIP.search(_plain(read[-1].text))
     if slip is None or "Edit" not in tools:
-        yield Step("The program does not have the mistake my script knows how to correct, so I leave it as it is.")
+        yield DemoStep("The program does not have the mistake my script knows how to correct, so I leave it as it is.")
         return
     wrong = slip[0]
-    edited = yield Step(
+    edited = yield DemoStep(
         "`greet` uses `nam`, a name that does not exist; its argument is called `name`. I will correct that.",
         (
             *_todo(tools, plan, done=2),
-            Do("Edit", {"file_path": program, "old_string": wrong, "new_string": re.sub(r"\bnam\b", "name", wrong)}),
+            DemoCall(
+                "Edit", {"file_path": program, "old_string": wrong, "new_string": re.sub(r"\bnam\b", "name", wrong)}
+            ),
         ),
     )
     if _failed(edited[-1:]):
-        yield Step(f"The change was not made: {_why(edited[-1:])}. `{_base(program)}` is as it was.")
+        yield DemoStep(f"The change was not made: {_why(edited[-1:])}. `{_base(program)}` is as it was.")
         return
     if not ran:
-        yield Step(
+        yield DemoStep(
             f"I corrected `{_base(program)}`. I was not allowed to run the test, so nobody has seen it pass: "
             f"run `{_TEST}` yourself."
         )
         return
-    after = yield Step("And the test again.", (_run(command, "Run the test after the change"),))
+    after = yield DemoStep("And the test again.", (_run(command, "Run the test after the change"),))
     passed = not _failed(after)
     if passed and (todo := _todo(tools, plan, done=4)):
-        yield Step("", todo)
-    yield Step(
+        yield DemoStep("", todo)
+    yield DemoStep(
         f"Done. `{_base(program)}` used `nam` where it meant `name`; I corrected that word, and `{_TEST}` passes now."
         if passed
         else f"I corrected the name in `{_base(program)}`, but the test does not pass: {_why(after)}"
@@ -140,11 +144,11 @@ def _test_command(test: str, paths: list[str]) -> str:
     return f"cd {shlex.quote(folder)} && {_TEST}"
 
 
-def _run(command: str, description: str) -> Do:
-    return Do("Bash", {"command": command, "description": description})
+def _run(command: str, description: str) -> DemoCall:
+    return DemoCall("Bash", {"command": command, "description": description})
 
 
-def _todo(tools: frozenset[str], plan: tuple[str, ...], *, done: int) -> tuple[Do, ...]:
+def _todo(tools: frozenset[str], plan: tuple[str, ...], *, done: int) -> tuple[DemoCall, ...]:
     if "TodoWrite" not in tools:
         return ()
     rows = [
@@ -155,7 +159,7 @@ def _todo(tools: frozenset[str], plan: tuple[str, ...], *, done: int) -> tuple[D
         }
         for place, content in enumerate(plan)
     ]
-    return (Do("TodoWrite", {"todos": rows}),)
+    return (DemoCall("TodoWrite", {"todos": rows}),)
 
 
 def _failed(replies: Replies) -> bool:

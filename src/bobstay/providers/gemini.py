@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply
-from bobstay.providers.message_builder import MADE
 from bobstay.providers.base import Chunk, Request
-from bobstay.providers.message_encoding import EncodedMessages, to_json
-from bobstay.providers.http_exchange import accept, agent, broken_off
-from bobstay.providers.gemini_stream import ORIGIN, Reader
+from bobstay.providers.gemini_stream import ORIGIN, GeminiStreamReader
 from bobstay.providers.http_client import HttpClient, Reply
+from bobstay.providers.http_exchange import accept, agent, broken_off
+from bobstay.providers.message_builder import MADE
+from bobstay.providers.message_encoding import EncodedMessages, to_json
 from bobstay.providers.thinking import effort_of
 
 _ERROR_LIMIT = 256 * 1024
@@ -43,7 +43,7 @@ class Gemini:
         reply = await self._ask(request)
         try:
             await accept(reply, self.name)
-            reader = Reader(request, reply.headers)
+            reader = GeminiStreamReader(request, reply.headers)
             async for _, data in reply.events():
                 for chunk in reader.feed(data):
                     yield chunk

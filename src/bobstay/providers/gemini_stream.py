@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
-from bobstay.providers.message_builder import Answer
 from bobstay.providers.base import Chunk, ProviderError, Request
 from bobstay.providers.http_exchange import decoded
+from bobstay.providers.message_builder import MessageBuilder
 
 ORIGIN = "gemini"
 
@@ -80,11 +80,11 @@ _MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESP
 _WORD = re.compile(r"[A-Za-z_][\w.:-]*")
 
 
-class Reader:
+class GeminiStreamReader:
     """Takes the pieces of one answer in order."""
 
     def __init__(self, request: Request, headers: dict[str, str] | None = None) -> None:
-        self.answer = Answer(request.model, ORIGIN)
+        self.answer = MessageBuilder(request.model, ORIGIN)
         self.finished = False
         self._names = frozenset(tool.name for tool in request.tools)
         self._headers = headers or {}

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from bobstay.providers.base import ErrorKind, ProviderError
+from bobstay.providers.connection import HttpConnection, Reply
 from bobstay.system.network import Network, ProxyRefusedError, dial
 from bobstay.system.proxies import BadProxyError, ProxyServer
 from bobstay.system.tls import Trust, trust
-from bobstay.providers.base import ErrorKind, ProviderError
-from bobstay.providers.connection import Connection, Reply
 
-__all__ = ["Endpoint", "HttpClient", "Reply"]
+__all__ = ["ConnectionTarget", "HttpClient", "Reply"]
 
 _IDLE_SECONDS = 50.0
 """How long an unused connection is trusted; routers forget silent ones without telling anybody."""
@@ -30,7 +30,7 @@ _SECOND_TRY = 0.5
 """Seconds before a server that was never reached is tried once more: a network may be coming up."""
 
 
-class Endpoint(Struct, frozen=True):
+class ConnectionTarget(Struct, frozen=True):
     """Where a connection leads to, and the proxy it goes through, if any."""
 
     tls: bool
@@ -52,11 +52,11 @@ class HttpClient:
     def __init__(self, network: Network | None = None, *, connect_timeout: float = 30) -> None:
         self._network = network or Network()
         self._connect_timeout = connect_timeout
-        self._idle: dict[Endpoint, list[Connection]] = {}
-        self._open: dict[Connection, Endpoint] = {}
+        self._idle: dict[ConnectionTarget, list[HttpConnection]] = {}
+        self._open: dict[HttpConnection, ConnectionTarget] = {}
         self._freed = asyncio.Event()
         self._trust: Trust | None = None
-        self._reached: set[Endpoint] = set()
+        self._reached: set[ConnectionTarget] = set()
         """Where a connection was made before: a failure there is likely to pass."""
         self._hints: dict[str, str] = {}
 
@@ -116,7 +116,7 @@ class HttpClient:
         connection = await self._connect(endpoint)
         return await connection.send(message, on_activity).started()
 
-    def _locate(self, url: str) -> tuple[Endpoint, str]:
+    def _locate(self, url: str) -> tuple[ConnectionTarget, str]:
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -131,13 +131,13 @@ class HttpClient:
             proxy = ProxyServer.parse(chosen) if chosen else None
         except BadProxyError as error:
             raise ProviderError(str(error), kind="invalid_request") from error
-        endpoint = Endpoint(tls, parts.hostname, port, proxy)
+        endpoint = ConnectionTarget(tls, parts.hostname, port, proxy)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         if any(character <= " " or character > "~" for character in path):
             raise ProviderError(f"{url!r} has characters that no URL may have.", kind="invalid_request")
         return endpoint, (f"http://{endpoint.authority}{path}" if _is_relayed(endpoint) else path)
 
-    def _take(self, endpoint: Endpoint) -> Connection | None:
+    def _take(self, endpoint: ConnectionTarget) -> HttpConnection | None:
         idle = self._idle.get(endpoint, [])
         while idle:
             connection = idle.pop()
@@ -146,7 +146,7 @@ class HttpClient:
             connection.close()
         return None
 
-    async def _about_to_be_free(self, endpoint: Endpoint) -> Connection | None:
+    async def _about_to_be_free(self, endpoint: ConnectionTarget) -> HttpConnection | None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_ENDING_SECONDS):
                 while any(connection.ending for connection, where in self._open.items() if where == endpoint):
@@ -156,17 +156,17 @@ class HttpClient:
                         return connection
         return None
 
-    def _keep(self, endpoint: Endpoint, connection: Connection) -> None:
+    def _keep(self, endpoint: ConnectionTarget, connection: HttpConnection) -> None:
         connection.idle_since = time.monotonic()
         self._idle.setdefault(endpoint, []).append(connection)
 
-    def _forget(self, endpoint: Endpoint, connection: Connection) -> None:
+    def _forget(self, endpoint: ConnectionTarget, connection: HttpConnection) -> None:
         self._open.pop(connection, None)
         idle = self._idle.get(endpoint, [])
         if connection in idle:
             idle.remove(connection)
 
-    async def _connect(self, endpoint: Endpoint) -> Connection:
+    async def _connect(self, endpoint: ConnectionTarget) -> HttpConnection:
         """A new connection. What was never reached is tried once more after a moment, and then given up.
 
         Raises:
@@ -184,8 +184,8 @@ class HttpClient:
             self._open[connection] = endpoint
         return connection
 
-    async def _connect_once(self, endpoint: Endpoint) -> Connection:
-        def done(connection: Connection) -> None:
+    async def _connect_once(self, endpoint: ConnectionTarget) -> HttpConnection:
+        def done(connection: HttpConnection) -> None:
             connection.ending = False
             self._freed.set()
             if connection.usable:
@@ -193,7 +193,7 @@ class HttpClient:
             else:
                 self._forget(endpoint, connection)
 
-        connection = Connection(done)
+        connection = HttpConnection(done)
         try:
             async with asyncio.timeout(self._connect_timeout):
                 await self._dial(connection, endpoint)
@@ -208,7 +208,7 @@ class HttpClient:
             raise ProviderError(self._explained(error, endpoint), kind=kind) from error
         return connection
 
-    async def _dial(self, connection: Connection, endpoint: Endpoint) -> None:
+    async def _dial(self, connection: HttpConnection, endpoint: ConnectionTarget) -> None:
         proxy = endpoint.proxy
         over_tls = endpoint.tls or (proxy is not None and proxy.scheme == "https")
         if over_tls and self._trust is None:
@@ -223,7 +223,7 @@ class HttpClient:
             proxy_tls=context if proxy is not None and proxy.scheme == "https" else None,
         )
 
-    def _explained(self, error: Exception, endpoint: Endpoint) -> str:
+    def _explained(self, error: Exception, endpoint: ConnectionTarget) -> str:
         """What went wrong, and what a person can do about it."""
         where = endpoint.address + _through(endpoint)
         hint = self._hints.get(endpoint.address, "")
@@ -251,16 +251,16 @@ class HttpClient:
                 return f"Could not connect to {where}: {error}.{hint}"
 
 
-def _is_relayed(endpoint: Endpoint) -> bool:
+def _is_relayed(endpoint: ConnectionTarget) -> bool:
     """Whether an HTTP proxy reads the requests itself, which it then wants in absolute form."""
     return endpoint.proxy is not None and endpoint.proxy.scheme != "socks5" and not endpoint.tls
 
 
-def _through(endpoint: Endpoint) -> str:
+def _through(endpoint: ConnectionTarget) -> str:
     return f" through the proxy {endpoint.proxy.address}" if endpoint.proxy else ""
 
 
-def _head(method: str, target: str, endpoint: Endpoint, headers: dict[str, str], body: bytes) -> bytes:
+def _head(method: str, target: str, endpoint: ConnectionTarget, headers: dict[str, str], body: bytes) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", f"host: {endpoint.authority}"]
     if endpoint.proxy is not None and _is_relayed(endpoint) and endpoint.proxy.authorization:
         lines.append(f"proxy-authorization: {endpoint.proxy.authorization}")

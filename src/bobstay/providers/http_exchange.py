@@ -5,8 +5,8 @@ from typing import TypeVar
 import msgspec
 
 from bobstay.providers.base import ProviderError
-from bobstay.providers.message_encoding import from_json
 from bobstay.providers.http_client import Reply
+from bobstay.providers.message_encoding import from_json
 from bobstay.version import __version__
 
 _ERROR_LIMIT = 256 * 1024

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bobstay.providers.base_urls import local_url
 from bobstay.providers.base import ProviderError
-from bobstay.providers.provider_registry import LOCAL, Keys
+from bobstay.providers.base_urls import local_url
 from bobstay.providers.http_client import HttpClient
+from bobstay.providers.provider_registry import LOCAL, ProviderKeys
 
 SECONDS = 2.0
 """For all servers together: a port where nothing listens answers at once."""
@@ -25,7 +25,7 @@ class LocalServer(Struct, frozen=True):
     """As they are named for a session: `provider/model`."""
 
 
-async def find_servers(keys: Keys) -> tuple[LocalServer, ...]:
+async def find_servers(keys: ProviderKeys) -> tuple[LocalServer, ...]:
     """The servers that answer. An address of the user's own stands in for the usual one."""
     http = HttpClient(connect_timeout=SECONDS)
     try:
@@ -35,7 +35,7 @@ async def find_servers(keys: Keys) -> tuple[LocalServer, ...]:
     return tuple(server for server in found if server is not None)
 
 
-async def _ask(http: HttpClient, provider: str, keys: Keys) -> LocalServer | None:
+async def _ask(http: HttpClient, provider: str, keys: ProviderKeys) -> LocalServer | None:
     server = LOCAL[provider]
     base = local_url(provider, keys.get(server.variable) or server.url)
     key = keys.get(server.key) if server.key else ""

@@ -31,7 +31,7 @@ def parse_input(text: str) -> tuple[dict[str, Any], str]:
     return (value, "") if isinstance(value, dict) else ({}, text)
 
 
-class Answer:
+class MessageBuilder:
     """One message being received. At most one block is open; opening another closes it."""
 
     def __init__(self, model: str, origin: str) -> None:

@@ -71,7 +71,7 @@ class NamedServer(Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-class Keys(Struct, frozen=True):
+class ProviderKeys(Struct, frozen=True):
     """Keys and addresses by the name of their environment variable. Whoever makes it has read the environment."""
 
     values: dict[str, str] = {}
@@ -137,7 +137,7 @@ def parse_model(spec: str, named: Collection[str] = ()) -> tuple[str, str]:
     )
 
 
-def build(provider: str, http: HttpClient, keys: Keys) -> Provider:
+def build(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
     """Make the provider's adapter; no other is imported.
 
     Raises:
@@ -199,7 +199,7 @@ def _behind_alias(name: str) -> str:
     return Catalogue().aliases.get(name.lower(), name)
 
 
-def _anthropic(http: HttpClient, keys: Keys) -> Provider:
+def _anthropic(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.anthropic import Anthropic
 
     key, token = keys.get("ANTHROPIC_API_KEY"), keys.get("ANTHROPIC_AUTH_TOKEN")
@@ -210,7 +210,7 @@ def _anthropic(http: HttpClient, keys: Keys) -> Provider:
     return Anthropic(http, base_url=url, api_key=key, auth_token=token, headers=headers)
 
 
-def _openai(http: HttpClient, keys: Keys) -> Provider:
+def _openai(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.responses import Responses
 
     key = keys.get("OPENAI_API_KEY")
@@ -220,7 +220,7 @@ def _openai(http: HttpClient, keys: Keys) -> Provider:
     return Responses(http, base_url=url, api_key=key, headers=keys.added.get("openai"))
 
 
-def _gemini(http: HttpClient, keys: Keys) -> Provider:
+def _gemini(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.gemini import Gemini
 
     key = keys.get("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -230,7 +230,7 @@ def _gemini(http: HttpClient, keys: Keys) -> Provider:
     return Gemini(http, base_url=url, api_key=key, headers=keys.added.get("gemini"))
 
 
-def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
+def _hosted_chat(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.chat_completions import Chat
 
     variable = "OPENROUTER_API_KEY" if provider == "openrouter" else "OPENAI_API_KEY"
@@ -246,7 +246,7 @@ def _hosted_chat(provider: str, http: HttpClient, keys: Keys) -> Provider:
     return Chat(http, base_url=url, api_key=key, headers=keys.added.get(provider), name=provider)
 
 
-def _local(provider: str, http: HttpClient, keys: Keys) -> Provider:
+def _local(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.base_urls import local_url
 
     server = LOCAL[provider]

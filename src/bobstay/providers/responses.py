@@ -10,10 +10,10 @@ from bobstay.model.event import Noted
 from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
 from bobstay.providers.effort_levels import Efforts, is_refused_level
-from bobstay.providers.message_encoding import EncodedMessages, to_json
-from bobstay.providers.http_exchange import accept, agent, broken_off
 from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.responses_stream import ORIGIN, Reader
+from bobstay.providers.http_exchange import accept, agent, broken_off
+from bobstay.providers.message_encoding import EncodedMessages, to_json
+from bobstay.providers.responses_stream import ORIGIN, ResponsesStreamReader
 
 _ERROR_LIMIT = 256 * 1024
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
@@ -60,7 +60,7 @@ class Responses:
             for note in notes:
                 yield Noted(note, "warning")
             await accept(reply, self.name)
-            reader = Reader(request.model, reply.headers, self._origin)
+            reader = ResponsesStreamReader(request.model, reply.headers, self._origin)
             async for _, data in reply.events():
                 for chunk in reader.feed(data):
                     yield chunk

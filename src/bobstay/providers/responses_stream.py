@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
-from bobstay.providers.message_builder import Answer
 from bobstay.providers.base import Chunk, ProviderError
 from bobstay.providers.http_exchange import decoded
+from bobstay.providers.message_builder import MessageBuilder
 
 ORIGIN = "openai"
 """Whose thinking it is."""
@@ -76,11 +76,11 @@ class _Event(Struct):
 _decoder = msgspec.json.Decoder(_Event)
 
 
-class Reader:
+class ResponsesStreamReader:
     """Takes the events of one response in order."""
 
     def __init__(self, model: str, headers: dict[str, str] | None = None, origin: str = ORIGIN) -> None:
-        self.answer = Answer(model, origin)
+        self.answer = MessageBuilder(model, origin)
         self.done = False
         self._headers = headers or {}
         self._refused = False

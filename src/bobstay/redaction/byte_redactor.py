@@ -15,7 +15,7 @@ from msgspec import Struct
 from bobstay.redaction.redactor import (
     LONG,
     ROUNDS,
-    Mask,
+    Redactor,
     begun_escape,
     last_letter,
     not_within,
@@ -63,7 +63,7 @@ class Needle(Struct, frozen=True):
 class ByteStream:
     """Masks one stream of output. What comes out has no secret in it; the end of a piece waits where one may begin."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Redactor) -> None:
         self._mask = mask
         values = [(value.encode("utf-8", "surrogateescape"), instead.encode()) for value, instead in mask.values]
         alone = frozenset(value.encode("utf-8", "surrogateescape") for value, _ in mask.values if len(value) < LONG)

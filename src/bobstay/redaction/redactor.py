@@ -31,7 +31,7 @@ ENCODED = frozenset({"base64", "data"})
 """Under these names stand pictures and documents as Base64, which would be spoilt by what only looks like a token."""
 
 
-class Mask:
+class Redactor:
     """Knows the secrets of this process. Text without a secret comes back as it is, the very same object."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
@@ -128,8 +128,8 @@ class Mask:
             case _:
                 pass
 
-    def stream(self) -> "Stream":
-        return Stream(self)
+    def stream(self) -> "RedactedStream":
+        return RedactedStream(self)
 
     def _repeatedly(self, text: str) -> str:
         for _ in range(ROUNDS):
@@ -178,10 +178,10 @@ class Mask:
         return replace(value, **changed) if changed else value
 
 
-class Stream:
+class RedactedStream:
     """Masks a text that comes in pieces: the end of a piece waits where it may be the beginning of a secret."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Redactor) -> None:
         self._mask = mask
         self._held = ""
         self._last = ""

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Iterable
 
-from bobstay.model.session_events import ArtifactMade
 from bobstay.model.message import Block, Text
+from bobstay.model.session_events import ArtifactMade
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.log_reader import LogReader

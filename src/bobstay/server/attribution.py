@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from bobstay.server.console import Console
-from bobstay.server.files.working_changes import Changes
+from bobstay.server.db.touched_files import TouchedFiles, touched
 from bobstay.server.files.git_diff_parser import DiffFile
-from bobstay.server.db.touched_files import Touched, touched
+from bobstay.server.files.working_changes import WorkingChanges
 from bobstay.server.sessions.session_view import SessionView
 
 RECENT = 60.0
@@ -16,7 +16,7 @@ RECENT = 60.0
 Scope: TypeAlias = Literal["all", "session", "turn"]
 
 
-async def own_changes(console: Console, view: SessionView, found: Changes, scope: Scope) -> Changes:
+async def own_changes(console: Console, view: SessionView, found: WorkingChanges, scope: Scope) -> WorkingChanges:
     """The part of `found` that the session changed, with the number of files it did not.
 
     A file is the session's if one of its edits names it, or if it was last written while one of its commands ran and no
@@ -33,7 +33,7 @@ async def own_changes(console: Console, view: SessionView, found: Changes, scope
     return replace(found, files=kept, total=len(kept), elsewhere=found.total - len(found.files) + left)
 
 
-def _is_own(cwd: str, file: DiffFile, mine: Touched, others: list[Touched]) -> bool:
+def _is_own(cwd: str, file: DiffFile, mine: TouchedFiles, others: list[TouchedFiles]) -> bool:
     if _edited(mine, cwd, file):
         return True
     path = os.path.realpath(os.path.join(cwd, file.path))
@@ -44,11 +44,11 @@ def _is_own(cwd: str, file: DiffFile, mine: Touched, others: list[Touched]) -> b
     return mine.ran_at(written) and not any(_edited(other, cwd, file) for other in others)
 
 
-def _edited(by: Touched, cwd: str, file: DiffFile) -> bool:
+def _edited(by: TouchedFiles, cwd: str, file: DiffFile) -> bool:
     return any(os.path.realpath(os.path.join(cwd, name)) in by.edited for name in (file.path, file.old_path) if name)
 
 
-async def _others(console: Console, view: SessionView) -> list[Touched]:
+async def _others(console: Console, view: SessionView) -> list[TouchedFiles]:
     """What sessions in the same directory, or above or below it, have edited since this one began."""
     known = tuple(console.registry.views.values())
     others = [other for other in known if other.id != view.id and other.updated_at >= view.created_at - RECENT]

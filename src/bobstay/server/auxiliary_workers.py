@@ -7,20 +7,20 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from bobstay.redaction.redactor import Mask
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
+from bobstay.model.session_events import WorkerExited
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.files.session_directory import bounds_of
 from bobstay.server.sessions.session_view import SessionView, WorkerView
-from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workers.diff_watcher import GitDiffWorker
-from bobstay.server.workers.process.spawner import NOTHING, Own
-from bobstay.server.workers.terminal_worker import TerminalWorker
+from bobstay.server.workers.process.spawner import NOTHING, WorkerFiles
 from bobstay.server.workers.terminal_command import resume_command
 from bobstay.server.workers.terminal_transcript import bring_back
+from bobstay.server.workers.terminal_worker import TerminalWorker
+from bobstay.server.workers.worker import WorkerError
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ MOST_ENDED = 16
 """Terminals that have ended and whose last words are kept, of all sessions together."""
 
 
-class Crew:
+class AuxiliaryWorkers:
     def __init__(self) -> None:
         self.console: Console
         self._terminals: dict[str, TerminalWorker] = {}
@@ -199,14 +199,14 @@ class Crew:
     async def _bring_back(self, session_id: str) -> None:
         """What was said in a terminal follows in the session."""
         console, environment = self.console, self.console.environment
-        own = Own(console.variables.of(session_id)) if console.variables is not None else NOTHING
+        own = WorkerFiles(console.variables.of(session_id)) if console.variables is not None else NOTHING
 
         def is_at_work() -> bool:
             return console.runner.worker(session_id) is not None and session.view.standing.in_turn
 
         try:
             session = await console.registry.take(session_id)
-            await bring_back(session, environment.paths, Mask(environment.secrets | own.secrets()), is_at_work)
+            await bring_back(session, environment.paths, Redactor(environment.secrets | own.secrets()), is_at_work)
         except LogError as error:  # the next process of the engine tries again
             log.warning("session %s: %s", session_id, error)
             return

@@ -11,54 +11,54 @@ from starlette.routing import BaseRoute
 
 from bobstay.config.environment import Environment
 from bobstay.config.secret_variables import secret_values
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Envelope
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.added_roots import read_roots
-from bobstay.server.socket_admission import admit_to_socket
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.worktrees_routes import worktrees_of
 from bobstay.server.app import make_app
-from bobstay.server.session_expiry import tidy_up
+from bobstay.server.auth.auth_middleware import AuthMiddleware
+from bobstay.server.auth.auth_settings import AuthSettings
+from bobstay.server.auth.authorization import Authorizer
+from bobstay.server.auth.private_files import private_folder
+from bobstay.server.auxiliary_workers import AuxiliaryWorkers
+from bobstay.server.capacity import Capacity
 from bobstay.server.compat.compat_routes import routes as compat_routes
 from bobstay.server.console import Config, Console
-from bobstay.server.auxiliary_workers import Crew
-from bobstay.server.auth.authorization import Doors
-from bobstay.server.auth.auth_middleware import Gatekeeper
-from bobstay.server.auth.private_files import private_folder
-from bobstay.server.auth.auth_settings import Rules
-from bobstay.server.files.session_directory import bounds_for, permitted
-from bobstay.server.inbox import Inbox
+from bobstay.server.crash_recovery import recover, sweep_up
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.retention import DAY
-from bobstay.server.metrics import Meter
-from bobstay.server.notifications.notifier import Bell
-from bobstay.server.crash_recovery import recover, sweep_up
-from bobstay.server.rpc.rpc_bridge import Bridge
+from bobstay.server.files.session_directory import bounds_for, permitted
+from bobstay.server.inbox import Inbox
+from bobstay.server.memory_trimming import MemoryTrimming
+from bobstay.server.metrics import Metrics
+from bobstay.server.notifications.notifier import Notifier
+from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_server import NAME as RPC_SOCKET
 from bobstay.server.rpc.rpc_server import RpcServer
 from bobstay.server.runner import Maker, Runner
+from bobstay.server.session_expiry import tidy_up
+from bobstay.server.session_loading import SessionLoading
+from bobstay.server.session_secrets import SessionSecrets
+from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.external_sessions import Outside
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.capacity import Slots
-from bobstay.server.session_loading import Loading
-from bobstay.server.streams.subscription import Streams
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.terminal_socket import terminal_route
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.socket_admission import admit_to_socket
 from bobstay.server.streams.browser_socket import websocket_route
-from bobstay.server.memory_trimming import Trimming
-from bobstay.server.session_secrets import Variables
-from bobstay.server.workers.worker import AgentWorker, WorkerError
+from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_timing import StreamTiming
+from bobstay.server.streams.subscription import Streams
+from bobstay.server.streams.terminal_socket import terminal_route
+from bobstay.server.workers.native_worker import NativeParts, NativeWorker
 from bobstay.server.workers.process.engine_command_line import clear_mcp_configs
 from bobstay.server.workers.process.engine_version import EngineVersions
-from bobstay.server.workers.native_worker import NativeParts, NativeWorker
 from bobstay.server.workers.process.process_worker import ProcessWorker
-from bobstay.server.workers.process.spawner import Own, ProcessParts
-from bobstay.sessions.log_store import Store
+from bobstay.server.workers.process.spawner import ProcessParts, WorkerFiles
+from bobstay.server.workers.worker import AgentWorker, WorkerError
+from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
 
 log = logging.getLogger(__name__)
@@ -69,36 +69,36 @@ class Built(Struct):
 
     console: Console
     streams: Streams
-    app: Gatekeeper
+    app: AuthMiddleware
     inner: Starlette
     rpc: RpcServer
 
 
-async def build(config: Config, environment: Environment, rules: Rules | None = None) -> Built:
+async def build(config: Config, environment: Environment, rules: AuthSettings | None = None) -> Built:
     """Open the database, learn the sessions, and make the application.
 
     Raises:
         DatabaseProblem, BadAddress: with a text for a person.
     """
     private_folder(config.state)
-    store = Store(environment.paths.sessions)
+    store = LogStore(environment.paths.sessions)
     database = await Database.open(config.database, config.state, store)
-    hub, inbox, crew = Hub(), Inbox(), Crew()
-    registry = Registry(store, hub, database)
-    slots, variables = Slots(config.most_running), Variables()
+    hub, inbox, crew = Hub(), Inbox(), AuxiliaryWorkers()
+    registry = SessionRegistry(store, hub, database)
+    slots, variables = Capacity(config.most_running), SessionSecrets()
     await variables.load(database)
-    doors = Doors(database.engine, rules or Rules.of(config), database.audit)
+    doors = Authorizer(database.engine, rules or AuthSettings.of(config), database.audit)
     doors.attend(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
     runner = Runner(
         registry, _maker(config, NativeParts(environment, inbox, slots), variables), idle_seconds=config.idle_seconds
     )
-    outside = Outside(registry, inbox, environment.paths.contacts)
+    outside = ExternalSessions(registry, inbox, environment.paths.contacts)
     console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
     console.audit = database.audit
     console.added_roots = read_roots(config.state)
     console.variables = variables
     console.versions = EngineVersions(environment, config.state)
-    console.meter = Meter(registry)
+    console.meter = Metrics(registry)
     console.bell = _bell(console)
     crew.console = console
 
@@ -106,14 +106,14 @@ async def build(config: Config, environment: Environment, rules: Rules | None = 
         inbox.heard(after.id, envelope.event)
 
     registry.listeners.append(heard)
-    Trimming(registry)
-    streams = Streams(registry, timing=Timing.of(config.heartbeat))
+    MemoryTrimming(registry)
+    streams = Streams(registry, timing=StreamTiming.of(config.heartbeat))
     life = _Life(console)
     inner = make_app(console, _sockets(console, streams), life.begin, life.end)
     inner.state.streams = streams
-    rpc = RpcServer(streams, Bridge(ENDPOINTS, console, inner), os.path.join(config.state, RPC_SOCKET))
+    rpc = RpcServer(streams, RpcBridge(ENDPOINTS, console, inner), os.path.join(config.state, RPC_SOCKET))
     life.rpc = rpc
-    return Built(console, streams, Gatekeeper(inner, doors.threshold), inner, rpc)
+    return Built(console, streams, AuthMiddleware(inner, doors.threshold), inner, rpc)
 
 
 class _Life:
@@ -123,7 +123,7 @@ class _Life:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._loading = Loading(console.registry, console.database)
+        self._loading = SessionLoading(console.registry, console.database)
         self._recovering: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
@@ -187,14 +187,14 @@ class _Life:
             log.info("work trees of no session: %d removed, %d kept for their changes", len(gone), len(kept))
 
 
-def _bell(console: Console) -> Bell:
+def _bell(console: Console) -> Notifier:
     """Notifications: of every session there is, to devices of clients that are not revoked."""
     config, registry = console.config, console.registry
     public = next((url for url in config.public_urls if url.startswith("https://")), "mailto:console@bobstay.example")
-    mask = Mask(console.environment.secrets)
+    mask = Redactor(console.environment.secrets)
     # Otherwise anybody who may read could have requests sent to other programs of this machine.
     local, network = config.push_to_loopback, console.environment.network
-    bell = Bell(console.database, config.state, mask, loopback=local, subject=public, network=network)
+    bell = Notifier(console.database, config.state, mask, loopback=local, subject=public, network=network)
 
     def is_open(session_id: str, interaction: str) -> bool:
         view = registry.views.get(session_id)
@@ -207,7 +207,7 @@ def _bell(console: Console) -> Bell:
     return bell
 
 
-def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
+def _maker(config: Config, native: NativeParts, variables: SessionSecrets) -> Maker:
     temporary = os.path.join(config.state, "temporary")
     os.makedirs(temporary, 0o700, exist_ok=True)
     clear_mcp_configs(temporary)
@@ -234,7 +234,7 @@ def _maker(config: Config, native: NativeParts, variables: Variables) -> Maker:
         if command is None:
             text = f"This server has no engine {engine!r}. Start it with --engine {engine}=COMMAND."
             raise WorkerError(text)
-        return ProcessWorker(id, epoch, session, command, process, Own(own, variables.mcp_config(session.id)))
+        return ProcessWorker(id, epoch, session, command, process, WorkerFiles(own, variables.mcp_config(session.id)))
 
     return make
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 
-class Slots:
+class Capacity:
     def __init__(self, most: int) -> None:
         self.most = most
         self.running = 0
@@ -57,10 +57,10 @@ class Slots:
                 place.set_result(None)
 
 
-class Seat:
+class CapacitySeat:
     """The place of one worker, which others have while it waits for a person."""
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: Capacity) -> None:
         self._slots = slots
         self._held = self._lent = False
 

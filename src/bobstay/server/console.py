@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from bobstay.system.named_locks import Locks
-from bobstay.server.auth.audit_port import Audit, NoAudit, Refusals
+from bobstay.server.auth.audit_port import AuditLog, NoAuditLog, Refusals
 from bobstay.server.revert.revert_undo import Undos
+from bobstay.system.named_locks import Locks
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
-    from bobstay.server.auxiliary_workers import Crew
-    from bobstay.server.auth.authorization import Doors
-    from bobstay.server.inbox import Inbox
+    from bobstay.server.auth.authorization import Authorizer
+    from bobstay.server.auxiliary_workers import AuxiliaryWorkers
+    from bobstay.server.capacity import Capacity
     from bobstay.server.db.database import Database
-    from bobstay.server.metrics import Meter
-    from bobstay.server.notifications.notifier import Bell
+    from bobstay.server.inbox import Inbox
+    from bobstay.server.metrics import Metrics
+    from bobstay.server.notifications.notifier import Notifier
     from bobstay.server.runner import Runner
-    from bobstay.server.sessions.external_sessions import Outside
-    from bobstay.server.sessions.session_registry import Registry
-    from bobstay.server.capacity import Slots
+    from bobstay.server.session_secrets import SessionSecrets
+    from bobstay.server.sessions.external_sessions import ExternalSessions
+    from bobstay.server.sessions.session_registry import SessionRegistry
     from bobstay.server.streams.hub import Hub
-    from bobstay.server.session_secrets import Variables
     from bobstay.server.workers.process.engine_version import EngineVersions
 
 
@@ -63,25 +63,25 @@ class Config(Struct, frozen=True):
 class Console(Struct):
     config: Config
     environment: Environment
-    registry: Registry
+    registry: SessionRegistry
     hub: Hub
     inbox: Inbox
     runner: Runner
     database: Database
-    doors: Doors
-    outside: Outside
-    crew: Crew
-    slots: Slots | None = None
+    doors: Authorizer
+    outside: ExternalSessions
+    crew: AuxiliaryWorkers
+    slots: Capacity | None = None
     """How many sessions work, and how many wait for a place."""
-    audit: Audit = field(default_factory=NoAudit)
+    audit: AuditLog = field(default_factory=NoAuditLog)
     """Where it is written down who did what."""
     refusals: Refusals = field(default_factory=Refusals)
     """The part of it that is about those who might not."""
-    variables: Variables | None = None
+    variables: SessionSecrets | None = None
     """What single sessions are run with beside the common environment."""
     versions: EngineVersions | None = None
     """Which versions the programs of external engines are."""
-    meter: Meter | None = None
+    meter: Metrics | None = None
     """Counts what happens, for the metrics."""
     added_roots: tuple[str, ...] = ()
     """Directories that people added in the page to those of the configuration."""
@@ -89,5 +89,5 @@ class Console(Struct):
     """Rejected changes that can be put back."""
     making: Locks = field(default_factory=Locks)
     """By the id of a session that is being made: nobody else makes it meanwhile."""
-    bell: Bell | None = None
+    bell: Notifier | None = None
     """Tells devices of people who do not look."""

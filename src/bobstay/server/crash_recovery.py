@@ -8,8 +8,8 @@ from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.runner import SERVER_ENDED, settle, waits_for_a_person
 from bobstay.server.sessions.log_reader import LogReader, questions
+from bobstay.server.sessions.orphan_sweep import Orphan, SweepReport, left_running, sweep
 from bobstay.server.sessions.session_status import AGENTS, BUSY
-from bobstay.server.sessions.orphan_sweep import Left, Swept, left_running, sweep
 from bobstay.server.sessions.session_view import UP
 from bobstay.sessions.log import LogError
 
@@ -25,7 +25,7 @@ async def sweep_up(console: Console) -> None:
 
     All that carries the mark of such a session goes: nothing must be started in it before this is done.
     """
-    left: list[Left] = []
+    left: list[Orphan] = []
     for view in tuple(console.registry.views.values()):
         if any(worker.state in UP and worker.kind in LEFT_BEHIND for worker in view.workers):
             left += await asyncio.to_thread(_left, console.registry.reader(view.id), view.id)
@@ -36,11 +36,11 @@ async def sweep_up(console: Console) -> None:
             await _note_exit(console, swept)
 
 
-def _left(reader: LogReader, session_id: str) -> list[Left]:
+def _left(reader: LogReader, session_id: str) -> list[Orphan]:
     return [left for left in left_running(session_id, reader.read()) if left.started.kind in LEFT_BEHIND]
 
 
-async def _note_exit(console: Console, swept: Swept) -> None:
+async def _note_exit(console: Console, swept: SweepReport) -> None:
     """A terminal, or an agent that idled; of agents at work `recover` tells."""
     try:
         (await console.registry.take(swept.session_id)).record(swept.exited)
@@ -49,7 +49,7 @@ async def _note_exit(console: Console, swept: Swept) -> None:
         log.warning("session %s: %s", swept.session_id, error)
 
 
-def _told(swept: Swept) -> tuple[str, str, str]:
+def _told(swept: SweepReport) -> tuple[str, str, str]:
     return swept.session_id, swept.started.worker, swept.outcome
 
 

@@ -4,11 +4,11 @@ import asyncio
 import os
 
 from bobstay.model.session_events import SessionChanged
-from bobstay.server.session_commands import describe
 from bobstay.server.console import Console
 from bobstay.server.db.draft_table import drop_drafts
-from bobstay.server.sessions.session_registry import fold_file
+from bobstay.server.session_commands import describe
 from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.session_registry import fold_file
 from bobstay.server.sessions.session_trash import Trash
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.expiry import remove_belongings

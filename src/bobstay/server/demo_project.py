@@ -4,9 +4,9 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from bobstay.system.child_process import find_program
 from bobstay.server.errors import ApiError
 from bobstay.server.files.git_process import Git
+from bobstay.system.child_process import find_program
 
 NAME = "bobstay-demo"
 MOST = 100

@@ -27,7 +27,7 @@ DESTINATIONS: dict[str, str] = {"session": "session", "project": "localSettings"
 Deliver: TypeAlias = Callable[[str, str, Answer], Awaitable[None]]
 
 
-class Outcome(Struct, frozen=True, omit_defaults=True):
+class InteractionOutcome(Struct, frozen=True, omit_defaults=True):
     """How an interaction ended, as the second one to answer is told."""
 
     id: str
@@ -40,7 +40,7 @@ class Waiter(Struct):
     session_id: str
     opened: InteractionOpened
     answer: "asyncio.Future[Answer]"
-    closed: "asyncio.Future[Outcome]"
+    closed: "asyncio.Future[InteractionOutcome]"
 
 
 class Inbox:
@@ -48,7 +48,7 @@ class Inbox:
 
     def __init__(self) -> None:
         self._waiting: dict[str, Waiter] = {}
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, InteractionOutcome] = {}
 
     async def wait(self, session_id: str, opened: InteractionOpened) -> Answer:
         """Wait for a person, who may have answered already. Cancelling withdraws the question."""
@@ -61,7 +61,9 @@ class Inbox:
         elif isinstance(event, InteractionClosed):
             self.settled(event)
 
-    async def decide(self, id: str, answer: Answer, input_sha256: str, deliver: Deliver | None = None) -> Outcome:
+    async def decide(
+        self, id: str, answer: Answer, input_sha256: str, deliver: Deliver | None = None
+    ) -> InteractionOutcome:
         """Answer an interaction; returns when the answer is in the log. `deliver` takes it to another process.
 
         Raises:
@@ -90,7 +92,7 @@ class Inbox:
 
     def settled(self, closed: InteractionClosed) -> None:
         """The log says an interaction is over, by whomever."""
-        outcome = Outcome(closed.id, closed.outcome, closed.by, closed.message)
+        outcome = InteractionOutcome(closed.id, closed.outcome, closed.by, closed.message)
         self._outcomes[closed.id] = outcome
         if len(self._outcomes) > REMEMBERED:
             del self._outcomes[next(iter(self._outcomes))]

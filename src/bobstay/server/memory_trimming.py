@@ -7,19 +7,19 @@ the room for itself.
 import asyncio
 from collections.abc import Callable
 
-from bobstay.system import heap
 from bobstay.model.event import Envelope, RunDone
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
+from bobstay.system import heap
 
 WAIT = 5.0
 """Seconds from the end of a turn, until which all that it held is free, and between two times."""
 
 
-class Trimming:
+class MemoryTrimming:
     """Hangs itself into the registry; made where a loop runs."""
 
-    def __init__(self, registry: Registry, *, wait: float = WAIT, trim: Callable[[], None] = heap.trim) -> None:
+    def __init__(self, registry: SessionRegistry, *, wait: float = WAIT, trim: Callable[[], None] = heap.trim) -> None:
         self._loop = asyncio.get_running_loop()
         self._wait = wait
         self._trim = trim

@@ -9,7 +9,7 @@ from typing import get_args
 
 from bobstay.model.event import Envelope
 from bobstay.server.console import Console
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import Status
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.version import __version__
@@ -18,10 +18,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Meter:
+class Metrics:
     """Counts what happens from the moment it is made. One for a server; it hangs itself into the registry."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: SessionRegistry) -> None:
         self.began = time.monotonic()
         self.events = 0
         self.transitions: Counter[str] = Counter()
@@ -33,7 +33,7 @@ class Meter:
             self.transitions[after.status] += 1
 
 
-def text(console: Console, meter: Meter) -> str:
+def text(console: Console, meter: Metrics) -> str:
     """All numbers now."""
     lines: list[str] = []
     for name, kind, words, values in _metrics(console, meter):
@@ -46,7 +46,7 @@ Value = tuple[str, float]
 Metric = tuple[str, str, str, list[Value]]
 
 
-def _metrics(console: Console, meter: Meter) -> Iterable[Metric]:
+def _metrics(console: Console, meter: Metrics) -> Iterable[Metric]:
     views = console.registry.views.values()
     by_status = Counter(view.status for view in views)
     statuses: tuple[Status, ...] = get_args(Status)

@@ -9,9 +9,9 @@ from bobstay.permissions.mode import MODES
 from bobstay.providers.provider_registry import MissingKey
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.workers.worker import WorkerError
-from bobstay.server.workers.process.engine_trust import folder_trust
 from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.process.engine_trust import folder_trust
+from bobstay.server.workers.worker import WorkerError
 
 
 async def check_startable(console: Console, cwd: str, config: SessionConfig, *, runs: bool) -> None:

@@ -11,13 +11,13 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from bobstay.engine.state import State
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import InteractionClosed, RunDone, ToolDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text, ToolReply
+from bobstay.model.session_events import WorkerExited
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import AGENTS, BUSY
 from bobstay.server.sessions.session_view import UP
 from bobstay.server.workers.worker import AgentWorker, Expecting, Patient, Renewable, WorkerError
@@ -33,7 +33,7 @@ Maker: TypeAlias = Callable[[str, int, OpenSession], AgentWorker]
 """Makes the worker of a session from an id, its incarnation and the session."""
 
 
-class Post(Struct):
+class WorkerSlot(Struct):
     """One agent's place: what should be, what is, and how often bringing the two together has failed."""
 
     worker: AgentWorker
@@ -46,8 +46,10 @@ class Post(Struct):
 class Runner:
     """`make` knows the kinds of workers; the runner knows when they are wanted."""
 
-    def __init__(self, registry: Registry, make: Maker, *, idle_seconds: float = 900.0, interval: float = 5.0) -> None:
-        self.posts: dict[str, Post] = {}
+    def __init__(
+        self, registry: SessionRegistry, make: Maker, *, idle_seconds: float = 900.0, interval: float = 5.0
+    ) -> None:
+        self.posts: dict[str, WorkerSlot] = {}
         self._registry = registry
         self._make = make
         self._idle = idle_seconds
@@ -101,7 +103,7 @@ class Runner:
                 post.worker.nudge()
             return post.worker
 
-    async def _is_called_off(self, session_id: str, post: Post) -> bool:
+    async def _is_called_off(self, session_id: str, post: WorkerSlot) -> bool:
         """An interrupt that came while the agent did is kept for it."""
         if self._registry.view(session_id).status != "interrupting" or post.worker.busy:
             return False
@@ -158,13 +160,13 @@ class Runner:
         lock = self._locks.get(session_id)
         return lock is not None and lock.locked()
 
-    async def _start(self, session_id: str, before: Post | None) -> Post:
+    async def _start(self, session_id: str, before: WorkerSlot | None) -> WorkerSlot:
         session = await self._registry.take(session_id)
         earlier = [worker for worker in session.view.workers if worker.kind in ("native", "process")]
         id = earlier[-1].id if earlier else f"agent-{new_id()[:8]}"
         epoch = max((worker.epoch for worker in earlier), default=0) + 1
         try:
-            post = Post(self._make(id, epoch, session), failures=before.failures if before else 0)
+            post = WorkerSlot(self._make(id, epoch, session), failures=before.failures if before else 0)
             await post.worker.start()
         except WorkerError as error:
             await _not_started(session, id, epoch, str(error))

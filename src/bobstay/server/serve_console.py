@@ -13,19 +13,19 @@ import uvicorn
 from msgspec.structs import replace
 
 from bobstay.config.environment import Environment
-from bobstay.server.build_console import Built, build
-from bobstay.server.console import Config
+from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check_bind
 from bobstay.server.auth.host_names import BadAddress
 from bobstay.server.auth.private_files import NotPrivate, opening_page
-from bobstay.server.auth.auth_settings import OpenBind, Rules, check_bind
+from bobstay.server.build_console import Built, build
+from bobstay.server.console import Config
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.state_lock import StateLock, TakenError
-from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.socket_protocol import listening_socket
+from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.version import __version__
 
 log = logging.getLogger(__name__)
-CUT_OFF = (OSError, TakenError, OpenBind, BadAddress, NotPrivate, DatabaseProblem)
+CUT_OFF = (OSError, TakenError, OpenBindError, BadAddress, NotPrivate, DatabaseProblem)
 
 
 class ServeError(Exception):
@@ -84,7 +84,7 @@ async def _run(
     _listen_to_signals()
     port: int = listener.getsockname()[1]
     config = replace(config, port=port)
-    built = await build(config, environment, Rules.of(config, tls=bool(certificate)))
+    built = await build(config, environment, AuthSettings.of(config, tls=bool(certificate)))
     lock.note(built.console.doors.address())
     server = _Server(built, certificate, say, browse)
     try:

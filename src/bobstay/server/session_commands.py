@@ -11,21 +11,21 @@ from msgspec.structs import replace
 
 from bobstay.config.trust import trust_worktree
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.model.event import InputDropped, InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text
+from bobstay.model.session_events import Configured, InterruptAsked, SessionChanged, SessionConfig
 from bobstay.server.api.worktrees_routes import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.files.session_directory import allowed, bounds_of
 from bobstay.server.inbox import Deliver
+from bobstay.server.preflight import check_mode, check_startable
 from bobstay.server.runner import settle
-from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.external_sessions import is_outside
+from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_status import BUSY, ENDED
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.preflight import check_mode, check_startable
 from bobstay.server.workers.worker import AgentWorker
 from bobstay.server.workflows import may_be_in
 from bobstay.server.worktrees import Worktree
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 Delivery: TypeAlias = Literal["steer", "queue", "interrupt"]
 
 
-class Words(Struct, frozen=True):
+class UserMessage(Struct, frozen=True):
     """What is said to a session, and by whom."""
 
     blocks: tuple[Block, ...] = ()
@@ -48,7 +48,7 @@ class Words(Struct, frozen=True):
     """Of a session that begins: the MCP servers of its engine."""
 
 
-class Tree(Struct, frozen=True):
+class WorktreeRequest(Struct, frozen=True):
     """A work tree of its own is wanted; with names that are made up if not given."""
 
     branch: str = ""
@@ -59,10 +59,10 @@ async def launch(
     console: Console,
     cwd: str,
     config: SessionConfig,
-    words: Words,
+    words: UserMessage,
     *,
     title: str = "",
-    tree: Tree | None = None,
+    tree: WorktreeRequest | None = None,
     id: str = "",
 ) -> SessionView:
     """Begin a session, under this id if one is given; with words, its agent sets to work on them.
@@ -98,7 +98,7 @@ async def launch(
     return session.view
 
 
-async def say_first(console: Console, session_id: str, words: Words) -> SessionView:
+async def say_first(console: Console, session_id: str, words: UserMessage) -> SessionView:
     """Give a session the words it was begun with, if a crash or a full disk kept them from it.
 
     Raises:
@@ -118,7 +118,7 @@ async def say_first(console: Console, session_id: str, words: Words) -> SessionV
 async def message(
     console: Console,
     session_id: str,
-    words: Words,
+    words: UserMessage,
     delivery: Delivery = "queue",
 ) -> str:
     """Give words to a session; returns the id of the input. The same `client_id` twice is one message (FM-7).
@@ -197,7 +197,7 @@ def delivery(console: Console, view: SessionView) -> Deliver | None:
 async def follow_on(
     console: Console,
     session_id: str,
-    words: Words,
+    words: UserMessage,
     config: SessionConfig | None = None,
     *,
     at: str = "",
@@ -232,7 +232,7 @@ async def retry(console: Console, session_id: str, *, by: str = "") -> SessionVi
         raise ApiError("wrong_state", f"There is nothing to try again: the session is {view.status}.")
     check_bounds(console, view)
     if not view.queued:
-        await message(console, session_id, Words((Text("Go on."),), by))
+        await message(console, session_id, UserMessage((Text("Go on."),), by))
     else:
         await console.runner.wake(session_id)
     return console.registry.view(session_id)

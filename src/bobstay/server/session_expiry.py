@@ -7,9 +7,9 @@ import time
 
 from bobstay.config.settings_files import BrokenSettings, load
 from bobstay.server.console import Console
-from bobstay.server.deletion import discard, forget, remove_for_good
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.retention import DAY, archive_older_than
+from bobstay.server.deletion import discard, forget, remove_for_good
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.expiry import remove_older_than

@@ -5,8 +5,8 @@ import os
 import time
 
 from bobstay.server.db.database import Database
-from bobstay.server.sessions.session_registry import Registry
 from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.stream_frames import live
 from bobstay.sessions.jsonl_log import SUFFIX
@@ -18,10 +18,10 @@ BEFORE_SERVING = 2.0
 TELL_EVERY = 0.5
 
 
-class Loading:
+class SessionLoading:
     """Which sessions are known so far. A session that is asked for before its turn is loaded at once."""
 
-    def __init__(self, registry: Registry, database: Database) -> None:
+    def __init__(self, registry: SessionRegistry, database: Database) -> None:
         self._registry = registry
         self._database = database
         self._total = 0

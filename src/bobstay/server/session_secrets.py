@@ -11,10 +11,10 @@ from sqlalchemy import select
 
 from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.redaction.randomness import looks_random
-from bobstay.server.errors import ApiError
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
 from bobstay.server.db.own_tables import session_env
+from bobstay.server.errors import ApiError
 
 MOST = 100
 LONGEST = 32 * 1024
@@ -79,7 +79,7 @@ MCP_CONFIG = ":mcp_config"
 """Under this name, which no variable can have, stands the configuration of MCP servers as JSON."""
 
 
-class Variables:
+class SessionSecrets:
     """By session; kept in the database, and here so that starting an agent need not wait for it."""
 
     def __init__(self) -> None:

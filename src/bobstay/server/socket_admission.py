@@ -2,8 +2,8 @@
 
 from starlette.requests import HTTPConnection
 
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import Principal, Scope
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 
 

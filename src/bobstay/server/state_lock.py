@@ -10,7 +10,7 @@ from msgspec import Struct
 from bobstay.system.file_lock import lock
 
 
-class Holder(Struct, frozen=True):
+class LockHolder(Struct, frozen=True):
     pid: int
     address: str = ""
 
@@ -53,7 +53,7 @@ class StateLock:
     def note(self, address: str) -> None:
         """Write down where this server can be reached."""
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, msgspec.json.encode(Holder(os.getpid(), address)), 0)
+        os.pwrite(self._fd, msgspec.json.encode(LockHolder(os.getpid(), address)), 0)
 
     def release(self) -> None:
         if self._fd >= 0:
@@ -62,7 +62,7 @@ class StateLock:
             self._fd = -1
 
 
-def holder_of(state: str) -> Holder | None:
+def holder_of(state: str) -> LockHolder | None:
     """Who holds a state directory now, if somebody does. Nothing is made or taken."""
     try:
         fd = os.open(os.path.join(state, "server.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -71,14 +71,14 @@ def holder_of(state: str) -> Holder | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return _holder(fd) or Holder(0)
+        return _holder(fd) or LockHolder(0)
     finally:
         os.close(fd)
     return None
 
 
-def _holder(fd: int) -> Holder | None:
+def _holder(fd: int) -> LockHolder | None:
     try:
-        return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
+        return msgspec.json.decode(os.pread(fd, 4096, 0), type=LockHolder)
     except (OSError, msgspec.DecodeError):
         return None

@@ -45,10 +45,10 @@ _ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
 
 
 def page_route(folder: str = "") -> Mount:
-    return _Elsewhere("/", app=Shell(Pages(folder or _folder())), name="page")
+    return _Elsewhere("/", app=Shell(StaticFiles(folder or _folder())), name="page")
 
 
-class Pages:
+class StaticFiles:
     """Answers with files of one folder. A path that is no file is a place inside the page: the page finds it itself."""
 
     def __init__(self, folder: str) -> None:

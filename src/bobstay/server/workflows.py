@@ -24,7 +24,7 @@ STARTING = ("Bash", "Task", "Agent", "Skill")
 """Tools a read-only session also has: what they start is held to the same rules."""
 
 
-class Mode(Struct, frozen=True):
+class WorkflowMode(Struct, frozen=True):
     name: Workflow
     label: str
     description: str
@@ -39,8 +39,8 @@ class Mode(Struct, frozen=True):
     leaves: Literal["", "research", "plan", "review"] = ""
 
 
-CHAT = Mode("chat", "Chat", "General conversation", "Talk and work without a fixed procedure.")
-RESEARCH = Mode(
+CHAT = WorkflowMode("chat", "Chat", "General conversation", "Talk and work without a fixed procedure.")
+RESEARCH = WorkflowMode(
     "research",
     "Research",
     "Investigate codebase",
@@ -57,7 +57,7 @@ what was found, how the parts work together, and what could not be found out."""
     True,
     "research",
 )
-PLAN = Mode(
+PLAN = WorkflowMode(
     "plan",
     "Plan",
     "Create implementation plan",
@@ -80,7 +80,7 @@ plan for approval when it is complete.""",
     True,
     "plan",
 )
-REVIEW_PLAN = Mode(
+REVIEW_PLAN = WorkflowMode(
     "review_plan",
     "Review Plan",
     "Validate existing plan",
@@ -96,7 +96,7 @@ the place in the code as `path:line`, and what is wrong; then improvements worth
     True,
     "review",
 )
-IMPLEMENT = Mode(
+IMPLEMENT = WorkflowMode(
     "implement",
     "Implement",
     "Execute plan step by step",
@@ -108,7 +108,7 @@ says, or when a phase asks for a manual check: say what you expected, what you f
 a verification, and never go on to the next phase while one is open.""",
 )
 
-MODES: dict[str, Mode] = {mode.name: mode for mode in (CHAT, RESEARCH, PLAN, REVIEW_PLAN, IMPLEMENT)}
+MODES: dict[str, WorkflowMode] = {mode.name: mode for mode in (CHAT, RESEARCH, PLAN, REVIEW_PLAN, IMPLEMENT)}
 
 
 def system_text(config: SessionConfig) -> str:

@@ -24,7 +24,7 @@ from bobstay.model.message import Block, Stop, Text, ToolCall, ToolReply
 from bobstay.sessions.claude_lines import Line, chain, derived_id, read_lines
 from bobstay.sessions.claude_paths import NAME_LENGTH, directory_name
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
 
 OF_COMMANDS = ("<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>")
@@ -67,7 +67,7 @@ def read(path: str | Path) -> Iterator[Durable]:
     return (imported.event for imported in entries(path))
 
 
-def adopt(store: Store, session_id: str, path: str | Path) -> JsonlLog:
+def adopt(store: LogStore, session_id: str, path: str | Path) -> JsonlLog:
     """Make a session of ours from the transcript at `path`. Its lines' ids become the ids of the entries."""
     imported = entries(path)
     first = next(imported, None)

@@ -5,12 +5,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 
-from bobstay.system.file_lock import lock
 from bobstay.model.session_events import SessionChanged
-from bobstay.sessions.log_codec import BadLine, decode
 from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
+from bobstay.sessions.log_codec import BadLine, decode
 from bobstay.sessions.log_scan import BUFFER
 from bobstay.sessions.log_store import is_session_id
+from bobstay.system.file_lock import lock
 
 DAY = 86_400.0
 PLAN_SUFFIX = ".md"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from bobstay.model.event import Durable, Envelope
 from bobstay.model.ids import new_id
-from bobstay.sessions.log_codec import Unstorable, encode
 from bobstay.sessions.lease import Lease
 from bobstay.sessions.log import LogError, LogFull, SessionExists, SessionMissing
-from bobstay.sessions.log_scan import BUFFER, Scan
-from bobstay.sessions.log_tree import Tree
+from bobstay.sessions.log_codec import Unstorable, encode
+from bobstay.sessions.log_scan import BUFFER, LogScan
+from bobstay.sessions.log_tree import LogTree
 
 SUFFIX = ".jsonl"
 NOTE_SUFFIX = ".lease"
@@ -54,7 +54,7 @@ class JsonlLog:
         return cls(path, fd, _lease_or_close(fd, path), epoch=epoch)
 
     @classmethod
-    def reopen(cls, path: str, *, epoch: int = 0) -> tuple["JsonlLog", Tree]:
+    def reopen(cls, path: str, *, epoch: int = 0) -> tuple["JsonlLog", LogTree]:
         """Take up an existing log: mend its end, read it all, and stand at its last entry.
 
         Raises:
@@ -116,7 +116,7 @@ class JsonlLog:
 
     def read(self, after: int = 0) -> Iterator[Envelope]:
         with open(self.path, "rb", buffering=BUFFER) as file:
-            for envelope in Scan(file):
+            for envelope in LogScan(file):
                 if envelope.seq > after:
                     yield envelope
 
@@ -166,10 +166,10 @@ class JsonlLog:
             return LogFull(f"{reason} All that happened before is kept.", error.errno)
         return LogError(f"cannot store the session in {self.path}: {error.strerror}", error.errno)
 
-    def _load(self) -> Tree:
-        tree = Tree()
+    def _load(self) -> LogTree:
+        tree = LogTree()
         with open(self.path, "rb", buffering=BUFFER) as file:
-            scan = Scan(file, tree.warnings)
+            scan = LogScan(file, tree.warnings)
             for envelope in scan:
                 tree.add(envelope)
         self._end = scan.end
@@ -178,7 +178,7 @@ class JsonlLog:
         self.head = tree.leaf
         return tree
 
-    def _mend(self, scan: Scan) -> None:
+    def _mend(self, scan: LogScan) -> None:
         """Let the file end with a whole line, whatever a crash left there."""
         if not scan.tail:
             return

@@ -7,12 +7,12 @@ import time
 import msgspec
 from msgspec import Struct
 
-from bobstay.system.file_lock import lock
 from bobstay.model.ids import timestamp
 from bobstay.sessions.log import LogError, SessionBusy
+from bobstay.system.file_lock import lock
 
 
-class Holder(Struct, frozen=True, omit_defaults=True):
+class LeaseHolder(Struct, frozen=True, omit_defaults=True):
     """Who writes a session, as noted beside its log. The lock decides; the note only tells whom to ask."""
 
     pid: int
@@ -53,7 +53,7 @@ class Lease:
             return
 
     def _write(self) -> None:
-        note = msgspec.json.encode(Holder(os.getpid(), os.uname().nodename, time.time()))
+        note = msgspec.json.encode(LeaseHolder(os.getpid(), os.uname().nodename, time.time()))
         try:
             fd = os.open(self._note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError:
@@ -66,16 +66,16 @@ class Lease:
             os.close(fd)
 
 
-def holder(note: str) -> Holder | None:
+def holder(note: str) -> LeaseHolder | None:
     """Return who is noted at `note`, if that can be read."""
     try:
         with open(note, "rb") as file:
-            return msgspec.json.decode(file.read(4096), type=Holder)
+            return msgspec.json.decode(file.read(4096), type=LeaseHolder)
     except (OSError, msgspec.DecodeError, ValueError):
         return None
 
 
-def _busy(session_id: str, by: Holder | None) -> str:
+def _busy(session_id: str, by: LeaseHolder | None) -> str:
     text = f"session {session_id} is being written by another process"
     if by is not None:
         text += f" (pid {by.pid} on {by.host or 'this machine'}"

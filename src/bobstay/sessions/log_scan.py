@@ -29,7 +29,7 @@ class Warnings:
         return [*self._texts, *more]
 
 
-class Scan:
+class LogScan:
     """Iterate to get the entries; the attributes are complete once the iteration is."""
 
     def __init__(self, file: BinaryIO, warnings: Warnings | None = None) -> None:

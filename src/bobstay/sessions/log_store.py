@@ -11,12 +11,12 @@ import msgspec
 
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
-from bobstay.sessions.log_codec import BadLine, decode, encode, renumbered
 from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
 from bobstay.sessions.log import BadSessionId, LogError, SessionExists, SessionMissing
-from bobstay.sessions.log_scan import BUFFER, Scan
-from bobstay.sessions.session_summary import Summary, summarise
-from bobstay.sessions.log_tree import Tree
+from bobstay.sessions.log_codec import BadLine, decode, encode, renumbered
+from bobstay.sessions.log_scan import BUFFER, LogScan
+from bobstay.sessions.log_tree import LogTree
+from bobstay.sessions.session_summary import SessionSummary, summarise
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 CLOCK_SLACK = 5.0
@@ -28,7 +28,7 @@ def is_session_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
-class Store:
+class LogStore:
     """Sessions kept in one directory, which is made on first use and readable by its owner only."""
 
     def __init__(self, directory: str) -> None:
@@ -90,13 +90,13 @@ class Store:
         branch = tree.resume_at(at) if at else tree.path_to()
         return branch, tree.warnings.texts()
 
-    def list(self, cwd: str | None = None, limit: int | None = None) -> builtins.list[Summary]:
+    def list(self, cwd: str | None = None, limit: int | None = None) -> builtins.list[SessionSummary]:
         """Return the sessions, those last active first; of one directory if `cwd` is given.
 
         The files are visited by date of change, and no further than needed: an entry is never younger than its file.
         """
         place = None if cwd is None else _Place(cwd)
-        found: builtins.list[Summary] = []
+        found: builtins.list[SessionSummary] = []
         for changed, name, status in self._files():
             if limit is not None and len(found) >= limit:
                 found.sort(key=_newest_first)
@@ -109,7 +109,7 @@ class Store:
         found.sort(key=_newest_first)
         return found[:limit]
 
-    def latest(self, cwd: str) -> Summary | None:
+    def latest(self, cwd: str) -> SessionSummary | None:
         """Return the session last active in `cwd`: of those where something was said, if there are any."""
         found = self.list(cwd)
         return next((summary for summary in found if summary.first_prompt), found[0] if found else None)
@@ -148,11 +148,11 @@ class Store:
             if os.path.lexists(draft):
                 os.unlink(draft)
 
-    def _tree(self, path: str, session_id: str) -> Tree:
-        tree = Tree()
+    def _tree(self, path: str, session_id: str) -> LogTree:
+        tree = LogTree()
         try:
             with open(path, "rb", buffering=BUFFER) as file:
-                for envelope in Scan(file, tree.warnings):
+                for envelope in LogScan(file, tree.warnings):
                     tree.add(envelope)
         except FileNotFoundError:
             message = f"No conversation found with session ID: {session_id}"
@@ -201,7 +201,7 @@ def _name(draft: str, path: str) -> None:
         os.rename(draft, path)
 
 
-def _newest_first(summary: Summary) -> float:
+def _newest_first(summary: SessionSummary) -> float:
     return -summary.last_activity
 
 

@@ -7,7 +7,7 @@ from bobstay.sessions.log_scan import Warnings
 _ROOT = -1
 
 
-class Tree:
+class LogTree:
     """Entries in the order of the file. A parent stands before its children, so no file can make a way endless."""
 
     def __init__(self, warnings: Warnings | None = None) -> None:

@@ -16,7 +16,7 @@ END_SIZE = 64 * 1024
 PROMPT_LENGTH = 200
 
 
-class Summary(Struct, frozen=True):
+class SessionSummary(Struct, frozen=True):
     """A session at a glance. Fields are empty where the file does not tell."""
 
     id: str
@@ -42,7 +42,7 @@ class Summary(Struct, frozen=True):
         return count
 
 
-def summarise(session_id: str, path: str, status: os.stat_result) -> Summary:
+def summarise(session_id: str, path: str, status: os.stat_result) -> SessionSummary:
     """Return the summary of the log at `path`. A file that cannot be read still has an id and a date."""
     try:
         with open(path, "rb") as file:
@@ -53,7 +53,7 @@ def summarise(session_id: str, path: str, status: os.stat_result) -> Summary:
     first_prompt = _first_prompt(head) or _prompt_in_piece(cut)
     known = [*head, *tail]
     cwds = [entry.event.cwd for entry in known if isinstance(entry.event, SessionStarted)]
-    return Summary(
+    return SessionSummary(
         session_id,
         path,
         cwds[-1] if cwds else "",

@@ -17,7 +17,7 @@ _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0
 _WITH_ESCAPE = {code: stead for code, stead in _CONTROLS.items() if code != 27}
 
 
-class Ends:
+class HeadAndTail:
     """The first `head` and the last `tail` bytes of all that was added."""
 
     def __init__(self, head: int, tail: int) -> None:
@@ -69,7 +69,7 @@ class Ends:
         return _LONELY.sub("", joined) if colours else joined  # the cut may have gone through the middle of a colour
 
 
-class Capture(Ends):
+class Capture(HeadAndTail):
     """Two ends in memory, and a file with everything once there is more than memory keeps."""
 
     def __init__(self, path: Path, *, head: int = 65_536, tail: int = 65_536, most: int = 1 << 28) -> None:
@@ -106,9 +106,9 @@ class Capture(Ends):
                 self._write(bytes(self.head + self.tail))
         return "" if self.trouble and not self.saved else str(self.path)
 
-    def since(self, start: int, limit: int = 65_536) -> tuple[Ends, int]:
+    def since(self, start: int, limit: int = 65_536) -> tuple[HeadAndTail, int]:
         """What came after the first `start` bytes, bounded to `limit` bytes at both ends, and where that ends."""
-        ends = Ends(limit, limit)
+        ends = HeadAndTail(limit, limit)
         if not self.saved:
             lost = self.lost
             data = bytes(self.head + self.tail) if not lost else bytes(self.tail)

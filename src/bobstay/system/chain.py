@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Chain(Generic[T]):
+class AppendOnlyChain(Generic[T]):
     """Successive chains share one list; each sees only its own length of it.
 
     Appending to the newest chain costs nothing but a list append. Appending to an older one, which would
@@ -19,10 +19,10 @@ class Chain(Generic[T]):
         self._items: list[T] = list(items)
         self._length = len(self._items)
 
-    def append(self, item: T) -> "Chain[T]":
+    def append(self, item: T) -> "AppendOnlyChain[T]":
         items = self._items if len(self._items) == self._length else self._items[: self._length]
         items.append(item)
-        grown: Chain[T] = Chain.__new__(Chain)
+        grown: AppendOnlyChain[T] = AppendOnlyChain.__new__(AppendOnlyChain)
         grown._items = items
         grown._length = self._length + 1
         return grown
@@ -42,6 +42,6 @@ class Chain(Generic[T]):
         return self._items[index if index >= 0 else index + self._length]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Chain) and tuple(self) == tuple(other)
+        return isinstance(other, AppendOnlyChain) and tuple(self) == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and content may be unhashable

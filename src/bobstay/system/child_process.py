@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import FileIO
 
-from bobstay.system.process_tree import Family, become_reaper, reap
 from bobstay.system.process_marker import worn
+from bobstay.system.process_tree import ProcessTree, become_reaper, reap
 
 _PIECE = 1 << 18
 _SET_PIPE_SIZE = 1031
@@ -76,7 +76,7 @@ class Child:
             for writer in writers:
                 os.close(writer)
         self.pid = self._popen.pid
-        self.family = Family(self.pid, mark, frozenset(_pipe_names(readers)))
+        self.family = ProcessTree(self.pid, mark, frozenset(_pipe_names(readers)))
         for number, reader in enumerate(readers, start=1):
             self._listen(number, reader)
         watch_exit(self.pid, self._exited, self._wait)

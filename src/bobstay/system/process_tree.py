@@ -25,7 +25,7 @@ _LOOKS = 10
 """How often we look again when processes come and go while we look."""
 
 
-class Family:
+class ProcessTree:
     """The process `leader` and all that came from it."""
 
     def __init__(self, leader: int, mark: str, pipes: frozenset[str] = frozenset()) -> None:

@@ -9,8 +9,8 @@ children.
 import os
 import subprocess
 
-from bobstay.system.process_tree import MARK
 from bobstay.system.process_marker import tag_of
+from bobstay.system.process_tree import MARK
 
 _SCRIPT = """
 read -r _ && exit 0

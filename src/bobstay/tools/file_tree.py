@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.files.similar_paths import suggestions
 from bobstay.tools.files.tool_path import locate
-from bobstay.tools.ripgrep import Found, run_ripgrep
+from bobstay.tools.ripgrep import RipgrepResult, run_ripgrep
 
 
 def starting_place(path: str, context: Context) -> str:
@@ -59,7 +59,7 @@ def hidden(names: Iterable[bytes], directory: str, context: Context) -> set[byte
     return {name for name in names if hides(os.path.join(directory, os.fsdecode(name)))}
 
 
-def names_in(found: Found) -> list[bytes]:
+def names_in(found: RipgrepResult) -> list[bytes]:
     """The names in a list that is separated by NUL. A last one that was cut off is left out."""
     return [name.removeprefix(b"./") for name in found.output.split(b"\0")[:-1]]
 

@@ -10,17 +10,17 @@ from urllib.parse import urljoin
 import httptools
 from msgspec import Struct
 
+from bobstay.permissions.access import Effect, PolicyDecision
+from bobstay.permissions.host_rules import address
+from bobstay.system.decompression import DamagedError, Unpacker, packing_of
 from bobstay.system.network import Network, ProxyRefusedError, dial
 from bobstay.system.proxies import ProxyServer
 from bobstay.system.tls import trust
-from bobstay.system.decompression import DamagedError, Unpacker, packing_of
-from bobstay.permissions.access import Decision, Verdict
-from bobstay.permissions.host_rules import address
-from bobstay.tools.web_address import BadUrlError, Target, is_odd_number, is_public, parse_url
+from bobstay.tools.web_address import BadUrlError, WebTarget, is_odd_number, is_public, parse_url
 from bobstay.tools.web_route import FetchError, WebRoute, route_to
 from bobstay.version import __version__
 
-Rule: TypeAlias = Callable[[str], Decision]
+Rule: TypeAlias = Callable[[str], PolicyDecision]
 """What the session's permission rules say about a URL."""
 
 _HEAD_LIMIT = 128_000
@@ -38,7 +38,7 @@ class MovedError(FetchError):
         self.target = target
 
 
-class Page(Struct, frozen=True):
+class FetchedPage(Struct, frozen=True):
     url: str
     """Where it came from in the end."""
     status: int
@@ -49,9 +49,9 @@ class Page(Struct, frozen=True):
     """There was more than the limit."""
 
 
-def unknown(_url: str) -> Decision:
+def unknown(_url: str) -> PolicyDecision:
     """The rule of a session that has none."""
-    return Decision(Verdict.ASK, "no rule speaks of it")
+    return PolicyDecision(Effect.ASK, "no rule speaks of it")
 
 
 async def get(
@@ -62,7 +62,7 @@ async def get(
     limit: int = 5_000_000,
     timeout: float = 30,  # noqa: ASYNC109 - it covers all hops together
     hops: int = 5,
-) -> Page:
+) -> FetchedPage:
     """Get `url`, following redirects within the host, and to other hosts only where `rule` allows.
 
     Addresses of private networks and of this machine are visited only if a rule names them.
@@ -77,7 +77,7 @@ async def get(
         raise FetchError(f"{url} did not answer in full within {timeout:g} seconds.") from None
 
 
-async def _follow(target: Target, rule: Rule, network: Network, limit: int, hops: int) -> Page:
+async def _follow(target: WebTarget, rule: Rule, network: Network, limit: int, hops: int) -> FetchedPage:
     for _ in range(hops + 1):
         page = await request(target, await reachable(target, rule, network), limit=limit)
         location = page.headers.get("location", "")
@@ -89,26 +89,26 @@ async def _follow(target: Target, rule: Rule, network: Network, limit: int, hops
     raise FetchError(f"More than {hops} redirects, the last one to {target.url}: it would not end.")
 
 
-def _parsed(url: str) -> Target:
+def _parsed(url: str) -> WebTarget:
     try:
         return parse_url(url)
     except BadUrlError as error:
         raise FetchError(f"{url[:200]!r} cannot be fetched: {error}.") from None
 
 
-def _may_follow(old: Target, new: Target, rule: Rule) -> None:
+def _may_follow(old: WebTarget, new: WebTarget, rule: Rule) -> None:
     decision = rule(new.url)
-    if decision.verdict is Verdict.DENY:
+    if decision.verdict is Effect.DENY:
         raise FetchError(
             f"The page has moved to {new.url}, which is not allowed: {decision.why or 'a rule denies it'}."
         )
-    if old.scheme == "https" and new.scheme == "http" and decision.verdict is not Verdict.ALLOW:
+    if old.scheme == "https" and new.scheme == "http" and decision.verdict is not Effect.ALLOW:
         raise MovedError(new.url, "it would leave https")
-    if new.host != old.host and decision.verdict is not Verdict.ALLOW:
+    if new.host != old.host and decision.verdict is not Effect.ALLOW:
         raise MovedError(new.url, decision.why or "no rule allows that host")
 
 
-async def reachable(target: Target, rule: Rule, network: Network) -> WebRoute:
+async def reachable(target: WebTarget, rule: Rule, network: Network) -> WebRoute:
     """The way to `target`'s host, judged. What is dialled is what was judged.
 
     Raises:
@@ -135,18 +135,18 @@ async def reachable(target: Target, rule: Rule, network: Network) -> WebRoute:
 
 def _named(rule: Rule, url: str) -> bool:
     decision = rule(url)
-    return decision.verdict is Verdict.ALLOW and decision.reason_type == "rule"
+    return decision.verdict is Effect.ALLOW and decision.reason_type == "rule"
 
 
 async def request(
-    target: Target,
+    target: WebTarget,
     route: WebRoute,
     *,
     limit: int,
     method: str = "GET",
     headers: dict[str, str] | None = None,
     body: bytes = b"",
-) -> Page:
+) -> FetchedPage:
     """One request and its answer; no redirects followed.
 
     Raises:
@@ -167,7 +167,7 @@ async def request(
         raise FetchError(
             f"The proxy {route.proxy.address} wants a user and a password, or does not accept those given."
         )
-    return Page(target.url, answer.status, answer.headers, data, cut or answer.cut)
+    return FetchedPage(target.url, answer.status, answer.headers, data, cut or answer.cut)
 
 
 async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
@@ -182,7 +182,7 @@ async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
 
 @asynccontextmanager
 async def _connection(
-    target: Target, route: WebRoute
+    target: WebTarget, route: WebRoute
 ) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter], None]:
     trouble: OSError | UnicodeError | None = None
     for host in route.addresses if route.proxy is None else (target.host,):
@@ -206,7 +206,7 @@ async def _connection(
     raise FetchError(f"No connection to {target.host} port {target.port}{through}: {trouble or 'no address'}.")
 
 
-async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route: WebRoute) -> asyncio.Transport:
+async def _dialled(protocol: asyncio.Protocol, host: str, target: WebTarget, route: WebRoute) -> asyncio.Transport:
     over_tls, proxy = target.scheme == "https", route.proxy
     proxy_over_tls = proxy is not None and proxy.scheme == "https"
     context = (await trust(route.network.authorities)).context if over_tls or proxy_over_tls else None
@@ -221,7 +221,7 @@ async def _dialled(protocol: asyncio.Protocol, host: str, target: Target, route:
     )
 
 
-def _head(target: Target, proxy: ProxyServer | None, method: str, headers: dict[str, str], body: bytes) -> bytes:
+def _head(target: WebTarget, proxy: ProxyServer | None, method: str, headers: dict[str, str], body: bytes) -> bytes:
     lines = {
         "Host": target.netloc,
         "User-Agent": f"bobstay/{__version__}",

@@ -8,7 +8,7 @@ _PAUSE = 0.05
 _MOST = 8_192
 
 
-class Live:
+class LiveOutput:
     """Collects output and reports it at most twenty times a second, no more than a screenful at once.
 
     A command that ends before the first report is due reports nothing: its result is about to come.

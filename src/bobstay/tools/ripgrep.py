@@ -10,8 +10,8 @@ from io import FileIO
 
 from msgspec import Struct
 
-from bobstay.system.child_process import Child, find_program
 from bobstay.system.capture import readable
+from bobstay.system.child_process import Child, find_program
 from bobstay.tools.base import Context, ToolError
 
 LIMIT = 20.0
@@ -23,7 +23,7 @@ _TREE = ("--hidden", "--no-require-git", "--glob=!.{git,svn,hg,bzr,jj,sl}")
 """Hidden files count, what .gitignore names does not, in a repository or not; version control's own files never do."""
 
 
-class Found(Struct, frozen=True):
+class RipgrepResult(Struct, frozen=True):
     """What a search gave."""
 
     output: bytes
@@ -34,7 +34,7 @@ class Found(Struct, frozen=True):
 
 async def run_ripgrep(
     arguments: list[str], context: Context, *, cwd: str, limit: float = LIMIT, stdin: int | FileIO | None = None
-) -> Found:
+) -> RipgrepResult:
     """Search the tree below `cwd`, or `stdin` if given. Whatever ends this ends the search.
 
     Raises:
@@ -74,7 +74,7 @@ async def run_ripgrep(
         child.close()
     complete = child.ended in done and not full.is_set()
     failed = complete and child.ended.result() not in (0, 1) and not output
-    return Found(bytes(output[:_MOST]), complete, _explained(bytes(errors)) if failed else "")
+    return RipgrepResult(bytes(output[:_MOST]), complete, _explained(bytes(errors)) if failed else "")
 
 
 @cache

@@ -3,7 +3,7 @@
 import os
 import re
 
-from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_job import ShellJob
 
 _REFUSALS = re.compile(
     rb"Read-only file system|\bEROFS\b|Operation not permitted|\bEPERM\b|Device or resource busy|\bEBUSY\b"
@@ -14,12 +14,12 @@ _REFUSALS = re.compile(
 _LEAVES_RUNNING = re.compile(r"(?<![&>|<])&(?![&>0-9])\s*(?:$|[\n;)]|disown|sleep|echo)", re.MULTILINE)
 
 
-def sandbox_note(job: Job) -> str:
+def sandbox_note(job: ShellJob) -> str:
     """Words to add to the result of a command that ended in the sandbox, or ""."""
     return "\n".join(filter(None, (_aside(job), _hindrance(job))))
 
 
-def _aside(job: Job) -> str:
+def _aside(job: ShellJob) -> str:
     """What was put aside, in words."""
     if not job.aside:
         return ""
@@ -34,7 +34,7 @@ def _aside(job: Job) -> str:
     return f"({' '.join(said)})"
 
 
-def _hindrance(job: Job) -> str:
+def _hindrance(job: ShellJob) -> str:
     if job.code and _not_started(job):
         return "(The sandbox could not be set up, so the command did not run.)"
     if job.code and _REFUSALS.search(_said(job)):
@@ -48,10 +48,10 @@ def _hindrance(job: Job) -> str:
     return ""
 
 
-def _not_started(job: Job) -> bool:
+def _not_started(job: ShellJob) -> bool:
     first = bytes(job.streams[2].head[:200])
     return not job.cwd and first.startswith((b"bwrap: ", b"sandbox: "))
 
 
-def _said(job: Job) -> bytes:
+def _said(job: ShellJob) -> bytes:
     return b"\n".join(bytes(stream.head + stream.tail) for stream in job.streams.values())

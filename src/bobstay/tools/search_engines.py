@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bobstay.system.network import Network
-from bobstay.tools.web_address import BadUrlError, Target, parse_url
-from bobstay.tools.http_fetch import Page, request
+from bobstay.tools.http_fetch import FetchedPage, request
+from bobstay.tools.web_address import BadUrlError, WebTarget, parse_url
 from bobstay.tools.web_route import FetchError, WebRoute, route_to
 
 _HOMES = {"brave": "https://api.search.brave.com/res/v1/web/search", "tavily": "https://api.tavily.com/search"}
@@ -16,7 +16,7 @@ _LIMIT = 2_000_000
 _COUNT = 10
 
 
-class Search(Struct, frozen=True, forbid_unknown_fields=True):
+class SearchEngine(Struct, frozen=True, forbid_unknown_fields=True):
     """Where to search the web, from the settings."""
 
     kind: Literal["searxng", "brave", "tavily"]
@@ -32,20 +32,20 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
         return url
 
 
-class Hit(Struct, frozen=True):
+class WebHit(Struct, frozen=True):
     title: str
     url: str
     snippet: str
 
 
 async def search(
-    engine: Search,
+    engine: SearchEngine,
     query: str,
     only: tuple[str, ...] = (),
     never: tuple[str, ...] = (),
     *,
     network: Network | None = None,
-) -> list[Hit]:
+) -> list[WebHit]:
     """Put `query` to the engine. Hits come only from the domains `only`, if any, and from none of `never`.
 
     Raises:
@@ -65,8 +65,8 @@ async def search(
 
 
 async def _ask(
-    engine: Search, target: Target, route: WebRoute, query: str, only: tuple[str, ...], never: tuple[str, ...]
-) -> Page:
+    engine: SearchEngine, target: WebTarget, route: WebRoute, query: str, only: tuple[str, ...], never: tuple[str, ...]
+) -> FetchedPage:
     headers = {"Accept": "application/json"}
     if engine.kind == "tavily":
         question: dict[str, Any] = {"query": query, "max_results": _COUNT}
@@ -94,7 +94,7 @@ def _narrowed(query: str, only: tuple[str, ...], never: tuple[str, ...]) -> str:
     return " ".join(part for part in (query, within, without) if part)
 
 
-def _hits(engine: Search, body: bytes) -> list[Hit]:
+def _hits(engine: SearchEngine, body: bytes) -> list[WebHit]:
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -104,7 +104,7 @@ def _hits(engine: Search, body: bytes) -> list[Hit]:
     found = answer.get("results") if isinstance(answer, dict) else None
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return [
-        Hit(_text(row.get("title"), 300), url, _text(row.get("content") or row.get("description"), 1_000))
+        WebHit(_text(row.get("title"), 300), url, _text(row.get("content") or row.get("description"), 1_000))
         for row in rows
         if (url := _text(row.get("url"), 2_000))
     ]

@@ -9,28 +9,28 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from bobstay.system.child_process import Child, watch_orphan
-from bobstay.redaction.redactor import Mask
-from bobstay.system.capture import Capture, Ends
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted, BackgroundStatus
+from bobstay.redaction.redactor import Redactor
+from bobstay.system.capture import Capture, HeadAndTail
+from bobstay.system.child_process import Child, watch_orphan
 from bobstay.tools.base import ToolError
-from bobstay.tools.live_output import Live
+from bobstay.tools.live_output import LiveOutput
 from bobstay.tools.shell_line import last_directory, out_of_the_way, remove_script, shell_arguments
 
 if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.launch import SandboxedCommand, SandboxEntry
     from bobstay.permissions.sandbox.quarantine import Moved
-    from bobstay.permissions.sandbox.launch import Entering, Entry
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
 Tell: TypeAlias = Literal["wake", "next_turn", "no"]
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class Job:
+class ShellJob:
     """One command: run in the foreground, in the background, or first the one and then the other."""
 
     def __init__(
-        self, command: str, description: str, spill: Path, mask: Mask | None = None, call_id: str = ""
+        self, command: str, description: str, spill: Path, mask: Redactor | None = None, call_id: str = ""
     ) -> None:
         """`mask`: takes out of the output what nobody is to see, before it goes anywhere."""
         self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
@@ -39,10 +39,10 @@ class Job:
         self.description = description
         self.output = Capture(spill / f"{self.id}.output")
         """Both streams in the order they came; stdout and stderr alone are kept only for display."""
-        self.streams = {1: Ends(16_384, 16_384), 2: Ends(16_384, 16_384)}
+        self.streams = {1: HeadAndTail(16_384, 16_384), 2: HeadAndTail(16_384, 16_384)}
         from bobstay.redaction.byte_redactor import ByteStream  # not before the first command
 
-        mask = mask or Mask()
+        mask = mask or Redactor()
         self.masked = {1: ByteStream(mask), 2: ByteStream(mask)}
         self.status: Status = "running"
         self.code: int | None = None
@@ -92,11 +92,17 @@ class Job:
         return BackgroundEnded(self.id, self.call_id, self.title, status, code, str(self.output.path), self.tell)
 
 
-class Run:
+class JobProcess:
     """What keeps a job going: its process and the pipe by which the shell tells where it stands."""
 
     def __init__(
-        self, job: Job, live: Live | None, grace: float, gone: Callable[[Job], None], *, linger: float = 0.02
+        self,
+        job: ShellJob,
+        live: LiveOutput | None,
+        grace: float,
+        gone: Callable[[ShellJob], None],
+        *,
+        linger: float = 0.02,
     ) -> None:
         self._job = job
         self._live = live
@@ -107,14 +113,14 @@ class Run:
         self._stopping: asyncio.Task[None] | None = None
         self._watched: set[int] = set()
         self._told = b""
-        self._entry: Entry | None = None
+        self._entry: SandboxedCommand | None = None
 
     def start(
         self,
         cwd: Path,
         environment: dict[str, str],
         mark: str,
-        entering: "Entering | None" = None,
+        entering: "SandboxEntry | None" = None,
     ) -> None:
         """Start the shell, wrapped by `entering` if it is to run in a sandbox."""
         try:

@@ -6,26 +6,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bobstay.redaction.redactor import Redactor
 from bobstay.system.process_tree import MARK, sweep
-from bobstay.redaction.redactor import Mask
 from bobstay.system.watchdog import guard, mark_of_this_process
 from bobstay.tools.base import ToolError
-from bobstay.tools.shell_job import Job, Run, Status, Tell
-from bobstay.tools.live_output import Live
+from bobstay.tools.live_output import LiveOutput
+from bobstay.tools.shell_job import JobProcess, ShellJob, Status, Tell
 from bobstay.tools.shell_line import PREPARED, SETTINGS
 
 if TYPE_CHECKING:
     from bobstay.permissions.sandbox.launch import Sandbox
 
 
-class Shells:
+class ShellSession:
     """The session-long part of the shell tools."""
 
     def __init__(self, session_id: str = "") -> None:
         self.session_id = session_id or os.urandom(8).hex()
         self.cwd: Path | None = None
         """Where the last command ended; None before the first."""
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, ShellJob] = {}
         """Those in the background, the finished ones of late included."""
         self.default_timeout = 120.0
         """Seconds a call waits for its command; then the command goes on in the background."""
@@ -39,15 +39,15 @@ class Shells:
         self.grace = 0.5
         """Seconds a process gets to end by itself before it is killed."""
         self.most_jobs = 50
-        self.mask = Mask()
+        self.mask = Redactor()
         """Knows what must not stand in output, nor in the files it is kept in."""
         self.withheld: frozenset[str] = frozenset()
         """Names of variables that commands are not given because they hold secrets."""
         self.sandbox: Sandbox | None = None
         """Where commands run, unless a person let one out; None if they run as they are."""
-        self.on_finished: Callable[[Job], None] | None = None
+        self.on_finished: Callable[[ShellJob], None] | None = None
         """Told of each background job that ends, until the session is closed; `Job.tell` says who cares."""
-        self._running: dict[Job, Run] = {}
+        self._running: dict[ShellJob, JobProcess] = {}
         self._started = 0
 
     def start(  # noqa: PLR0913 - all there is to say about a command, in one place
@@ -62,26 +62,26 @@ class Shells:
         report: Callable[[str], None] | None = None,
         directories: tuple[Path, ...] = (),
         outside: bool = False,
-    ) -> Job:
+    ) -> ShellJob:
         """Start `command` in the foreground, in the sandbox if there is one and it is not to run `outside`.
 
         Raises:
             ToolError: there is no shell, or it does not start, or it would have to start without its sandbox.
         """
-        job = Job(command, description, spill, self.mask, call_id)
+        job = ShellJob(command, description, spill, self.mask, call_id)
         self._started += 1
         inherited = environment.get(MARK, "")
         mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"
         settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
         settled[MARK] = f"{inherited}/{mark}" if inherited else mark
-        run = Run(job, Live(report) if report else None, self.grace, self._forget, linger=self.linger)
+        run = JobProcess(job, LiveOutput(report) if report else None, self.grace, self._forget, linger=self.linger)
         guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
         entering = None if outside or self.sandbox is None else self.sandbox.entering(tuple(map(str, directories)))
         run.start(cwd, settled, mark, entering)
         self._running[job] = run
         return job
 
-    def to_background(self, job: Job) -> None:
+    def to_background(self, job: ShellJob) -> None:
         """Let `job` run on while the session does other things; all its output goes to a file."""
         job.background = True
         job.left_behind = job.shell_ended.done()
@@ -106,7 +106,7 @@ class Shells:
                 f"Stop some with KillShell first: {', '.join(running[:10])} ..."
             )
 
-    def find(self, job_id: str) -> Job:
+    def find(self, job_id: str) -> ShellJob:
         """The background job called `job_id`.
 
         Raises:
@@ -129,16 +129,16 @@ class Shells:
         return tuple(job.id for job in waited_for)
 
     @property
-    def in_background(self) -> list[Job]:
+    def in_background(self) -> list[ShellJob]:
         """The background jobs that have not ended."""
         return [job for job in self.jobs.values() if not job.finished.done()]
 
-    def processes(self, job: Job) -> list[int]:
+    def processes(self, job: ShellJob) -> list[int]:
         """The processes of `job` that live."""
         run = self._running.get(job)
         return run.child.family.members() if run is not None else []
 
-    async def stop(self, job: Job, status: Status = "killed", tell: Tell = "no") -> None:
+    async def stop(self, job: ShellJob, status: Status = "killed", tell: Tell = "no") -> None:
         """End `job` and everything that came from it. Safe to cancel: then it is killed without further ado.
 
         `tell`: whether the model is to be told, where it is a background job.
@@ -159,7 +159,7 @@ class Shells:
         if self.sandbox is not None:
             self.sandbox.close()
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: ShellJob) -> None:
         self._running.pop(job, None)
         if job.background and self.on_finished is not None:
             self.on_finished(job)

@@ -17,7 +17,7 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _LONGEST_NAME = 128
 
 
-class Entry(Struct, frozen=True):
+class ToolEntry(Struct, frozen=True):
     """What a session must know of a tool before it is called: one row of the generated list."""
 
     name: str
@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True):
     schema: dict[str, Any] = {}
 
 
-class Spec(Struct, frozen=True):
+class ToolSpecification(Struct, frozen=True):
     """A tool as the model sees it."""
 
     name: str
@@ -39,10 +39,12 @@ class Spec(Struct, frozen=True):
     schema: dict[str, Any]
 
 
-class Shelf:
+class ToolRegistry:
     """Built-in tools sorted by name, then all others sorted by name: the same set always in the same order."""
 
-    def __init__(self, entries: tuple[Entry, ...], made: dict[str, Tool[Any]], warnings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, entries: tuple[ToolEntry, ...], made: dict[str, Tool[Any]], warnings: tuple[str, ...] = ()
+    ) -> None:
         self.entries = entries
         self.warnings = warnings
         """What went wrong with tools that other packages brought, for people to read."""
@@ -61,7 +63,7 @@ class Shelf:
         schema: dict[str, Any] | None = None,
         extra: tuple[Tool[Any], ...] = (),
         entry_points: bool = True,
-    ) -> "Shelf":
+    ) -> "ToolRegistry":
         """Choose what a session offers.
 
         `available` are the needs this session meets; `schema`, if given, meets "schema" and becomes the schema of the
@@ -77,7 +79,7 @@ class Shelf:
             if _wanted(entry, available, base, removed, schema)
         ]
         installed, warnings = installed_tools() if entry_points and base != () else ((), ())
-        others: dict[str, tuple[Entry, Tool[Any]]] = {}
+        others: dict[str, tuple[ToolEntry, Tool[Any]]] = {}
         problems = list(warnings)
         for tool in extra:
             entry = entry_of(tool)
@@ -102,10 +104,10 @@ class Shelf:
         return tuple(entry.name for entry in self.entries)
 
     @property
-    def specs(self) -> tuple[Spec, ...]:
-        return tuple(Spec(entry.name, entry.description, entry.schema) for entry in self.entries)
+    def specs(self) -> tuple[ToolSpecification, ...]:
+        return tuple(ToolSpecification(entry.name, entry.description, entry.schema) for entry in self.entries)
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> ToolEntry | None:
         """The row of the tool called `name`: by its name or an alias, exactly, or else whatever its case."""
         return self._exact.get(name) or self._lowered.get(name.lower())
 
@@ -130,13 +132,13 @@ class Shelf:
 
 
 @cache
-def builtin_entries() -> tuple[Entry, ...]:
+def builtin_entries() -> tuple[ToolEntry, ...]:
     """All tools that come with bobstay, sorted by name. All sessions of a process share them."""
     with open(_LIST, "rb") as file:
-        return msgspec.json.decode(file.read(), type=tuple[Entry, ...])
+        return msgspec.json.decode(file.read(), type=tuple[ToolEntry, ...])
 
 
-def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> Entry:
+def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> ToolEntry:
     """Describe a tool as a row of the list. One that has a `schema` of its own needs none made from its `args`.
 
     Raises:
@@ -149,7 +151,7 @@ def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> Entry:
     if not name or len(name) > _LONGEST_NAME or not _NAME.issuperset(name):
         raise ValueError(f"{name!r} is no name for a tool: use at most {_LONGEST_NAME} letters, digits, - and _")
     schema: dict[str, Any] | None = getattr(tool, "schema", None)
-    return Entry(
+    return ToolEntry(
         name=name,
         aliases=tool.aliases,
         module=tool.__module__,
@@ -163,7 +165,7 @@ def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> Entry:
 
 
 def _wanted(
-    entry: Entry,
+    entry: ToolEntry,
     available: Collection[Need],
     base: tuple[str, ...] | None,
     removed: Container[str],
@@ -178,19 +180,19 @@ def _wanted(
     return base is None or entry.name in base or any(alias in base for alias in entry.aliases)
 
 
-def _removed(entry: Entry, removed: Container[str]) -> bool:
+def _removed(entry: ToolEntry, removed: Container[str]) -> bool:
     return entry.name in removed or any(alias in removed for alias in entry.aliases)
 
 
-def _with_schema(entry: Entry, schema: dict[str, Any] | None) -> Entry:
+def _with_schema(entry: ToolEntry, schema: dict[str, Any] | None) -> ToolEntry:
     if schema is None or entry.needs != "schema":
         return entry
     return msgspec.structs.replace(entry, schema=schema)
 
 
-def _lowered(entries: tuple[Entry, ...]) -> dict[str, Entry]:
+def _lowered(entries: tuple[ToolEntry, ...]) -> dict[str, ToolEntry]:
     """Tools by name or alias in lower case, without words that would fit two of them."""
-    found: dict[str, Entry] = {}
+    found: dict[str, ToolEntry] = {}
     doubtful: set[str] = set()
     for entry in entries:
         for word in (entry.name, *entry.aliases):

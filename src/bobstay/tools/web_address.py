@@ -16,7 +16,7 @@ class BadUrlError(ValueError):
     """The text is no address we would visit. It says why."""
 
 
-class Target(Struct, frozen=True):
+class WebTarget(Struct, frozen=True):
     """A URL taken apart, with nothing left in it that two readers could understand differently."""
 
     scheme: str
@@ -37,10 +37,10 @@ class Target(Struct, frozen=True):
 
     def at(self, address: str) -> str:
         """The same URL with the host replaced by a numeric address, for a rule to name."""
-        return Target(self.scheme, address, self.port, self.path).url
+        return WebTarget(self.scheme, address, self.port, self.path).url
 
 
-def parse_url(text: str) -> Target:
+def parse_url(text: str) -> WebTarget:
     """Take `text` apart.
 
     Raises:
@@ -64,7 +64,7 @@ def parse_url(text: str) -> Target:
         raise BadUrlError("it holds a user name or password")
     path = quote(parts.path or "/", safe=_SAFE, errors="replace")
     query = f"?{quote(parts.query, safe=_SAFE, errors='replace')}" if parts.query else ""
-    return Target(parts.scheme, _ascii_host(host), _PORTS[parts.scheme] if port is None else port, path + query)
+    return WebTarget(parts.scheme, _ascii_host(host), _PORTS[parts.scheme] if port is None else port, path + query)
 
 
 def _ascii_host(host: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bobstay.system.network import Network
 from bobstay.system.proxies import BadProxyError, ProxyServer
-from bobstay.tools.web_address import Target
+from bobstay.tools.web_address import WebTarget
 
 _ADDRESSES = 4
 
@@ -24,7 +24,7 @@ class WebRoute(Struct, frozen=True):
     network: Network = Network()
 
 
-async def route_to(target: Target, network: Network) -> WebRoute:
+async def route_to(target: WebTarget, network: Network) -> WebRoute:
     """The way to `target`'s host, wherever it is.
 
     Raises:
@@ -39,7 +39,7 @@ async def route_to(target: Target, network: Network) -> WebRoute:
         raise FetchError(str(error)) from None
 
 
-async def addresses_of(target: Target) -> list[str]:
+async def addresses_of(target: WebTarget) -> list[str]:
     """Where the name service says the host is.
 
     Raises:

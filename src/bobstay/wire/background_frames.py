@@ -46,7 +46,11 @@ class BackgroundTasks:
             output_file=event.output_file,
             summary=event.summary,
         )
-        return [wire_frames.system(self._id, "task_updated", task_id=event.id, patch=patch), notification, self._changed()]
+        return [
+            wire_frames.system(self._id, "task_updated", task_id=event.id, patch=patch),
+            notification,
+            self._changed(),
+        ]
 
     def _changed(self) -> Frame:
         return wire_frames.system(self._id, "background_tasks_changed", tasks=list(self._running.values()))

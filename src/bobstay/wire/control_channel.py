@@ -12,7 +12,7 @@ class ControlError(Exception):
     """The host answered a request with an error, or can no longer answer. Its text is the host's."""
 
 
-class Channel:
+class ControlChannel:
     """Our requests to the host, by id, until they are answered, withdrawn, or the host is gone."""
 
     def __init__(self, send: Callable[[Frame], None]) -> None:

@@ -2,16 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from bobstay.redaction.redactor import Mask
 from bobstay.model.api_shape import block_json, message_json, prompt_content, reply_content
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -49,12 +40,21 @@ from bobstay.model.live_events import (
     ToolProgress,
 )
 from bobstay.model.message import ToolCall
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.redaction.redactor import Redactor
 from bobstay.wire import wire_frames
 from bobstay.wire.background_frames import BackgroundTasks
-from bobstay.wire.wire_frames import Facts, Frame
 from bobstay.wire.partial_frames import Partials
+from bobstay.wire.result_frame import STATUS_WORDS, VERDICTS, Tally, TotalsLike, error_word, result_frame
 from bobstay.wire.tool_result_frames import by_nobody, display, permitted
-from bobstay.wire.result_frame import STATUS_WORDS, VERDICTS, Tally, Totals, error_word, result_frame
+from bobstay.wire.wire_frames import Facts, Frame
 
 INTERRUPTED = {
     "interrupted_streaming": "[Request interrupted by user]",
@@ -67,26 +67,26 @@ TOLD_REASONS = frozenset({"stop_hook", "output_limit", "structured_output", "bro
 _PIECES = (TextDelta, ThinkingDelta, InputDelta, BlockBegan, ToolProgress)
 
 
-class Encoder:
+class EventEncoder:
     """One for a session. Feed it every event in order; send what it returns in order."""
 
     def __init__(
         self,
         session_id: str,
         facts: Callable[[], Facts],
-        totals: Callable[[], Totals],
+        totals: Callable[[], TotalsLike],
         *,
         partial: bool = False,
         replay: bool = False,
         entry: Callable[[], str] = new_id,
-        mask: Mask | None = None,
+        mask: Redactor | None = None,
     ) -> None:
         """`entry` gives the id under which the event at hand is stored: a host may name it to resume there."""
         self._entry = entry
         self._id = session_id
         self._facts = facts
         self._totals = totals
-        self._partials = Partials(session_id, mask or Mask()) if partial else None
+        self._partials = Partials(session_id, mask or Redactor()) if partial else None
         self._replay = replay
         self._mode = ""
         self._turn_open = False
@@ -244,7 +244,9 @@ class Encoder:
         told: list[Frame] = []
         if self._replay:
             told.append(
-                wire_frames.user(self._id, prompt_content(event.blocks), uuid=event.client_id or event.id, isReplay=True)
+                wire_frames.user(
+                    self._id, prompt_content(event.blocks), uuid=event.client_id or event.id, isReplay=True
+                )
             )
         if event.client_id:
             self._tally.prompts.append(event.client_id)

@@ -2,21 +2,21 @@
 
 import msgspec
 
-from bobstay.redaction.redactor import Mask, Stream
 from bobstay.model.api_shape import block_json, stop_json, usage_json
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
+from bobstay.redaction.redactor import RedactedStream, Redactor
 from bobstay.wire.wire_frames import Frame, stream_event
 
 
 class Partials:
     """Follows one message at a time. Whatever is left open is closed, so that hosts never see half a stream."""
 
-    def __init__(self, session_id: str, mask: Mask | None = None) -> None:
+    def __init__(self, session_id: str, mask: Redactor | None = None) -> None:
         self._session_id = session_id
-        self._mask = mask or Mask()
-        self._masked: dict[int, Stream] = {}
+        self._mask = mask or Redactor()
+        self._masked: dict[int, RedactedStream] = {}
         """What of a block's pieces waits, because it may be the beginning of a secret."""
         self._message_id = ""
         self._usage = Usage()

@@ -12,7 +12,7 @@ from bobstay.model.message import Usage
 from bobstay.wire.wire_frames import Frame
 
 
-class ModelTotals(Protocol):
+class ModelTotalsLike(Protocol):
     """What one model did in a session."""
 
     @property
@@ -25,7 +25,7 @@ class ModelTotals(Protocol):
     def max_output(self) -> int: ...
 
 
-class Totals(Protocol):
+class TotalsLike(Protocol):
     """What a session took so far, resumed parts included."""
 
     @property
@@ -33,10 +33,10 @@ class Totals(Protocol):
     @property
     def api_ms(self) -> int: ...
     @property
-    def models(self) -> Mapping[str, ModelTotals]: ...
+    def models(self) -> Mapping[str, ModelTotalsLike]: ...
 
 
-class Verdict(Struct, frozen=True):
+class ResultRow(Struct, frozen=True):
     """One row of the table: how hosts and shells are told of an ending."""
 
     subtype: str
@@ -54,37 +54,39 @@ class Verdict(Struct, frozen=True):
         return self.subtype == "success"
 
 
-VERDICTS: dict[Ending, Verdict] = {
-    "completed": Verdict("success", False, "completed"),
-    "interrupted_streaming": Verdict(
+VERDICTS: dict[Ending, ResultRow] = {
+    "completed": ResultRow("success", False, "completed"),
+    "interrupted_streaming": ResultRow(
         "error_during_execution", True, "aborted_streaming", "Interrupted while the model was answering"
     ),
-    "interrupted_tools": Verdict(
+    "interrupted_tools": ResultRow(
         "error_during_execution", True, "aborted_tools", "Interrupted while a tool was at work"
     ),
-    "max_turns": Verdict("error_max_turns", True, "max_turns", "Reached maximum number of turns"),
-    "max_cost": Verdict("error_max_budget_usd", True, "budget_exhausted", "Reached maximum budget"),
-    "max_tokens": Verdict("error_max_tokens", True, "max_tokens", "Reached maximum number of tokens"),
-    "max_time": Verdict("error_max_time", True, "max_time", "Reached maximum time"),
-    "max_output": Verdict("success", True, "api_error", synthetic="max_output_tokens"),
-    "max_structured_retries": Verdict(
+    "max_turns": ResultRow("error_max_turns", True, "max_turns", "Reached maximum number of turns"),
+    "max_cost": ResultRow("error_max_budget_usd", True, "budget_exhausted", "Reached maximum budget"),
+    "max_tokens": ResultRow("error_max_tokens", True, "max_tokens", "Reached maximum number of tokens"),
+    "max_time": ResultRow("error_max_time", True, "max_time", "Reached maximum time"),
+    "max_output": ResultRow("success", True, "api_error", synthetic="max_output_tokens"),
+    "max_structured_retries": ResultRow(
         "error_max_structured_output_retries",
         True,
         "max_structured_output_retries",
         "The model did not give output that matches the schema",
     ),
-    "api_error": Verdict("success", True, "api_error", synthetic="unknown"),
-    "prompt_too_long": Verdict("success", True, "prompt_too_long", synthetic="invalid_request"),
-    "refused": Verdict("success", True, "api_error", synthetic="invalid_request"),
-    "repeating": Verdict("error_during_execution", True, "repeating", "Stopped: the same call was made over and over"),
-    "auto_denied": Verdict(
+    "api_error": ResultRow("success", True, "api_error", synthetic="unknown"),
+    "prompt_too_long": ResultRow("success", True, "prompt_too_long", synthetic="invalid_request"),
+    "refused": ResultRow("success", True, "api_error", synthetic="invalid_request"),
+    "repeating": ResultRow(
+        "error_during_execution", True, "repeating", "Stopped: the same call was made over and over"
+    ),
+    "auto_denied": ResultRow(
         "error_during_execution", True, "auto_denied", "Stopped: auto mode refused several calls in a row"
     ),
-    "hook_stopped": Verdict("success", False, "hook_stopped"),
-    "stop_hook_prevented": Verdict("success", False, "stop_hook_prevented"),
-    "prompt_blocked": Verdict("success", False, None),
-    "deferred": Verdict("success", False, "tool_deferred"),
-    "failed": Verdict("error_during_execution", True, "failed", "The run failed"),
+    "hook_stopped": ResultRow("success", False, "hook_stopped"),
+    "stop_hook_prevented": ResultRow("success", False, "stop_hook_prevented"),
+    "prompt_blocked": ResultRow("success", False, None),
+    "deferred": ResultRow("success", False, "tool_deferred"),
+    "failed": ResultRow("error_during_execution", True, "failed", "The run failed"),
 }
 
 STATUS_WORDS = {
@@ -123,7 +125,7 @@ def failure_text(done: RunDone) -> str:
     return done.text or VERDICTS[done.ending].message
 
 
-def result_frame(session_id: str, done: RunDone, tally: Tally, totals: Totals, index: int) -> Frame:
+def result_frame(session_id: str, done: RunDone, tally: Tally, totals: TotalsLike, index: int) -> Frame:
     verdict = VERDICTS[done.ending]
     frame: Frame = {
         "type": "result",
@@ -176,7 +178,7 @@ def refused_start(session_id: str, error: str) -> Frame:
     }
 
 
-def _add_particulars(frame: Frame, done: RunDone, verdict: Verdict, tally: Tally) -> None:
+def _add_particulars(frame: Frame, done: RunDone, verdict: ResultRow, tally: Tally) -> None:
     if verdict.says_result and done.ending != "deferred":
         frame["api_error_status"] = done.status
     if verdict.synthetic and done.status in STATUS_WORDS:
@@ -205,7 +207,7 @@ def _stop_reason(done: RunDone, tally: Tally) -> str | None:
     return done.stop or tally.stop
 
 
-def _model_usage(model: ModelTotals) -> dict[str, Any]:
+def _model_usage(model: ModelTotalsLike) -> dict[str, Any]:
     return {
         "inputTokens": model.usage.input,
         "outputTokens": model.usage.output,

@@ -23,7 +23,7 @@ class BadLineError(Exception):
     """What came in is no JSON object. Its text tells a person what was wrong."""
 
 
-class Output:
+class FrameWriter:
     """Writes each frame as one line, flushed, complete."""
 
     def __init__(self, descriptor: int = 1) -> None:
@@ -46,7 +46,7 @@ class Output:
                 raise HostGoneError from error
 
 
-class Input:
+class LineReader:
     """Lines of a descriptor, read by a thread of its own.
 
     A thread works for pipes, files, terminals and sockets alike, leaves the descriptor's flags alone, and goes on

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import Noted
 from bobstay.model.ids import new_id, timestamp
+from bobstay.model.session_events import SessionChanged
 from bobstay.version import PROTOCOL_LEVEL
 
 Frame: TypeAlias = dict[str, Any]

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from bobstay.config.environment import Environment
 from bobstay.model.event import Envelope
+from bobstay.server.auth.principal import SCOPES, Scope
 from bobstay.server.build_console import build
 from bobstay.server.console import Config
-from bobstay.server.auth.principal import SCOPES, Scope
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.stream_server import StreamServer, server_options
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.stream_timing import StreamTiming
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 
@@ -72,7 +72,7 @@ class Place:
         self.built = built
         self.console = built.console
         self.console.registry.listeners.append(self._heard)
-        options = server_options(Timing.of(self.config.heartbeat))
+        options = server_options(StreamTiming.of(self.config.heartbeat))
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, **options)
         self.server = StreamServer(settings, self.console.hub)
         self._serving = asyncio.create_task(self.server.serve(sockets=[self.socket]))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Durable, Envelope, Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.api.export_routes import PIECE
 from bobstay.server.export.export_entries import branch
 from bobstay.server.export.export_markdown import closed, fenced
@@ -129,8 +129,8 @@ def test_branches_that_were_left_are_left_out(tmp_path: Path) -> None:
         b"".join(encode(Envelope(seq, id, parent, 0.0, events[seq - 1])) for seq, (id, parent) in enumerate(way, 1))
     )
     reader = LogReader(str(path))
-    assert [entry.id for entry in branch(reader, Mask(), 4)] == ["a", "b", "c"]
-    assert [entry.id for entry in branch(reader, Mask(), 6)] == ["a", "b", "c", "d", "e"]
+    assert [entry.id for entry in branch(reader, Redactor(), 4)] == ["a", "b", "c"]
+    assert [entry.id for entry in branch(reader, Redactor(), 6)] == ["a", "b", "c", "d", "e"]
 
 
 async def test_a_long_session_is_sent_in_pieces(place: Place) -> None:
@@ -143,7 +143,7 @@ async def test_a_long_session_is_sent_in_pieces(place: Place) -> None:
 
     view = place.view(id)
     reader = LogReader(place.console.registry.reader(id).path)
-    pieces = [len(piece) async for piece in _sent(_made("jsonl", reader, Mask(), view))]
+    pieces = [len(piece) async for piece in _sent(_made("jsonl", reader, Redactor(), view))]
     assert sum(pieces) > 1_800_000
     assert max(pieces) < 2 * PIECE
     assert len(pieces) > 10

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.model.event import InputQueued, SessionStarted
 from bobstay.model.message import Text
-from bobstay.sessions.log_store import Store
+from bobstay.model.session_events import Configured, SessionConfig
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -67,7 +67,7 @@ async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: M
     """FM-13: it does not stay in a state without a way out, and holds up nobody's recovery."""
     ids = ("00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b")
     for id in ids:
-        log = Store(str(tmp_path / "bobstay" / "sessions")).create(id, SessionStarted(str(tmp_path), "1", ""))
+        log = LogStore(str(tmp_path / "bobstay" / "sessions")).create(id, SessionStarted(str(tmp_path), "1", ""))
         log.append(Configured(SessionConfig(engine="gone")))
         log.append(InputQueued("i", (Text("hello"),), "queue"))
         log.close()

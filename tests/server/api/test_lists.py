@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bobstay.server.api.endpoint import Endpoint
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.json_schemas import fields_of
-from bobstay.server.api.endpoint import Endpoint
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place

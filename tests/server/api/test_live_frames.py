@@ -10,13 +10,21 @@ from jsonschema import Draft202012Validator
 from websockets.asyncio.client import ClientConnection, connect
 
 from bobstay.model.event import ToolDone
-from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ToolProgress
+from bobstay.model.live_events import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Requesting,
+    Retrying,
+    TextDelta,
+    ToolProgress,
+)
 from bobstay.model.message import Text, ToolReply, Usage
 from bobstay.server.api.openapi import stream_schema
-from bobstay.server.streams.heartbeat import Beating
-from bobstay.server.streams.hub import Client
+from bobstay.server.streams.heartbeat import HeartbeatLoop
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.live_frames import AnyLive
-from bobstay.server.streams.live_parts import Parts
+from bobstay.server.streams.live_parts import LiveParts
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -91,7 +99,7 @@ async def test_a_tab_gets_only_frames_that_are_described(place: Place, model: Mo
 
 async def test_pieces_of_what_is_said_are_described() -> None:
     sent: list[bytes] = []
-    parts = Parts("s", sent.append, interval=0)
+    parts = LiveParts("s", sent.append, interval=0)
     parts.live(Requesting("sonnet"))
     parts.live(MessageBegan("m", "sonnet", Usage()))
     parts.live(BlockBegan("m", 0, "text"))
@@ -132,8 +140,8 @@ async def test_news_of_a_work_tree_are_described(place: Place) -> None:
 
 
 async def test_heartbeats_are_described() -> None:
-    client = Client("ada")
-    beating = Beating(client, 0.01)
+    client = HubClient("ada")
+    beating = HeartbeatLoop(client, 0.01)
     async with asyncio.timeout(DEADLINE):
         frames = await client.take()
     beating.cancel()

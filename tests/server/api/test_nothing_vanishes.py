@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import Prompted
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionChanged
 from bobstay.server.api.worktrees_routes import worktrees_of
-from bobstay.server.session_expiry import clean_up, remove_ephemeral, tidy_up
 from bobstay.server.db import state_tables
 from bobstay.server.db.retention import archive_older_than
+from bobstay.server.session_expiry import clean_up, remove_ephemeral, tidy_up
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer

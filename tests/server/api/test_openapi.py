@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from bobstay.model.event import Noted
 from bobstay.server.api.dispatch import json as answer
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
-from bobstay.server.api.openapi import current, document, stream_schema
 from bobstay.server.api.json_schemas import fields_of
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.openapi import current, document, stream_schema
 from bobstay.server.errors import CODES, STATUS
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -103,7 +103,7 @@ class Said(Struct, frozen=True):
     more: str = ""
 
 
-async def do(call: Call) -> Said:
+async def do(call: ApiCall) -> Said:
     """Do something."""
     return Said("x")
 

@@ -12,8 +12,8 @@ from sqlalchemy import select
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.server import session_secrets
-from bobstay.server.errors import ApiError
 from bobstay.server.db.own_tables import session_env
+from bobstay.server.errors import ApiError
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 

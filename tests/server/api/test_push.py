@@ -14,13 +14,13 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
 from bobstay.server.console import Config
-from bobstay.server.notifications.push_encryption import MOST, BadKeys, Keys, encrypted
-from bobstay.server.notifications.notification import News
+from bobstay.server.notifications.notification import Notification
+from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypted
 from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, post, reachable
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
 from bobstay.tools.web_address import parse_url
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -297,8 +297,8 @@ async def test_a_name_that_leads_to_this_machine_is_sent_nothing(
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolved)
     browser = Browser()
-    keys = Keys.read(browser.keys["p256dh"], browser.keys["auth"])
-    told = News("ask", "s", "Title", "Body", "/", "tag")
+    keys = SubscriptionSecrets.read(browser.keys["p256dh"], browser.keys["auth"])
+    told = Notification("ask", "s", "Title", "Body", "/", "tag")
     vapid, endpoint = Vapid.load(str(tmp_path)), f"https://push.example.com:{port}/x"
     posted = await post(endpoint, keys, told, vapid, "mailto:a@b.example", loopback=False)
     server.close()
@@ -348,7 +348,7 @@ def test_the_example_of_the_standard_is_read() -> None:
 
 def test_every_message_is_sealed_anew_and_its_length_says_little() -> None:
     browser = Browser()
-    keys = Keys.read(browser.keys["p256dh"], browser.keys["auth"] + "==")
+    keys = SubscriptionSecrets.read(browser.keys["p256dh"], browser.keys["auth"] + "==")
     short, long = encrypted(b'{"a":1}', keys), encrypted(b'{"a":%d}' % 10**200, keys)
     assert len(short) == len(long)
     assert encrypted(b'{"a":1}', keys) != short
@@ -357,4 +357,4 @@ def test_every_message_is_sealed_anew_and_its_length_says_little() -> None:
     with pytest.raises(ValueError, match="too long"):
         encrypted(b"x" * (MOST + 1), keys)
     with pytest.raises(BadKeys):
-        Keys.read(browser.keys["p256dh"], "AA")
+        SubscriptionSecrets.read(browser.keys["p256dh"], "AA")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.model.event import InputQueued, ModeChanged, RunDone, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
+from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.server import auxiliary_workers
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
@@ -148,7 +148,7 @@ async def test_no_agent_is_set_to_work_outside_the_roots(model: ModelServer, tmp
     (tmp_path / "inside").mkdir()
     outside, id = tmp_path.parent / f"{tmp_path.name}-outside", new_id()
     outside.mkdir()
-    log = Store(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
+    log = LogStore(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
     log.append(Configured(SessionConfig()))
     log.append(RunDone("completed"))
     log.close()
@@ -168,7 +168,7 @@ async def test_a_session_outside_the_roots_is_not_taken_up_by_a_new_server(model
     (tmp_path / "inside").mkdir()
     outside, id = tmp_path.parent / f"{tmp_path.name}-outside", new_id()
     outside.mkdir()
-    log = Store(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
+    log = LogStore(str(tmp_path / "inside" / "bobstay" / "sessions")).create(id, SessionStarted(str(outside), "1", ""))
     log.append(Configured(SessionConfig()))
     log.append(InputQueued(new_id(), (Text(model.play("outside", Step(blocks=[Say("ok")]))),), "queue"))
     log.close()

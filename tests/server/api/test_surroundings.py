@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.server.inventory.redacted_commands import concealed
-from bobstay.server.workers.process.engine_init import LONGEST, MOST, Around
+from bobstay.server.workers.process.engine_init import LONGEST, MOST, EngineSurface
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import SECRET, Place
 
@@ -280,7 +280,7 @@ async def test_reading_is_enough_and_needed(place: Place) -> None:
 
 
 def test_whatever_an_init_holds_little_of_it_is_kept() -> None:
-    around = Around()
+    around = EngineSurface()
     strange: list[dict[str, Any]] = [
         {},
         {"tools": "Bash", "mcp_servers": {"a": 1}, "slash_commands": [1, None, {"name": ""}], "agents": None},

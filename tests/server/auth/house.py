@@ -22,12 +22,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bobstay.server.api.auth_routes import ENDPOINTS
 from bobstay.server.api.dispatch import failure, route
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.auth.authorization import Doors
-from bobstay.server.auth.audit_port import NoAudit, Refusals
-from bobstay.server.auth.auth_middleware import Gatekeeper, Shell
+from bobstay.server.api.endpoint import ApiCall, Endpoint
+from bobstay.server.auth.audit_port import NoAuditLog, Refusals
+from bobstay.server.auth.auth_middleware import AuthMiddleware, Shell
+from bobstay.server.auth.auth_settings import AuthSettings
+from bobstay.server.auth.authorization import Authorizer
 from bobstay.server.auth.principal import Scope
-from bobstay.server.auth.auth_settings import Rules
 from bobstay.server.errors import ApiError
 from tests.deadline import DEADLINE
 
@@ -76,12 +76,12 @@ class Said(Struct, frozen=True):
     by: str
 
 
-async def look(call: Call) -> Said:
+async def look(call: ApiCall) -> Said:
     """Read something."""
     return Said(call.principal.name)
 
 
-async def act(call: Call) -> Said:
+async def act(call: ApiCall) -> Said:
     """Do something."""
     call.request.app.state.acts.append(call.principal.name)
     return Said(call.principal.name)
@@ -111,8 +111,8 @@ class House:
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"http://{self.host}"
         self.engine = engine or create_async_engine(f"sqlite+aiosqlite:///{folder / 'doors.sqlite'}")
-        self.rules = Rules(port=self.port, **rules)
-        self.doors = Doors(self.engine, self.rules, self.book, self.clock)
+        self.rules = AuthSettings(port=self.port, **rules)
+        self.doors = Authorizer(self.engine, self.rules, self.book, self.clock)
         self.open_sockets = 0
         self.code = ""
 
@@ -121,7 +121,7 @@ class House:
         self.code = await self.doors.start_code()
         self.app = self._app()
         config = uvicorn.Config(
-            Gatekeeper(self.app, self.doors.threshold),
+            AuthMiddleware(self.app, self.doors.threshold),
             proxy_headers=False,
             server_header=False,
             log_config=None,
@@ -207,7 +207,7 @@ class House:
         )
         app.state.acts = []
         # The routes used here want nothing else of a console.
-        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAudit(), refusals=Refusals())
+        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAuditLog(), refusals=Refusals())
         return app
 
     async def _stream(self, request: Request) -> Response:

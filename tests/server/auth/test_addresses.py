@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check_bind, networks
 from bobstay.server.auth.host_names import BadAddress, allowed, is_loopback, parse_host, parse_origin
-from bobstay.server.auth.auth_settings import OpenBind, Rules, check_bind, networks
-from bobstay.server.auth.origin_policy import Threshold
+from bobstay.server.auth.origin_policy import OriginPolicy
 
 LOCAL = allowed("127.0.0.1", 3001, False, ())
 
@@ -116,7 +116,7 @@ def test_the_address_of_everywhere_is_no_name(everywhere: str) -> None:
 @pytest.mark.parametrize("url", ["agents.example.com", "https://agents.example.com/path", "https://a b", "ftp://x", ""])
 def test_a_public_address_that_is_none_is_said_at_the_start(url: str) -> None:
     with pytest.raises(BadAddress):
-        Threshold(Rules(public_urls=(url,)))
+        OriginPolicy(AuthSettings(public_urls=(url,)))
 
 
 def test_a_proxy_that_is_none_is_said_at_the_start() -> None:
@@ -126,7 +126,7 @@ def test_a_proxy_that_is_none_is_said_at_the_start() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "agents.example.com", "", "127.0.0.1.evil.com"])
 def test_other_machines_are_not_let_near_without_tls_or_a_word(host: str) -> None:
-    with pytest.raises(OpenBind, match="TLS"):
+    with pytest.raises(OpenBindError, match="TLS"):
         check_bind(host, tls=False)
     check_bind(host, tls=True)
     check_bind(host, tls=False, insecure=True)

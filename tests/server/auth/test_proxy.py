@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from starlette.types import Scope
 
+from bobstay.server.auth.auth_settings import AuthSettings
+from bobstay.server.auth.origin_policy import OriginPolicy, RequestOrigin
 from bobstay.server.console import Config
-from bobstay.server.auth.auth_settings import Rules
-from bobstay.server.auth.origin_policy import Threshold, Visit
 from tests.server.auth.house import House
 
 CLAIMS = {
@@ -108,7 +108,7 @@ async def test_a_user_who_is_removed_is_out_at_once(tmp_path: Path) -> None:
         assert (await house.ask("GET", "/api/v1/things", ada)).status == 401
 
 
-def visit(rules: Rules, peer: str | None, *headers: tuple[str, str]) -> Visit:
+def visit(rules: AuthSettings, peer: str | None, *headers: tuple[str, str]) -> RequestOrigin:
     scope: Scope = {
         "type": "http",
         "method": "GET",
@@ -118,7 +118,7 @@ def visit(rules: Rules, peer: str | None, *headers: tuple[str, str]) -> Visit:
         "client": None if peer is None else (peer, 1),
         "headers": [(name.encode(), value.encode()) for name, value in (("host", "localhost:3001"), *headers)],
     }
-    return Threshold(rules).visit(scope)
+    return OriginPolicy(rules).visit(scope)
 
 
 @pytest.mark.parametrize(
@@ -140,21 +140,21 @@ def visit(rules: Rules, peer: str | None, *headers: tuple[str, str]) -> Visit:
 )
 def test_fm_44_only_the_peer_that_was_named_may_name_users(rules: Any, peer: str | None, believed: bool) -> None:
     """FM-44: forwarded headers are ignored unless the proxy is trusted."""
-    assert visit(Rules(**rules), peer, ("x-user", "ada")).user == ("ada" if believed else "")
+    assert visit(AuthSettings(**rules), peer, ("x-user", "ada")).user == ("ada" if believed else "")
 
 
 def test_a_user_named_twice_is_named_by_nobody() -> None:
-    rules = Rules(user_header="X-User")
+    rules = AuthSettings(user_header="X-User")
     assert visit(rules, "127.0.0.1", ("x-user", "ada"), ("X-User", "owner")).user == ""
 
 
 def test_proxies_named_at_the_start_reach_the_rules() -> None:
     config = Config("/state", user_header="X-User", proxies=("10.0.0.0/8",))
     named = (("X-User", "ada"), ("X-Forwarded-For", "203.0.113.9"))
-    from_proxy = visit(Rules.of(config), "10.1.2.3", *named)
+    from_proxy = visit(AuthSettings.of(config), "10.1.2.3", *named)
     assert (from_proxy.user, from_proxy.address) == ("ada", "203.0.113.9")
     for stranger in ("127.0.0.1", "192.0.2.1"):
-        seen = visit(Rules.of(config), stranger, *named)
+        seen = visit(AuthSettings.of(config), stranger, *named)
         assert (seen.user, seen.address) == ("", stranger)
 
 

@@ -17,8 +17,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
-from bobstay.server.compat import compat_rest
-from bobstay.server.compat import compat_sse
+from bobstay.server.compat import compat_rest, compat_sse
 from bobstay.server.db.database_engines import FILE
 from tests.deadline import DEADLINE
 from tests.server.served import Served

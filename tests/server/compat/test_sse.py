@@ -12,8 +12,8 @@ import pytest
 
 from bobstay.model.event import HookRan, TasksReplaced, ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.server.compat.frame_entry import Entry
-from bobstay.server.compat.legacy_events import Named
+from bobstay.server.compat.frame_entry import FrameEntry
+from bobstay.server.compat.legacy_events import LegacyEventEncoder
 from bobstay.sessions.log_codec import to_json
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
@@ -199,8 +199,8 @@ async def test_a_time_out_told_by_an_external_engine_has_its_event(place: Place)
     """S002-15: with what the official command (2.1) says about a call in `tool_use_result`; it tells no duration."""
     display = {"stdout": "here", "stderr": "", "interrupted": False, "backgroundTaskId": "b1", "timedOutAfterMs": 1500}
     done = ToolDone(ToolReply("c", (Text("moved to the background"),)), "Bash", display)
-    entry = Entry("tool_done", msgspec.Raw(to_json(done)), seq=1)
-    timeout, *_ = Named("s", place.console.registry).messages(entry)
+    entry = FrameEntry("tool_done", msgspec.Raw(to_json(done)), seq=1)
+    timeout, *_ = LegacyEventEncoder("s", place.console.registry).messages(entry)
     assert (timeout["type"], timeout["tool_use_id"], timeout["elapsed_seconds"]) == ("tool_timeout", "c", 1.5)
 
 

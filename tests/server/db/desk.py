@@ -12,7 +12,7 @@ from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import PROJECTIONS, tasks
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 
 PATIENCE = DEADLINE
@@ -21,7 +21,7 @@ UNSTEADY = {"id": ("documents",), "log_size": ("sessions",)}
 
 
 class Desk:
-    def __init__(self, database: Database, store: Store, folder: Path) -> None:
+    def __init__(self, database: Database, store: LogStore, folder: Path) -> None:
         self.database = database
         self.store = store
         self.folder = folder
@@ -30,7 +30,7 @@ class Desk:
 
     @classmethod
     async def open(cls, url: str, folder: Path, *, adopt: bool = False) -> "Desk":
-        store = Store(str(folder / "sessions"))
+        store = LogStore(str(folder / "sessions"))
         return cls(await Database.open(url, str(folder / "state"), store, adopt=adopt), store, folder)
 
     def begin(self, session_id: str = "one", cwd: str = "/work") -> None:

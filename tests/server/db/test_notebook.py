@@ -5,11 +5,10 @@ import asyncio
 import pytest
 from sqlalchemy import update
 
-from bobstay.server.errors import ApiError
-from bobstay.server.db import state_tables
-from bobstay.server.db import task_table
+from bobstay.server.db import state_tables, task_table
 from bobstay.server.db.audit_reader import trail
 from bobstay.server.db.own_tables import idempotency
+from bobstay.server.errors import ApiError
 from tests.server.db.desk import Desk
 
 

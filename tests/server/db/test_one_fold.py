@@ -23,16 +23,16 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
-from bobstay.server.inbox import Inbox
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions
+from bobstay.server.inbox import Inbox
 from bobstay.server.server_ports import NoIndex
-from bobstay.server.sessions.external_sessions import Outside
-from bobstay.server.sessions.session_registry import Registry, fold_file
 from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.external_sessions import ExternalSessions
+from bobstay.server.sessions.session_registry import SessionRegistry, fold_file
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.server.db.desk import Desk
 from tests.server.db.test_same_either_way import events
 
@@ -57,8 +57,8 @@ async def ways(folder: Path, desk: Desk) -> dict[str, SessionView]:
     finally:
         await anew.close()
     found["from its file"] = fold_file(desk.store, "one")
-    registry = Registry(Store(desk.store.directory), Hub(), NoIndex())
-    await Outside(registry, Inbox(), str(folder)).look("one")
+    registry = SessionRegistry(LogStore(desk.store.directory), Hub(), NoIndex())
+    await ExternalSessions(registry, Inbox(), str(folder)).look("one")
     assert registry.view("one") == as_seen(registry.store, found["from its file"]), "by who looks at what others write"
     opened = (await registry.take("one")).view
     registry.shut("one")

@@ -2,7 +2,6 @@
 
 from sqlalchemy import text
 
-from bobstay.model.session_events import ArtifactMade, WorkerExited
 from bobstay.model.event import (
     BlockDone,
     InteractionClosed,
@@ -18,9 +17,10 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
+from bobstay.model.session_events import ArtifactMade, WorkerExited
 from bobstay.server.db import task_table
-from bobstay.server.db.session_listing import list_interactions, list_sessions
 from bobstay.server.db.projected_tables import artifacts, parts, sessions, tasks, tool_calls
+from bobstay.server.db.session_listing import list_interactions, list_sessions
 from bobstay.server.db.transcript_pages import CallRow, rows, whole_call
 from tests.server.db.desk import Desk
 

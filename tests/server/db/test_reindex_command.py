@@ -12,7 +12,7 @@ from bobstay.cli.reindex_command import run
 from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.server.db.database import Database
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 
 def reindex(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -23,7 +23,7 @@ def reindex(folder: Path, *arguments: str, **variables: str) -> "subprocess.Comp
 
 
 def write_sessions(folder: Path) -> None:
-    store = Store(str(folder / "sessions"))
+    store = LogStore(str(folder / "sessions"))
     for number in range(3):
         log = store.create(f"s{number}", SessionStarted("/work", "1"))
         log.append(Prompted("p", (Text("words"),)))

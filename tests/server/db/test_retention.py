@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import Noted, Prompted
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionChanged
 from bobstay.server.db.audit_reader import trail
-from bobstay.server.db.session_listing import list_sessions
-from bobstay.server.db.retention import archive_older_than
 from bobstay.server.db.full_text_search import search
+from bobstay.server.db.retention import archive_older_than
+from bobstay.server.db.session_listing import list_sessions
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
 from tests.server.db.desk import Desk
 

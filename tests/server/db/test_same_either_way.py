@@ -9,15 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    SessionConfig,
-    WorkerExited,
-    WorkerStarted,
-)
 from bobstay.model.event import (
     Advised,
     BlockDone,
@@ -38,8 +29,16 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.server.db import fulltext_dialects
-from bobstay.server.db import task_table
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    SessionConfig,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.server.db import fulltext_dialects, task_table
 from bobstay.server.db import projection_writer as writing
 from bobstay.server.db.log_tail import place_after
 from tests.server.db.desk import Desk
@@ -176,7 +175,9 @@ async def test_the_full_text_index_is_whole_after_a_rebuild(desk: Desk) -> None:
     await desk.database.rebuild(desk.store)
     if desk.database.engines.dialect == "sqlite":
         async with desk.database.engines.write.begin() as connection:
-            check = f"INSERT INTO {fulltext.NAME}({fulltext.NAME}, rank) VALUES ('integrity-check', 1)"
+            check = (
+                f"INSERT INTO {fulltext_dialects.NAME}({fulltext_dialects.NAME}, rank) VALUES ('integrity-check', 1)"
+            )
             await connection.execute(text(check))
 
 

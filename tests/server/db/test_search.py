@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.session_events import ArtifactMade, SessionChanged
 from bobstay.model.event import BlockDone, Prompted
 from bobstay.model.message import Text, Thinking
-from bobstay.server.errors import ApiError
+from bobstay.model.session_events import ArtifactMade, SessionChanged
 from bobstay.server.db.full_text_search import search
 from bobstay.server.db.search_terms import SEARCHED, excerpt, plain_words, terms
+from bobstay.server.errors import ApiError
 from tests.server.db.desk import Desk
 
 

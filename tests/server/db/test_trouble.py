@@ -13,15 +13,14 @@ from sqlalchemy import text
 
 from bobstay.model.event import Noted, Prompted
 from bobstay.model.message import Text
-from bobstay.server.db import database_engines
-from bobstay.server.db import task_table
+from bobstay.server.db import database_engines, task_table
 from bobstay.server.db import projection_writer as writing
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.full_text_search import search
 from bobstay.server.db.projected_tables import messages, sessions
 from bobstay.server.db.transcript_pages import rows
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.server.db.desk import PATIENCE, Desk
 from tests.server.db.postgres import NOBODY, Cluster
 from tests.work import calls
@@ -202,7 +201,7 @@ async def test_a_server_that_ends_while_the_database_is_away_does_not_hang(desks
     assert (counts.read, counts.entries) == (1, 1)
 
 
-async def opened_and_rebuilt(state: str, store: Store) -> None:
+async def opened_and_rebuilt(state: str, store: LogStore) -> None:
     broken = await Database.open("", state, store)
     try:
         await broken.rebuild(store)
@@ -218,7 +217,7 @@ async def test_a_damaged_file_is_said_to_be_so_and_can_be_made_anew(
     from bobstay.cli import reindex_command
 
     state = tmp_path / "server"
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     first = Desk(await Database.open("", str(state), store), store, tmp_path)
     for number in range(40):
         first.write(Prompted(f"p{number}", (Text(f"words of {number} " * 50),)), session=f"s{number % 4}")

@@ -1,8 +1,8 @@
 """What was spent, by day, model, project, session and tool."""
 
-from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.model.event import Advised, Envelope, InteractionClosed, InteractionOpened, MessageDone, SessionStarted
 from bobstay.model.message import ToolCall, Usage
+from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.server.db.projection import day
 from bobstay.server.db.spending import level, spending
 from bobstay.server.db.tool_time import Group

@@ -13,20 +13,17 @@ from starlette.applications import Starlette
 
 from bobstay.config.environment import Environment
 from bobstay.model.session_events import SessionConfig
-from bobstay.server.api import blobs_routes
-from bobstay.server.api import diff_routes
-from bobstay.server.api import files_routes
-from bobstay.server.api import worktrees_routes
+from bobstay.server.api import blobs_routes, diff_routes, files_routes, worktrees_routes
 from bobstay.server.api.dispatch import route
-from bobstay.server.console import Config, Console
 from bobstay.server.auth.principal import OWNER, Principal
-from bobstay.server.server_ports import NoIndex
+from bobstay.server.console import Config, Console
 from bobstay.server.runner import Runner
+from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams.hub import Hub
 from bobstay.server.workers.worker import WorkerError
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -68,12 +65,17 @@ class Shelf:
         variables = {"HOME": str(self.home), "BOBSTAY_HOME": str(self.root / "bobstay"), "PATH": PATH}
         self.environment = Environment.read(variables)
         self.hub = Hub()
-        self.registry = Registry(Store(self.environment.paths.sessions), self.hub, NoIndex())
+        self.registry = SessionRegistry(LogStore(self.environment.paths.sessions), self.hub, NoIndex())
         config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
         given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
         given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
         self.console = Console(**given | {"doors": _Doors(), "runner": Runner(self.registry, _no_agents)})
-        endpoints = (*files_routes.ENDPOINTS, *diff_routes.ENDPOINTS, *worktrees_routes.ENDPOINTS, *blobs_routes.ENDPOINTS)
+        endpoints = (
+            *files_routes.ENDPOINTS,
+            *diff_routes.ENDPOINTS,
+            *worktrees_routes.ENDPOINTS,
+            *blobs_routes.ENDPOINTS,
+        )
         self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
         self.app.state.console = self.console
 

@@ -11,13 +11,16 @@ import pytest
 
 from bobstay.server.errors import ApiError
 from bobstay.server.files import confined_open
-from bobstay.server.files.session_directory import Bounds, allowed, look
+from bobstay.server.files.session_directory import AllowedRoots, allowed, look
 from tests.deadline import DEADLINE
 from tests.server.files.shelf import Shelf
 
 Reach = Callable[[int, Sequence[bytes]], int]
 SECRET = b"a secret outside"
-REACHES = [pytest.param(confined_open.reach_in_one, id="openat2"), pytest.param(confined_open.reach_by_steps, id="steps")]
+REACHES = [
+    pytest.param(confined_open.reach_in_one, id="openat2"),
+    pytest.param(confined_open.reach_by_steps, id="steps"),
+]
 
 
 @pytest.fixture(params=[True, False], ids=["openat2", "steps"])
@@ -97,7 +100,7 @@ async def test_a_directory_whose_name_only_begins_like_the_root_is_outside(shelf
 
     assert await refused(shelf, shelf.session(evil).id, b"path=secret") == "forbidden"
     with pytest.raises(ApiError) as error:
-        allowed(str(evil), Bounds((str(shelf.root),)))
+        allowed(str(evil), AllowedRoots((str(shelf.root),)))
     assert error.value.problem.code == "forbidden"
 
 
@@ -147,7 +150,11 @@ def test_files_of_the_kernel_are_no_files_of_a_project(
         assert error.value.problem.code in ("forbidden", "not_found")
     finally:
         os.close(top)
-    with pytest.raises(ApiError) as error, look("/", Bounds(("/",))) as place, place.file(b"/".join(parts).decode()):
+    with (
+        pytest.raises(ApiError) as error,
+        look("/", AllowedRoots(("/",))) as place,
+        place.file(b"/".join(parts).decode()),
+    ):
         pass
     assert error.value.problem.code == "forbidden"
 
@@ -178,7 +185,7 @@ def test_a_race_of_exchanging_directories_and_links_never_leads_out(
     thread.start()
     outcomes: dict[str, int] = {}
     try:
-        with look(str(shelf.work), Bounds((str(shelf.root),))) as place:
+        with look(str(shelf.work), AllowedRoots((str(shelf.root),))) as place:
             deadline = time.monotonic() + DEADLINE
             while len(outcomes.keys() & {"read", "forbidden"}) < 2 or sum(outcomes.values()) < 3_000:
                 assert time.monotonic() < deadline, f"the race was never met, so nothing was shown: {outcomes}"
@@ -245,11 +252,11 @@ async def test_directories_to_begin_in_are_those_below_the_roots(shelf: Shelf) -
 @pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "a/" * 3000])
 def test_no_directory_is_no_directory(path: str, tmp_path: Path) -> None:
     with pytest.raises(ApiError):
-        allowed(path, Bounds((str(tmp_path),)))
+        allowed(path, AllowedRoots((str(tmp_path),)))
 
 
 def test_outside_the_roots_nothing_is_said_of_what_exists(tmp_path: Path) -> None:
-    bounds = Bounds((str(tmp_path),))
+    bounds = AllowedRoots((str(tmp_path),))
     codes = set()
     for path in ("/etc", "/surely/not/there"):
         with pytest.raises(ApiError) as error:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bobstay.server.errors import ApiError
 from bobstay.server.files.path_completion import ranked, with_folders
-from bobstay.server.files.text_content import MOST_BINARY, MOST_TEXT, decoded, newline_of
 from bobstay.server.files.path_names import meant, parts_of, shown
 from bobstay.server.files.range_response import MOST_AT_ONCE
+from bobstay.server.files.text_content import MOST_BINARY, MOST_TEXT, decoded, newline_of
 from tests.server.files.shelf import Shelf, repository
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)

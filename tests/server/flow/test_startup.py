@@ -8,14 +8,14 @@ import pytest
 from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.server import session_loading
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place
 
 
 def write_sessions(place: Place, count: int) -> list[str]:
-    store = Store(place.environment.paths.sessions)
+    store = LogStore(place.environment.paths.sessions)
     ids = [f"session-{number:03}" for number in range(count)]
     for session_id in ids:
         log = store.create(session_id, SessionStarted(str(place.work), "1"))
@@ -55,7 +55,7 @@ async def test_a_session_is_there_when_somebody_asks_for_it_before_its_turn(
 
     place = Place(model, tmp_path)
     ids = write_sessions(place, 3)
-    monkeypatch.setattr(session_loading.Loading, "finish", never)
+    monkeypatch.setattr(session_loading.SessionLoading, "finish", never)
     async with place:
         assert list(place.console.registry.pending) == sorted(ids, reverse=True) or place.console.registry.pending
         shown = await place.get(f"/api/v1/sessions/{ids[0]}")

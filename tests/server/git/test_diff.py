@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.server.files.working_changes import MOST_FILES, MOST_PATCH
 from bobstay.server.files.git_diff_parser import MOST_FILE, as_added, parse_list, parse_patch, unquoted
 from bobstay.server.files.path_names import meant
+from bobstay.server.files.working_changes import MOST_FILES, MOST_PATCH
 from tests.server.files.shelf import Reply, Shelf, git, repository
 
 

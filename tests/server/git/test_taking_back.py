@@ -286,8 +286,8 @@ async def test_nothing_is_told_of_files_a_link_leads_to(shelf: Shelf) -> None:
 
 async def test_what_somebody_writes_at_the_last_moment_is_not_written_over(shelf: Shelf) -> None:
     from bobstay.server.errors import ApiError
-    from bobstay.server.files.working_changes import version_of
     from bobstay.server.files.session_directory import bounds_of, look
+    from bobstay.server.files.working_changes import version_of
 
     target = shelf.work / "text"
     target.write_text("shown\n")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.files.session_directory import bounds_of
-from bobstay.server.streams.hub import EVERYTHING, Client
+from bobstay.server.streams.hub import EVERYTHING, HubClient
 from bobstay.server.workers import diff_watcher
-from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workers.diff_watcher import GitDiffWorker
+from bobstay.server.workers.worker import WorkerError
 from tests.deadline import DEADLINE
 from tests.server.files.shelf import Shelf, git, repository
 
@@ -26,7 +26,7 @@ class Window:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self.log: list[Durable] = []
-        self.client = Client("ada")
+        self.client = HubClient("ada")
         self.worker = GitDiffWorker(
             "diff-1",
             1,

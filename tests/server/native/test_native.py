@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, Prompted, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text, ToolCall
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.providers.catalogue import lookup
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
+from bobstay.server.session_commands import UserMessage
 from bobstay.server.sessions.session_view import SessionView, context_limit, input_hash
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -145,7 +145,7 @@ async def test_the_same_message_five_times_is_heard_once(model: ModelServer, sta
     gate = Gate()
     view = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
-    words = Words((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
+    words = UserMessage((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
     ids = {await session_commands.message(here.console, view.id, words) for _ in range(5)}
     gate.open()
     await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
@@ -205,7 +205,7 @@ async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage
     view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
     await here.until_status(view.id, "completed")
     prompt = model.play("two", Step(blocks=[Say("Second.")]))
-    child = await session_commands.follow_on(here.console, view.id, Words((Text(prompt),), "ada"))
+    child = await session_commands.follow_on(here.console, view.id, UserMessage((Text(prompt),), "ada"))
     assert (child.parent, child.id != view.id) == (view.id, True)
     await here.until_status(child.id, "completed")
     assert "First." in str(model.requests[-1].body["messages"])

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bobstay.providers.message_encoding import EncodingCache
-from bobstay.server.memory_trimming import Trimming
+from bobstay.server.memory_trimming import MemoryTrimming
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -57,7 +57,7 @@ async def test_what_turns_have_freed_is_given_back_to_the_system(
     def trim() -> None:
         loop.call_soon_threadsafe(given_back.put_nowait, None)
 
-    Trimming(here.registry, wait=0, trim=trim)
+    MemoryTrimming(here.registry, wait=0, trim=trim)
     view = await here.launch(model.play("two", Step(blocks=[Say("One.")]), Step(blocks=[Say("Two.")])))
     async with asyncio.timeout(DEADLINE):
         await given_back.get()

@@ -11,13 +11,13 @@ import pytest
 from bobstay.assembly.build_session import open_session
 from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Image, Text
-from bobstay.print_mode.control_socket import Contact
+from bobstay.model.session_events import SessionChanged
+from bobstay.print_mode.control_socket import ControlSocket
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
+from bobstay.server.session_commands import UserMessage
 from bobstay.sessions.log import SessionBusy
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -87,7 +87,7 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: Model
     steps = (Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     process, id = await command_line(here, model.play("ask", *steps), "--ask", "console")
     await appeared(here, id, "waiting_input")
-    words = Words((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
+    words = UserMessage((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
     sent = await asyncio.gather(*(session_commands.message(here.console, id, words, "steer") for _ in range(3)))
     (queued,) = [event for event in here.events(id) if isinstance(event, InputQueued)]
     assert sent == [queued.id] * 3
@@ -104,7 +104,7 @@ async def test_those_who_want_to_be_reached_at_once_share_one_socket(model: Mode
     here = await stage()
     environment = here.console.environment
     session = await open_session(Options(cwd=str(here.work)), environment=environment)
-    contact = Contact()
+    contact = ControlSocket()
     contact.attend(session)
     try:
         await asyncio.gather(*(contact.listen() for _ in range(3)))

@@ -5,12 +5,12 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from bobstay.model.session_events import SessionChanged, SessionConfig, WorkerStarted
 from bobstay.model.event import Noted
+from bobstay.model.session_events import SessionChanged, SessionConfig, WorkerStarted
 from bobstay.server import session_commands
+from bobstay.server.capacity import Capacity
 from bobstay.server.runner import MOST_FAILURES, Runner
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.capacity import Slots
 from bobstay.server.workers.native_worker import NativeParts, NativeWorker
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -32,7 +32,7 @@ class SlowWorker(NativeWorker):
 
 def _slow(stage: Stage, ready: asyncio.Event) -> Runner:
     """A runner for `stage` whose agents are up when `ready` is set."""
-    parts = NativeParts(stage.console.environment, stage.inbox, Slots(8))
+    parts = NativeParts(stage.console.environment, stage.inbox, Capacity(8))
 
     def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
         worker = SlowWorker(id, epoch, session, parts)
@@ -192,6 +192,6 @@ async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) 
     draft = await here.launch("")
     parent = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(parent.id, "completed")
-    child = await session_commands.follow_on(here.console, parent.id, session_commands.Words())
+    child = await session_commands.follow_on(here.console, parent.id, session_commands.UserMessage())
     await here.runner.rest(parent.id)
     assert [here.registry.opened(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

@@ -7,13 +7,13 @@ from typing import Literal
 import pytest
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
-from bobstay.server.errors import ApiError
 from bobstay.server.crash_recovery import recover, sweep_up
+from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import UserMessage
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.native_worker import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -97,7 +97,7 @@ async def test_an_answer_is_the_next_try(model: ModelServer, stage: Make) -> Non
     first = await stage()
     inner, away = first.work / "inner", first.work / "away"
     inner.mkdir()
-    words = Words((Text(asking(model)),), "ada")
+    words = UserMessage((Text(asking(model)),), "ada")
     view = await session_commands.launch(first.console, str(inner), SessionConfig(), words)
     await first.until_status(view.id, "waiting_input")
     await crash(first)

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
+from bobstay.model.session_events import WorkerExited
 from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
 from bobstay.server.workers import bypass_timer

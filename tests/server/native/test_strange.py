@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from bobstay.model.event import SessionStarted
 from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.log_move import move
 from bobstay.server.sessions.abandoned_view import is_written
+from bobstay.server.sessions.log_move import move
 from bobstay.sessions.log import LogError
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -97,7 +97,7 @@ async def test_a_file_that_is_no_session_does_not_end_the_watching(stage: Make) 
     folder = here.registry.store.directory
     for name in ("first", "second", "third"):
         (Path(folder) / f"{name}!.jsonl").write_text("{}\n")
-        Store(folder).create(name, SessionStarted(str(here.work), "1", "")).close()
+        LogStore(folder).create(name, SessionStarted(str(here.work), "1", "")).close()
         async with asyncio.timeout(DEADLINE):
             while name not in here.registry.views:
                 await asyncio.sleep(0.01)

@@ -7,9 +7,9 @@ import pytest
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, ModeChanged, RunDone
+from bobstay.server.capacity import Capacity
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import input_hash
-from bobstay.server.capacity import Slots
 from tests.server.process.world import QUICK, Case, World
 
 
@@ -122,7 +122,7 @@ async def test_a_request_nobody_knows_is_answered_with_an_error(world: World) ->
 
 
 async def test_whoever_waits_for_a_person_leaves_his_place_to_others(world: World) -> None:
-    slots = Slots(1)
+    slots = Capacity(1)
     case = await asking(world, slots=slots)
     opened = await case.asked()
     other = world.case(slots=slots)

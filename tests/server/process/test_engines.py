@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, InteractionClosed, MessageDone, Prompted, RunDone, ToolDone, TurnStarted
 from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Text, ToolCall
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.workers.process.resume_point import engine_session
 from tests.deadline import DEADLINE
 from tests.modelserver import Call, ModelServer, Say, Step

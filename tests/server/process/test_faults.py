@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, MessageDone, Noted, Prompted, Raw, RunDone, ToolDone, TurnStarted
 from bobstay.model.message import Text
-from bobstay.server.workers.worker import WorkerError
+from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
 from bobstay.server.workers.process.line_splitter import TooLong
+from bobstay.server.workers.worker import WorkerError
 from tests.server.process.world import FAKE, Case, World
 from tests.server.terminal.desk import until
 

@@ -18,11 +18,19 @@ from bobstay.model.event import (
     TasksReplaced,
     ToolDone,
 )
-from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Requesting, Retrying, TextDelta, ThinkingDelta
+from bobstay.model.live_events import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Requesting,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+)
 from bobstay.model.message import Text, Thinking, ToolCall
+from bobstay.server.workers.process.line_splitter import LineSplitter, TooLong
 from bobstay.server.workers.process.normaliser import Normaliser
 from bobstay.server.workers.process.turn_results import ending_of
-from bobstay.server.workers.process.line_splitter import Lines, TooLong
 from bobstay.sessions.log_codec import to_json
 
 json_values: st.SearchStrategy[Any] = st.sampled_from(
@@ -127,7 +135,7 @@ def test_no_frame_breaks_it_and_calls_come_before_their_results(given_frames: li
 def test_lines_are_the_same_however_they_are_cut(texts: list[str], data: st.DataObject) -> None:
     """S000-8, S000-9"""
     whole = "\n".join(texts).encode()
-    lines = Lines(longest=12)
+    lines = LineSplitter(longest=12)
     found: list[bytes | TooLong] = []
     place = 0
     while place < len(whole):

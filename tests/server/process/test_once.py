@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, MessageDone, Noted, Raw, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.server.workers.process.engine_command_line import (
-    Launch,
-    Talk,
+    EngineConversation,
+    EngineLaunch,
     clear_mcp_configs,
     live_arguments,
     one_shot_arguments,
@@ -208,7 +208,7 @@ words = st.text(max_size=20) | st.sampled_from(["--settings={}", "-p", "--", "-"
 
 def test_flags_are_there_only_when_they_say_something() -> None:
     """S000-5, S000-6, S000-30, S003-2, S003-4"""
-    bare = one_shot_arguments(Launch(SessionConfig(max_turns=0)), "hi")
+    bare = one_shot_arguments(EngineLaunch(SessionConfig(max_turns=0)), "hi")
     assert bare == (
         *("--output-format", "stream-json", "--verbose", "--include-partial-messages"),
         *("--print", "--", "hi"),
@@ -221,7 +221,9 @@ def test_flags_are_there_only_when_they_say_something() -> None:
         disallowed_tools=("WebFetch",),
         max_budget_usd=0.5,
     )
-    found = live_arguments(Launch(config, Talk(resume="id", fork=True, at="entry"), "plan", "/tmp/mcp.json"))
+    found = live_arguments(
+        EngineLaunch(config, EngineConversation(resume="id", fork=True, at="entry"), "plan", "/tmp/mcp.json")
+    )
     for pair in (
         ("--model", "opus"),
         ("--system-prompt", "be kind"),
@@ -245,7 +247,7 @@ def test_flags_are_there_only_when_they_say_something() -> None:
 def test_values_never_become_flags(model: str, prompt: str, query: str, tools: list[str]) -> None:
     """FM-48, S000-3"""
     config = SessionConfig(model=model, system_prompt=prompt, allowed_tools=tuple(tools))
-    found = one_shot_arguments(Launch(config), query)
+    found = one_shot_arguments(EngineLaunch(config), query)
     assert found[-3:] == ("--print", "--", query)
     ours = {"--output-format", "--verbose", "--include-partial-messages", "--max-turns"}
     ours |= {"--model", "--system-prompt", "--allowedTools"}

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
+from bobstay.model.session_events import WorkerExited
+from bobstay.server.capacity import Capacity
 from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.orphan_sweep import left_running, sweep
-from bobstay.server.capacity import Slots
+from bobstay.server.workers.process.engine_process import ShutdownTimeouts
+from bobstay.server.workers.process.spawner import WorkerFiles
 from bobstay.server.workers.worker import WorkerError
-from bobstay.server.workers.process.engine_process import Patience
-from bobstay.server.workers.process.spawner import Own
 from tests.deadline import DEADLINE
 from tests.server.process.world import QUICK, Case, World
 
-ENDLESS = Patience(word=1000, sigint=1000, sigterm=1000)
+ENDLESS = ShutdownTimeouts(word=1000, sigint=1000, sigterm=1000)
 """Whoever waits for one of these to pass is not back before the test is stopped."""
 
 
@@ -73,7 +73,7 @@ async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> No
 
 async def test_stop_during_a_long_command_ends_with_the_first_signal(world: World) -> None:
     """FM-31: what follows a signal that has its effect is not waited for."""
-    case = await up(world, "hold", patience=Patience(word=0.1, sigint=1000, sigterm=1000))
+    case = await up(world, "hold", patience=ShutdownTimeouts(word=0.1, sigint=1000, sigterm=1000))
     async with asyncio.timeout(DEADLINE):
         await case.interrupt()
     assert case.status == "interrupted"
@@ -82,7 +82,7 @@ async def test_stop_during_a_long_command_ends_with_the_first_signal(world: Worl
 
 def test_the_first_signal_has_had_its_time_within_ten_seconds() -> None:
     """FM-31: with the patience that is usual."""
-    usual = Patience()
+    usual = ShutdownTimeouts()
     assert usual.word + usual.sigint < 10
 
 
@@ -155,7 +155,7 @@ async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(w
 
 
 async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -> None:
-    slots = Slots(1)
+    slots = Capacity(1)
     first = await up(world, "hold", slots=slots, patience=QUICK)
     second = world.case(slots=slots, patience=QUICK)
     await second.worker.start()
@@ -174,7 +174,7 @@ async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -
 async def test_configurations_of_mcp_servers_are_private_and_removed(world: World) -> None:
     """S000-7, FM-54"""
     config = {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}
-    case = world.case(own=Own(mcp_config=config))
+    case = world.case(own=WorkerFiles(mcp_config=config))
     await case.worker.start()
     arguments = (await case.turn("argv")).text
     (file,) = (world.directory / "tmp").iterdir()

@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Envelope
 from bobstay.model.ids import new_id
-from bobstay.server.sessions.orphan_sweep import MARKER, Left, born, left_running, sweep
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.server.sessions.orphan_sweep import MARKER, Orphan, born, left_running, sweep
 from tests.server.process.world import World
 
 SESSION = "0f0f0f0f-aaaa-4bbb-8ccc-"
@@ -32,8 +32,10 @@ class Nursery:
         self.started.append(process)
         return process.pid
 
-    def left(self, pid: int, moment: str | None = None) -> Left:
-        return Left(self.session, WorkerStarted("agent-1", "process", 2, pid, born(pid) if moment is None else moment))
+    def left(self, pid: int, moment: str | None = None) -> Orphan:
+        return Orphan(
+            self.session, WorkerStarted("agent-1", "process", 2, pid, born(pid) if moment is None else moment)
+        )
 
 
 @pytest.fixture
@@ -147,7 +149,7 @@ async def test_a_session_taken_up_again_before_the_sweep_is_spared(world: World)
     case.say("family")
     await case.holds(lambda: bool(case.view.open_calls))
     pid = case.view.workers[0].pid
-    (swept,) = await sweep([Left(case.session.id, WorkerStarted("agent-1", "process", 1, 0, "x"))])
+    (swept,) = await sweep([Orphan(case.session.id, WorkerStarted("agent-1", "process", 1, 0, "x"))])
     assert swept.pids == ()
     assert lives(pid)
     assert case.worker.alive()
@@ -163,4 +165,4 @@ def test_what_started_and_did_not_exit_is_left() -> None:
         WorkerExited("b", "terminal", 1),
     ]
     entries = [Envelope(seq, str(seq), "", 0.0, event) for seq, event in enumerate(events, 1)]
-    assert left_running("s", entries) == [Left("s", WorkerStarted("a", "process", 2, 12, "z", "known"))]
+    assert left_running("s", entries) == [Orphan("s", WorkerStarted("a", "process", 2, 12, "z", "known"))]

@@ -8,7 +8,7 @@ import pytest
 
 from bobstay.config.environment import Environment
 from bobstay.model.event import Noted
-from bobstay.server.workers.process.process_worker import engine_version
+from bobstay.server.workers.process import engine_version
 from bobstay.server.workers.process.engine_version import EngineVersions, version_warning
 from bobstay.version import PROTOCOL_LEVEL
 from tests.modelserver.server import ModelServer

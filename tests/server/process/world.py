@@ -11,27 +11,27 @@ from bobstay.config.environment import Environment
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import InterruptAsked, SessionConfig
 from bobstay.model.event import Durable, Envelope, InputQueued, InteractionOpened, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import Live
 from bobstay.model.message import Text
+from bobstay.model.session_events import InterruptAsked, SessionConfig
+from bobstay.server.capacity import Capacity
 from bobstay.server.inbox import Inbox
 from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView, input_hash
-from bobstay.server.capacity import Slots
 from bobstay.server.streams.hub import Hub
+from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
-from bobstay.server.workers.process.engine_process import Patience
-from bobstay.server.workers.process.spawner import NOTHING, Own, ProcessParts
-from bobstay.sessions.log_store import Store
+from bobstay.server.workers.process.spawner import NOTHING, ProcessParts, WorkerFiles
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
 
 FAKE = (sys.executable, "-S", str(Path(__file__).with_name("fake_engine.py")))
-QUICK = Patience(word=0.3, sigint=0.3, sigterm=0.3)
+QUICK = ShutdownTimeouts(word=0.3, sigint=0.3, sigterm=0.3)
 Kind = TypeVar("Kind")
 
 
@@ -39,7 +39,12 @@ class Case:
     """One session. Its log is watched from the start; live events are in `shown`."""
 
     def __init__(
-        self, world: "World", session: OpenSession, command: tuple[str, ...], parts: ProcessParts, own: Own = NOTHING
+        self,
+        world: "World",
+        session: OpenSession,
+        command: tuple[str, ...],
+        parts: ProcessParts,
+        own: WorkerFiles = NOTHING,
     ) -> None:
         self.world = world
         self.session = session
@@ -114,7 +119,7 @@ class World:
         self.cwd = directory / "work"
         self.cwd.mkdir(exist_ok=True)
         self.inbox = Inbox()
-        self.registry = Registry(Store(str(directory / "sessions")), Hub(), NoIndex())
+        self.registry = SessionRegistry(LogStore(str(directory / "sessions")), Hub(), NoIndex())
         self.registry.listeners.append(self._told)
         self.changed = asyncio.Event()
         self.cases: list[Case] = []
@@ -133,7 +138,7 @@ class World:
     def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> Case:
         own = parts.pop("own", NOTHING)
         shared = ProcessParts(
-            self.environment, self.inbox, parts.pop("slots", Slots(8)), str(self.directory / "tmp"), **parts
+            self.environment, self.inbox, parts.pop("slots", Capacity(8)), str(self.directory / "tmp"), **parts
         )
         case = Case(self, session, command, shared, own)
         self.cases.append(case)

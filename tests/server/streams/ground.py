@@ -14,23 +14,23 @@ from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text, Usage
+from bobstay.model.session_events import SessionConfig
 from bobstay.server.api.dispatch import route
 from bobstay.server.auth.principal import OWNER, Principal, Scope
 from bobstay.server.errors import ApiError
 from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams import sse_stream
-from bobstay.server.streams.subscription import Streams
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.stream_server import StreamServer, server_options
-from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
-from bobstay.server.streams.stream_timing import Timing
 from bobstay.server.streams.browser_socket import websocket_route
-from bobstay.sessions.log_store import Store
+from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
+from bobstay.server.streams.stream_server import StreamServer, server_options
+from bobstay.server.streams.stream_timing import StreamTiming
+from bobstay.server.streams.subscription import Streams
+from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 
 
@@ -64,10 +64,14 @@ class Ground:
         self.folder = folder
         self.door = Door()
         self.hub = Hub()
-        self.registry = Registry(Store(str(folder / "sessions")), self.hub, NoIndex())
-        self.timing = Timing.of(heartbeat)
+        self.registry = SessionRegistry(LogStore(str(folder / "sessions")), self.hub, NoIndex())
+        self.timing = StreamTiming.of(heartbeat)
         self.streams = Streams(self.registry, "server-1", self.timing)
-        routes = [websocket_route(self.streams, self.door.admit), *(route(each) for each in sse_stream.ENDPOINTS), *more]
+        routes = [
+            websocket_route(self.streams, self.door.admit),
+            *(route(each) for each in sse_stream.ENDPOINTS),
+            *more,
+        ]
         self.app = Starlette(routes=routes)
         self.app.state.streams = self.streams
         self.app.state.console = _Console(self.door)

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.event import InteractionClosed, InteractionOpened, Noted, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import TextDelta
 from bobstay.model.message import ToolCall
+from bobstay.model.session_events import SessionConfig
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.external_sessions import PAGE as OUTSIDE_PAGE
-from bobstay.server.sessions.external_sessions import Outside
+from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.session_registry import fold_file
-from bobstay.server.streams.subscription import LISTED
-from bobstay.server.streams.stream_frames import head_of
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE
-from bobstay.server.streams.hub import Client
+from bobstay.server.streams.stream_frames import head_of
+from bobstay.server.streams.subscription import LISTED
 from tests.deadline import DEADLINE
 from tests.server.streams.ground import Ground, all_of, fill, publish, tab, turn, until
 
@@ -84,13 +84,13 @@ async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_th
 async def test_a_session_another_process_writes_is_followed_without_a_gap(ground: Ground, tmp_path: Path) -> None:
     """FM-2, architecture 7 rule 1: what is seen in its log reaches those who follow, those who come meanwhile too."""
     log = ground.registry.store.create("outside", SessionStarted("/", "1"))
-    outside = Outside(ground.registry, Inbox(), str(tmp_path))
+    outside = ExternalSessions(ground.registry, Inbox(), str(tmp_path))
     await outside.look("outside")
     count = 20 * OUTSIDE_PAGE
     for number in range(count - 1):
         log.append(Noted(f"entry {number}"))
     log.close()
-    early, late = Client(most_frames=10**6, most_bytes=10**9), Client(most_frames=10**6, most_bytes=10**9)
+    early, late = HubClient(most_frames=10**6, most_bytes=10**9), HubClient(most_frames=10**6, most_bytes=10**9)
     await ground.streams.follow(early, "session:outside")
     looking = asyncio.create_task(outside.look("outside"))
     await until(lambda: early.waiting > 100_000)
@@ -110,7 +110,7 @@ async def test_a_session_that_becomes_ours_is_followed_without_a_gap(ground: Gro
     log = ground.registry.store.create("outside", SessionStarted("/", "1"))
     log.append(Noted("seen"))
     ground.registry.learn(fold_file(ground.registry.store, "outside"))
-    client = Client()
+    client = HubClient()
     await ground.streams.follow(client, "session:outside")
     for number in range(5):
         log.append(Noted(f"unseen {number}"))

@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from bobstay.server.auth.principal import Principal
-from bobstay.server.streams.stream_frames import live
-from bobstay.server.streams.hub import BATCH_BYTES, EVERYTHING, Client, Hub
-from bobstay.server.streams.recent_events import Recent
+from bobstay.server.streams.hub import BATCH_BYTES, EVERYTHING, Hub, HubClient
+from bobstay.server.streams.recent_events import RecentEvents
 from bobstay.server.streams.socket_protocol import Packer
+from bobstay.server.streams.stream_frames import live
 from tests.deadline import DEADLINE
 from tests.server.streams.ground import until
 
 
 async def test_a_client_that_does_not_take_is_closed_and_holds_nothing() -> None:
     """FM-3: overflow closes; what waited is dropped, as the cursor brings it back."""
-    client = Client(most_frames=3)
+    client = HubClient(most_frames=3)
     for _ in range(4):
         client.offer(b"x")
     assert client.closed == "slow_consumer"
@@ -25,7 +25,7 @@ async def test_a_client_that_does_not_take_is_closed_and_holds_nothing() -> None
 
 
 async def test_bytes_count_too_but_one_large_frame_always_gets_through() -> None:
-    client = Client(most_bytes=100)
+    client = HubClient(most_bytes=100)
     client.offer(b"small")
     client.offer(b"x" * 1_000)
     assert not client.ended.is_set()
@@ -34,14 +34,14 @@ async def test_bytes_count_too_but_one_large_frame_always_gets_through() -> None
 
 
 async def test_what_waits_together_is_taken_together_up_to_a_limit() -> None:
-    client = Client()
+    client = HubClient()
     for _ in range(5):
         client.offer(b"x" * (BATCH_BYTES // 2))
     assert [len(await client.take()) for _ in range(3)] == [2, 2, 1]
 
 
 async def test_history_waits_for_room_and_two_who_wait_both_go_on() -> None:
-    client = Client(most_frames=8)
+    client = HubClient(most_frames=8)
     for _ in range(4):
         client.offer(b"live")
     waiting = [asyncio.create_task(client.send(b"history")) for _ in range(2)]
@@ -56,7 +56,7 @@ async def test_history_waits_for_room_and_two_who_wait_both_go_on() -> None:
 
 
 async def test_closing_frees_whoever_waits_for_room() -> None:
-    client = Client(most_frames=4)
+    client = HubClient(most_frames=4)
     client.offer(b"1")
     client.offer(b"2")
     waiting = asyncio.create_task(client.send(b"history"))
@@ -69,7 +69,7 @@ async def test_closing_frees_whoever_waits_for_room() -> None:
 async def test_only_followers_of_a_topic_get_its_frames() -> None:
     """S003-23: all of that topic, and no other."""
     hub = Hub()
-    one, two, other = Client(), Client(), Client()
+    one, two, other = HubClient(), HubClient(), HubClient()
     hub.follow("session:a", one)
     hub.follow("session:a", two)
     hub.follow("session:b", other)
@@ -81,7 +81,7 @@ async def test_only_followers_of_a_topic_get_its_frames() -> None:
 async def test_a_forgotten_client_leaves_nothing_behind() -> None:
     """S003-24."""
     hub = Hub()
-    client = Client()
+    client = HubClient()
     hub.join(client)
     hub.follow("session:a", client)
     hub.forget(client)
@@ -93,8 +93,8 @@ async def test_a_forgotten_client_leaves_nothing_behind() -> None:
 async def test_revoking_closes_all_that_came_with_a_token_and_nobody_else() -> None:
     """FM-46."""
     hub = Hub()
-    mine = Client(principal=Principal("ada", frozenset({"read"}), "token-1"))
-    yours = Client(principal=Principal("bob", frozenset({"read"}), "token-2"))
+    mine = HubClient(principal=Principal("ada", frozenset({"read"}), "token-1"))
+    yours = HubClient(principal=Principal("bob", frozenset({"read"}), "token-2"))
     hub.join(mine)
     hub.join(yours)
     assert hub.revoke("token-1") == 1
@@ -102,7 +102,7 @@ async def test_revoking_closes_all_that_came_with_a_token_and_nobody_else() -> N
 
 
 def test_the_ring_of_everything_goes_back_as_far_as_it_says() -> None:
-    ring = Recent(most_frames=3)
+    ring = RecentEvents(most_frames=3)
     assert ring.after(0) == []
     frames = [b'{"type":"notice","seq":%d}' % number for number in range(1, 6)]
     for frame in frames:
@@ -116,7 +116,7 @@ def test_the_ring_of_everything_goes_back_as_far_as_it_says() -> None:
 
 
 def test_the_ring_is_bounded_by_bytes_and_given_up_when_nobody_comes_back() -> None:
-    ring = Recent(most_bytes=100, linger=0)
+    ring = RecentEvents(most_bytes=100, linger=0)
     ring.wanted = True
     big = b'{"type":"notice","seq":1,"data":"' + b"x" * 90 + b'"}'
     ring.add(big, followed=True)
@@ -130,7 +130,7 @@ def test_the_ring_is_bounded_by_bytes_and_given_up_when_nobody_comes_back() -> N
 async def test_nobody_makes_frames_that_nobody_follows() -> None:
     hub = Hub()
     assert not hub.followed("session:a")
-    client = Client()
+    client = HubClient()
     hub.follow(EVERYTHING, client)
     assert hub.followed("session:a")
 
@@ -145,7 +145,7 @@ def test_frames_are_packed_once_for_all() -> None:
 
 @pytest.mark.parametrize("count", [1, 100])
 async def test_those_who_wait_for_an_empty_queue_are_told(count: int) -> None:
-    client = Client()
+    client = HubClient()
     for _ in range(count):
         client.offer(b"x")
     waiting = asyncio.create_task(client.drained())

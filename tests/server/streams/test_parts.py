@@ -12,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from bobstay.model.event import BlockDone, RunDone, ToolDone
-from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Retrying, TextDelta, ThinkingDelta, ToolProgress
+from bobstay.model.live_events import (
+    BlockBegan,
+    InputDelta,
+    MessageBegan,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+)
 from bobstay.model.message import Text, ToolReply, Usage
-from bobstay.server.streams.live_parts import INTERVAL, OUTPUT_TAIL, Parts
+from bobstay.server.streams.live_parts import INTERVAL, OUTPUT_TAIL, LiveParts
 
 
 class Clock:
@@ -80,7 +88,7 @@ class Scene:
         self.frames: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.screens: list[Screen] = []
-        self.parts = Parts("s", self._published, clock=self.clock)
+        self.parts = LiveParts("s", self._published, clock=self.clock)
 
     def join(self) -> Screen:
         self.screens.append(Screen(self.parts.snapshot()))

@@ -16,10 +16,10 @@ from hypothesis import strategies as some
 from starlette.responses import Response, StreamingResponse
 
 from bobstay.model.event import Noted
-from bobstay.server.api.endpoint import Answer, Call, Endpoint
-from bobstay.server.auth.audit_port import NoAudit, Refusals
+from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
+from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.errors import ApiError
-from bobstay.server.rpc.rpc_bridge import Bridge
+from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_messages import MOST_IN_BATCH, read
 from bobstay.server.rpc.rpc_server import LONGEST_LINE, MOST_RUNNING, RpcServer, listening_socket
 from bobstay.server.sessions.session_view import SessionView
@@ -44,33 +44,33 @@ class Said(msgspec.Struct):
     key: str = ""
 
 
-async def read_session(call: Call) -> SessionView:
+async def read_session(call: ApiCall) -> SessionView:
     """Show a session."""
     return call.console.registry.view(call.path["id"])
 
 
-async def say_words(call: Call) -> Said:
+async def say_words(call: ApiCall) -> Said:
     """Say something."""
     key = call.request.headers.get("x-key", "")
     return Said(call.path["id"], call.body.text, call.principal.name, call.query.limit, key)
 
 
-async def make_session(call: Call) -> Answer:
+async def make_session(call: ApiCall) -> EndpointAnswer:
     """Make one."""
-    return Answer({"path": call.request.url.path, "raw": (await call.request.body()).decode()}, 201)
+    return EndpointAnswer({"path": call.request.url.path, "raw": (await call.request.body()).decode()}, 201)
 
 
-async def refuse(call: Call) -> None:
+async def refuse(call: ApiCall) -> None:
     """Never does it."""
     raise ApiError("wrong_state", "Not now.", status="running")
 
 
-async def break_down(call: Call) -> None:
+async def break_down(call: ApiCall) -> None:
     """Breaks."""
     raise ZeroDivisionError
 
 
-async def read_text(call: Call) -> Response:
+async def read_text(call: ApiCall) -> Response:
     """Text, bytes or a stream."""
     kind = call.path["kind"]
     if kind == "stream":
@@ -81,7 +81,7 @@ async def read_text(call: Call) -> Response:
 GATES: dict[str, asyncio.Event] = {}
 
 
-async def wait_here(call: Call) -> str:
+async def wait_here(call: ApiCall) -> str:
     """Answers when its gate opens."""
     await GATES[call.path["gate"]].wait()
     return call.path["gate"]
@@ -111,7 +111,7 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 @pytest.fixture
 async def path(ground: Ground, tmp_path: Path) -> AsyncIterator[str]:
     found = str(tmp_path / "rpc.sock")
-    server = RpcServer(ground.streams, Bridge(ENDPOINTS, _console(ground)), found)
+    server = RpcServer(ground.streams, RpcBridge(ENDPOINTS, _console(ground)), found)
     await server.start()
     yield found
     await server.close()
@@ -124,7 +124,7 @@ def _console(ground: Ground) -> Any:
         audit: Any
         refusals: Any
 
-    return Console(ground.registry, NoAudit(), Refusals())
+    return Console(ground.registry, NoAuditLog(), Refusals())
 
 
 class Peer:
@@ -341,7 +341,9 @@ async def test_a_reader_that_stalls_is_closed(ground: Ground, peer: Peer) -> Non
 async def test_the_socket_is_for_its_owner_only(ground: Ground, path: str, tmp_path: Path) -> None:
     """FM-55."""
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    other = RpcServer(ground.streams, Bridge((), _console(ground)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1)
+    other = RpcServer(
+        ground.streams, RpcBridge((), _console(ground)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1
+    )
     await other.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "other.sock"))
     writer.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
@@ -355,7 +357,7 @@ async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(ground: 
     path = str(tmp_path / "again.sock")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(path)
-    server = RpcServer(ground.streams, Bridge((), _console(ground)), path)
+    server = RpcServer(ground.streams, RpcBridge((), _console(ground)), path)
     await server.start()
     with pytest.raises(FileExistsError, match="Another server"):
         listening_socket(path)
@@ -368,7 +370,7 @@ async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(ground: 
 
 
 async def test_ending_the_server_ends_its_connections(ground: Ground, tmp_path: Path) -> None:
-    server = RpcServer(ground.streams, Bridge((), _console(ground)), str(tmp_path / "end.sock"))
+    server = RpcServer(ground.streams, RpcBridge((), _console(ground)), str(tmp_path / "end.sock"))
     await server.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "end.sock"))
     await until(lambda: bool(ground.hub.clients()))

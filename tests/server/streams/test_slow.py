@@ -17,7 +17,7 @@ from bobstay.model.event import Noted
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.hub import MOST_BYTES
 from bobstay.server.streams.socket_protocol import HIGH_WATER
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.stream_timing import StreamTiming
 from tests.deadline import DEADLINE
 from tests.server.streams.ground import Ground, Tab, all_of, fill, tab, until
 
@@ -210,14 +210,14 @@ async def _listen(watcher: Tab, silence: float) -> None:
 @given(some.floats(0.01, 3600))
 def test_a_client_is_more_patient_than_the_server_is_slow(heartbeat: float) -> None:
     """FM-4: both times come from one number, and the client's is more than twice the server's."""
-    timing = Timing.of(heartbeat)
+    timing = StreamTiming.of(heartbeat)
     assert timing.silence > 2 * timing.heartbeat
     assert timing.heartbeat + timing.pong <= 2.5 * timing.heartbeat + 1e-9
 
 
 def test_waits_between_tries_are_those_that_were_agreed() -> None:
     """S004-42: 1 s, doubling to 30 s, 30 % jitter, reset after 30 s of calm; a handshake has 10 s."""
-    timing = Timing()
+    timing = StreamTiming()
     assert (timing.retry_first, timing.retry_most, timing.retry_jitter) == (1.0, 30.0, 0.3)
     assert (timing.retry_calm, timing.connect, timing.heartbeat) == (30.0, 10.0, 15.0)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from bobstay.model.event import Noted
 from bobstay.model.live_events import TextDelta
 from bobstay.server.auth.principal import Principal
-from bobstay.server.streams.hub import Client
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.sse_stream import wanted
 from tests.deadline import DEADLINE
 from tests.server.streams.ground import Ground, fill, turn, until
@@ -279,7 +279,7 @@ async def test_a_thousand_listeners_that_come_and_go_leave_nothing(ground: Groun
     assert len(asyncio.all_tasks()) <= tasks
     assert ground.hub._topics == {}
     gc.collect()
-    assert sum(isinstance(thing, Client) for thing in gc.get_objects()) == 0
+    assert sum(isinstance(thing, HubClient) for thing in gc.get_objects()) == 0
 
 
 async def test_a_listener_that_stalls_is_ended_and_others_are_not(ground: Ground) -> None:

@@ -12,8 +12,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bobstay.model.event import Noted
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.stream_server import LARGEST_MESSAGE
 from bobstay.server.streams.browser_socket import LARGEST_FRAME
+from bobstay.server.streams.stream_server import LARGEST_MESSAGE
 from tests.server.streams.ground import Ground, fill, tab, until
 
 

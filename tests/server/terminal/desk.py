@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bobstay.model.event import Durable
-from bobstay.server.workers.scrollback import Exited, Follower, Output
+from bobstay.server.workers.scrollback import ScrollbackFollower, TerminalExited, TerminalOutput
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE
 
@@ -36,7 +36,7 @@ class Desk:
 class Reading:
     """Follows a terminal and knows all it said."""
 
-    def __init__(self, follower: Follower) -> None:
+    def __init__(self, follower: ScrollbackFollower) -> None:
         self.follower = follower
         self.text = b""
         self.others: list[Any] = []
@@ -47,19 +47,19 @@ class Reading:
         async with asyncio.timeout(DEADLINE):
             while not wanted(self.text):
                 piece = await self.follower.take()
-                if isinstance(piece, Output):
+                if isinstance(piece, TerminalOutput):
                     self.text += piece.data
                 else:
                     self.others.append(piece)
         return self.text
 
-    async def end(self) -> Exited:
+    async def end(self) -> TerminalExited:
         async with asyncio.timeout(DEADLINE):
             while True:
                 piece = await self.follower.take()
-                if isinstance(piece, Exited):
+                if isinstance(piece, TerminalExited):
                     return piece
-                if isinstance(piece, Output):
+                if isinstance(piece, TerminalOutput):
                     self.text += piece.data
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.server.workers.terminal_escapes import KEPT, LONGEST_LINK, Sieve
+from bobstay.server.workers.terminal_escapes import KEPT, LONGEST_LINK, EscapeFilter
 
 ENDS = (b"\x07", b"\x1b\\", b"\xc2\x9c")
 
 
 def through(*pieces: bytes) -> bytes:
-    sieve = Sieve()
+    sieve = EscapeFilter()
     return b"".join(map(sieve.feed, pieces))
 
 
@@ -74,7 +74,7 @@ def test_links_lead_to_web_addresses_only() -> None:
 
 
 def test_a_link_that_never_ends_is_not_kept_in_memory() -> None:
-    sieve = Sieve()
+    sieve = EscapeFilter()
     sieve.feed(b"\x1b]8;;https://")
     for _ in range(100):
         assert sieve.feed(b"a" * 1000) == b""

@@ -5,12 +5,20 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.server.workers.scrollback import MOST, TAIL, Exited, Follower, Output, Reset, Scrollback
+from bobstay.server.workers.scrollback import (
+    MOST,
+    TAIL,
+    Scrollback,
+    ScrollbackFollower,
+    ScrollbackReset,
+    TerminalExited,
+    TerminalOutput,
+)
 
 
-async def taken(follower: Follower) -> list[Output | Reset | Exited]:
+async def taken(follower: ScrollbackFollower) -> list[TerminalOutput | ScrollbackReset | TerminalExited]:
     """All that can be had without waiting."""
-    found: list[Output | Reset | Exited] = []
+    found: list[TerminalOutput | ScrollbackReset | TerminalExited] = []
     while True:
         try:
             async with asyncio.timeout(0.01):
@@ -24,13 +32,13 @@ async def test_a_client_goes_on_at_its_offset_without_loss() -> None:
     scrollback.add(b"one two")
     first = scrollback.follow()
     piece = await first.take()
-    assert isinstance(piece, Output)
+    assert isinstance(piece, TerminalOutput)
     first.close()
     scrollback.add(b" three")
 
     again = scrollback.follow(3, piece.offset + len(piece.data))
 
-    assert await again.take() == Output(7, b" three")
+    assert await again.take() == TerminalOutput(7, b" three")
 
 
 async def test_an_old_epoch_gets_a_reset_and_no_mixed_history() -> None:
@@ -42,7 +50,7 @@ async def test_an_old_epoch_gets_a_reset_and_no_mixed_history() -> None:
 
     follower = scrollback.follow(1, 5)
 
-    assert await taken(follower) == [Reset(2, 0, "restarted"), Output(0, b"second")]
+    assert await taken(follower) == [ScrollbackReset(2, 0, "restarted"), TerminalOutput(0, b"second")]
 
 
 async def test_a_restart_under_a_client_resets_it() -> None:
@@ -55,14 +63,14 @@ async def test_a_restart_under_a_client_resets_it() -> None:
     scrollback.renew(2)
     scrollback.add(b"second")
 
-    assert await taken(follower) == [Reset(2, 0, "restarted"), Output(0, b"second")]
+    assert await taken(follower) == [ScrollbackReset(2, 0, "restarted"), TerminalOutput(0, b"second")]
 
 
 async def test_a_future_offset_is_not_believed() -> None:
     scrollback = Scrollback()
     scrollback.add(b"abc")
 
-    assert await taken(scrollback.follow(1, 4)) == [Reset(1, 0, "unknown_offset"), Output(0, b"abc")]
+    assert await taken(scrollback.follow(1, 4)) == [ScrollbackReset(1, 0, "unknown_offset"), TerminalOutput(0, b"abc")]
 
 
 async def test_whoever_falls_behind_goes_on_at_the_newest_screen() -> None:
@@ -76,11 +84,13 @@ async def test_whoever_falls_behind_goes_on_at_the_newest_screen() -> None:
     reset, *pieces = await taken(follower)
 
     assert scrollback.end - scrollback.start == MOST
-    assert isinstance(reset, Reset)
+    assert isinstance(reset, ScrollbackReset)
     assert reset.reason == "behind"
     assert scrollback.end - TAIL <= reset.offset <= scrollback.end
     assert reset.offset % len(line) == 0
-    assert sum(len(piece.data) for piece in pieces if isinstance(piece, Output)) == scrollback.end - reset.offset
+    assert (
+        sum(len(piece.data) for piece in pieces if isinstance(piece, TerminalOutput)) == scrollback.end - reset.offset
+    )
 
 
 async def test_a_client_that_acknowledges_is_sent_no_more_than_a_window_ahead() -> None:
@@ -89,9 +99,9 @@ async def test_a_client_that_acknowledges_is_sent_no_more_than_a_window_ahead() 
     follower.ack(1, 0)
     scrollback.add(b"x" * (3 * MOST))
 
-    sent = sum(len(piece.data) for piece in await taken(follower) if isinstance(piece, Output))
+    sent = sum(len(piece.data) for piece in await taken(follower) if isinstance(piece, TerminalOutput))
     follower.ack(1, sent)
-    more = sum(len(piece.data) for piece in await taken(follower) if isinstance(piece, Output))
+    more = sum(len(piece.data) for piece in await taken(follower) if isinstance(piece, TerminalOutput))
 
     assert (sent, more) == (MOST, MOST)
 
@@ -99,10 +109,10 @@ async def test_a_client_that_acknowledges_is_sent_no_more_than_a_window_ahead() 
 async def test_the_end_is_told_once_and_after_all_output() -> None:
     scrollback = Scrollback()
     scrollback.add(b"bye")
-    ended = Exited(1, 0)
+    ended = TerminalExited(1, 0)
     scrollback.finish(ended)
 
-    assert await taken(scrollback.follow()) == [Output(0, b"bye"), ended]
+    assert await taken(scrollback.follow()) == [TerminalOutput(0, b"bye"), ended]
 
 
 @given(st.lists(st.binary(max_size=50), max_size=30), st.integers(1, 64), st.data())
@@ -118,9 +128,9 @@ def test_a_follower_sees_what_was_said_or_is_told_of_the_gap(said: list[bytes], 
             whole += piece
             if data.draw(st.booleans()):
                 while (found := follower._next()) is not None:
-                    if isinstance(found, Reset):
+                    if isinstance(found, ScrollbackReset):
                         place = found.offset
-                    elif isinstance(found, Output):
+                    elif isinstance(found, TerminalOutput):
                         assert found.offset == place
                         assert found.data == whole[place : place + len(found.data)]
                         place += len(found.data)

@@ -10,10 +10,10 @@ import pytest
 
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workers.scrollback import MOST
-from bobstay.server.workers.terminal_worker import BURST, MOST_INPUT
 from bobstay.server.workers.terminal_command import resume_command
+from bobstay.server.workers.terminal_worker import BURST, MOST_INPUT
+from bobstay.server.workers.worker import WorkerError
 from bobstay.sessions.log import LogFull
 from tests.server.terminal.desk import SESSION, Desk, lives, memory, until
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bobstay.redaction.redactor import Mask
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import BlockDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.session_registry import fold_file
 from bobstay.server.workers.terminal_transcript import bring_back
 from bobstay.sessions.claude_paths import project_directory
@@ -84,7 +84,7 @@ class Terminal:
             line["timestamp"] = (datetime.fromisoformat(line["timestamp"]) - timedelta(hours=1)).isoformat()
 
     async def brought(self) -> int:
-        return await bring_back(self.session, self.world.environment.paths, Mask({}))
+        return await bring_back(self.session, self.world.environment.paths, Redactor({}))
 
 
 @pytest.fixture

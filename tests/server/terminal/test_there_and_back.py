@@ -8,9 +8,9 @@ from typing import Any
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Prompted, RunDone, TurnStarted
 from bobstay.model.message import text_of
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.sessions.claude_paths import project_directory
 from tests.modelserver.server import ModelServer
 from tests.server.api.place import Place

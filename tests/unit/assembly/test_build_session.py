@@ -11,7 +11,7 @@ from bobstay.assembly.build_session import StartError, open_session
 from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.engine.agent import Patience
+from bobstay.engine.agent import StreamTimeouts
 from bobstay.engine.limits import Limits
 from bobstay.model.event import InputQueued
 from bobstay.model.message import Text
@@ -259,11 +259,11 @@ async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
 async def test_the_limits_of_silence_are_those_of_the_engine_until_somebody_sets_them(place: Place) -> None:
     """H3-5"""
     session = await place.open()
-    assert session.driver.agent.patience == Patience(first=300.0, between=300.0, first_local=600.0)
+    assert session.driver.agent.patience == StreamTimeouts(first=300.0, between=300.0, first_local=600.0)
     await session.close()
     place.write("~/.bobstay/settings.json", {"timeouts": {"firstEvent": 7, "betweenEvents": 8}})
     session = await place.open()
-    assert session.driver.agent.patience == Patience(first=7.0, between=8.0, first_local=7.0)
+    assert session.driver.agent.patience == StreamTimeouts(first=7.0, between=8.0, first_local=7.0)
     await session.close()
 
 

@@ -8,19 +8,19 @@ from bobstay.assembly.model_routes import ModelRoutes
 from bobstay.assembly.provider_access import routes_for
 from bobstay.config.environment import Environment
 from bobstay.config.settings import ProviderSettings, Settings
-from bobstay.config.settings_files import Layer, Loaded, Source
+from bobstay.config.settings_files import LoadedSettings, SettingsLayer, Source
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
 from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.provider_registry import Keys, NamedServer
 from bobstay.providers.http_client import HttpClient
+from bobstay.providers.provider_registry import NamedServer, ProviderKeys
 from tests.modelserver import ModelServer, Say, Step
 
 
 async def test_a_model_of_a_named_provider_is_listed_with_the_efforts_it_accepts() -> None:
     catalogue = Catalogue({"corp/big": {"context": 200_000, "effort": ["low", "high"]}})
     server = NamedServer("chat", "https://llm.corp.example/v1")
-    routes = ModelRoutes(Keys({}, {}, {}), HttpClient(), catalogue, {"corp": server})
+    routes = ModelRoutes(ProviderKeys({}, {}, {}), HttpClient(), catalogue, {"corp": server})
     listed = {entry["value"]: entry for entry in routes.listing()}
     assert listed["corp/big"]["supportsEffort"] is True
     assert listed["corp/big"]["supportedEffortLevels"] == ["low", "high"]
@@ -34,7 +34,7 @@ async def test_a_variable_that_a_folder_names_is_never_sent_as_a_key(source: Sou
         definition = ProviderSettings(api="chat", base_url=f"{server.url}/v1", key_env="CORP_KEY")
         settings = Settings(providers={"corp": definition})
         environment = Environment.read({"HOME": "/nonexistent", "CORP_KEY": "corp-key"})
-        routes = routes_for(environment, Loaded(settings, layers=(Layer(source, "file", settings),)))
+        routes = routes_for(environment, LoadedSettings(settings, layers=(SettingsLayer(source, "file", settings),)))
         words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
         async for _ in routes.route("corp/m").provider.stream(Request("m", (), (words,))):
             pass
@@ -50,7 +50,7 @@ async def test_the_address_of_a_built_in_provider_is_that_of_the_environment_the
         variables = {"HOME": "/nonexistent", "OPENROUTER_API_KEY": "k"} | (
             {"OPENROUTER_BASE_URL": there} if named else {}
         )
-        loaded = Loaded(settings, layers=(Layer("user", "file", settings),))
+        loaded = LoadedSettings(settings, layers=(SettingsLayer("user", "file", settings),))
         routes = routes_for(Environment.read(variables), loaded)
         words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
         async for _ in routes.route("openrouter/m").provider.stream(Request("m", (), (words,))):
@@ -71,7 +71,7 @@ async def test_the_key_of_a_helper_goes_one_way_only(tmp_path: Path, key: str, h
     with ModelServer() as server:
         settings = Settings(api_key_helper=f"echo {key}")
         variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": server.url}
-        routes = routes_for(Environment.read(variables), Loaded(settings), str(tmp_path))
+        routes = routes_for(Environment.read(variables), LoadedSettings(settings), str(tmp_path))
         assert routes.default() == "default"
         words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
         async for _ in routes.route("default").provider.stream(Request("claude-x", (), (words,))):

@@ -11,7 +11,7 @@ import pytest
 
 from bobstay.model.event import Prompted, SessionStarted
 from bobstay.model.message import Text
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 OLD = "00000000-0000-4000-8000-00000000000"
 
@@ -19,7 +19,7 @@ OLD = "00000000-0000-4000-8000-00000000000"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Three sessions that were not used for 40 days, each with output."""
-    store = Store(str(tmp_path / "bobstay" / "sessions"))
+    store = LogStore(str(tmp_path / "bobstay" / "sessions"))
     then = time.time() - 40 * 86_400
     for number in range(3):
         log = store.create(f"{OLD}{number}", SessionStarted(str(tmp_path), "1", "demo"))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.cli.flag_parser import UsageError, parse, split_rules
 from bobstay.cli.flags import FLAGS
+from bobstay.cli.help_text import usage
 from bobstay.cli.main import COMMANDS
 from bobstay.cli.option_rules import read_options
-from bobstay.cli.flag_parser import UsageError, parse, split_rules
-from bobstay.cli.help_text import usage
 from bobstay.config.options import Options
 
 UUID = "00000000-0000-4000-8000-000000000001"

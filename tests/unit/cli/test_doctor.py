@@ -181,15 +181,15 @@ def test_the_server_is_ready_on_a_new_machine(here: Place) -> None:
 def test_who_has_the_port_is_said(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    from bobstay.cli.doctor_command import Wish
+    from bobstay.cli.doctor_command import DoctorOptions
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        (finding,) = _checked(here, "port", Wish(port=port))
+        (finding,) = _checked(here, "port", DoctorOptions(port=port))
         assert finding.state == "warn"
         assert f"process {os.getpid()}" in finding.text
         assert "--port" in finding.fix
-    (finding,) = _checked(here, "port", Wish(port=port))
+    (finding,) = _checked(here, "port", DoctorOptions(port=port))
     assert (finding.state, finding.text) == ("ok", f"{port} is free")
 
 
@@ -236,19 +236,19 @@ def test_the_schema_of_the_database_is_told(here: Place) -> None:
     file.write_bytes(b"this is no database at all, whatever its name says" * 100)
     (finding,) = here.found()["database"]
     assert finding.state == "fail"
-    from bobstay.cli.doctor_command import Wish
+    from bobstay.cli.doctor_command import DoctorOptions
 
-    (finding,) = _checked(here, "database", Wish(database="postgresql://nobody:secret@127.0.0.1:1/none"))
+    (finding,) = _checked(here, "database", DoctorOptions(database="postgresql://nobody:secret@127.0.0.1:1/none"))
     assert finding.state == "fail"
     assert "secret" not in finding.text
-    (finding,) = _checked(here, "database", Wish(database="mongodb://x"))
+    (finding,) = _checked(here, "database", DoctorOptions(database="mongodb://x"))
     assert finding.state == "fail"
 
 
 def test_a_database_is_looked_at_and_left_as_it_is(here: Place) -> None:
     import sqlite3
 
-    from bobstay.cli.doctor_command import Wish
+    from bobstay.cli.doctor_command import DoctorOptions
 
     folder = here.work / "100% ours?"
     folder.mkdir()
@@ -262,7 +262,7 @@ def test_a_database_is_looked_at_and_left_as_it_is(here: Place) -> None:
             writing.execute("INSERT INTO alembic_version VALUES ('0001')")
             writing.commit()
         before = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")}
-        (finding,) = _checked(here, "database", Wish(database=f"sqlite:///{quote(str(file))}"))
+        (finding,) = _checked(here, "database", DoctorOptions(database=f"sqlite:///{quote(str(file))}"))
         assert finding.state == "ok", finding.text
         assert ("schema 0001" if mode else "schema none yet") in finding.text
         assert {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")} == before

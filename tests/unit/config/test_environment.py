@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bobstay.config.environment import Environment
-from bobstay.config.secret_variables import is_secret, secret_values, unredacted_names
 from bobstay.config.paths import MANAGED, Paths, project_name
+from bobstay.config.secret_variables import is_secret, secret_values, unredacted_names
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bobstay.config.paths import Paths
 from bobstay.config.settings import Settings
-from bobstay.config.settings_files import BrokenSettings, Loaded, decode, load
+from bobstay.config.settings_files import BrokenSettings, LoadedSettings, decode, load
 
 
 class Place:
@@ -30,7 +30,7 @@ class Place:
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def load(self, **options: Any) -> Loaded:
+    def load(self, **options: Any) -> LoadedSettings:
         return load(str(self.cwd), self.paths, **{"trust": True, **options})
 
 
@@ -51,7 +51,7 @@ FILES = (
 
 
 def test_nothing_at_all_gives_the_defaults(place: Place) -> None:
-    assert place.load() == Loaded(Settings(), trusted=True)
+    assert place.load() == LoadedSettings(Settings(), trusted=True)
 
 
 def test_the_strongest_source_that_says_something_wins(place: Place) -> None:

@@ -16,7 +16,7 @@ from bobstay.config import digest
 from bobstay.config.git_executables import significant
 from bobstay.config.paths import Paths
 from bobstay.config.settings_files import load
-from bobstay.config.trust import Standing, own_change, path_outside, standing
+from bobstay.config.trust import TrustStatus, own_change, path_outside, standing
 from bobstay.config.trust_parts import executable_parts, referenced
 from bobstay.config.trust_store import TrustStore, TrustUnusable
 from tests.security.repos.bait import commit_all, git, put
@@ -40,7 +40,7 @@ class Place:
     def trust(self) -> None:
         self.store.put(str(self.repo), executable_parts(str(self.repo)))
 
-    def standing(self) -> Standing:
+    def standing(self) -> TrustStatus:
         return standing(str(self.repo), self.paths)
 
 
@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Place:
 def test_a_folder_is_trusted_once_it_was_added_and_not_after_it_was_removed(place: Place) -> None:
     assert not place.standing().trusted
     place.trust()
-    assert place.standing() == Standing(True)
+    assert place.standing() == TrustStatus(True)
     assert load(str(place.repo), place.paths).settings.hooks == HOOK["hooks"]
     assert place.store.remove(str(place.repo))
     assert not place.store.remove(str(place.repo))
@@ -107,7 +107,7 @@ def test_everyday_work_does_not_end_trust(place: Place) -> None:
     git(place.repo, "checkout", "-qb", "topic")
     git(place.repo, "config", "branch.topic.remote", "origin")
     git(place.repo, "config", "branch.topic.merge", "refs/heads/topic")
-    assert place.standing() == Standing(True)
+    assert place.standing() == TrustStatus(True)
 
 
 def test_what_the_configuration_names_belongs_to_it(place: Place) -> None:

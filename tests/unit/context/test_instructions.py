@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.context.instructions import LONGEST, Nested, of_project, of_user, render
+from bobstay.context.instructions import LONGEST, NestedInstructions, of_project, of_user, render
 
 
 def texts(folder: Path) -> list[str]:
@@ -59,7 +59,7 @@ def test_a_link_that_leads_out_of_the_project_is_not_followed(tmp_path: Path) ->
     assert "SECRET" not in str(of_project(str(folder), str(tmp_path / "a")))
     assert "shared" in str(of_project(str(folder), str(tmp_path / "a")))
     assert "shared" not in str([found.text for found in of_project(str(folder))])
-    assert Nested(str(tmp_path / "a")).entering(str(folder / "x")).count("SECRET") == 0
+    assert NestedInstructions(str(tmp_path / "a")).entering(str(folder / "x")).count("SECRET") == 0
 
 
 def test_what_looks_like_an_import_in_code_is_none(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_nested_folder_gives_its_instructions_once_when_it_is_entered(tmp_path
     (tmp_path / "AGENTS.md").write_text("root's, known already")
     (tmp_path / "src" / "AGENTS.md").write_text("of src")
     (deep / "CLAUDE.md").write_text("of deep")
-    nested = Nested(str(tmp_path))
+    nested = NestedInstructions(str(tmp_path))
     first = nested.entering(str(deep / "file.py"))
     assert "of src" in first
     assert "of deep" in first

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from bobstay.context.git_status import Status, branch, find_repository
 from bobstay.context.instructions import Instruction
-from bobstay.context.system_prompt import GUIDE, Surroundings, sections
+from bobstay.context.system_prompt import GUIDE, PromptFacts, sections
 
-PLACE = Surroundings("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
+PLACE = PromptFacts("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nonexistent"}
 
 

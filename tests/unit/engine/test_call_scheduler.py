@@ -6,13 +6,13 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.engine.call_scheduler import Order
+from bobstay.engine.call_scheduler import CallScheduler
 from bobstay.system.mailbox import Mailbox
 from bobstay.tools.base import EVERYTHING, Claim
 from tests.deadline import DEADLINE
 
 
-async def ready(order: Order, *claims: tuple[Claim, ...]) -> list[bool]:
+async def ready(order: CallScheduler, *claims: tuple[Claim, ...]) -> list[bool]:
     """Which of these calls may run at once, none of them ever finishing."""
     tickets = [order.enter(each) for each in claims]
     tasks = [asyncio.ensure_future(ticket.turn()) for ticket in tickets]
@@ -27,29 +27,29 @@ async def ready(order: Order, *claims: tuple[Claim, ...]) -> list[bool]:
 
 async def test_different_files_go_together_and_the_same_file_in_order() -> None:
     a, b = (Claim("file:/a"),), (Claim("file:/b"),)
-    assert await ready(Order(10), a, b, a) == [True, True, False]
+    assert await ready(CallScheduler(10), a, b, a) == [True, True, False]
 
 
 async def test_readers_of_one_file_go_together_but_not_with_a_writer() -> None:
     read, write = (Claim("file:/a", shared=True),), (Claim("file:/a"),)
-    assert await ready(Order(10), read, read, write, read) == [True, True, False, False]
+    assert await ready(CallScheduler(10), read, read, write, read) == [True, True, False, False]
 
 
 async def test_a_call_that_claims_everything_runs_alone() -> None:
     a = (Claim("file:/a", shared=True),)
-    assert await ready(Order(10), (EVERYTHING,), a) == [True, False]
-    assert await ready(Order(10), a, (EVERYTHING,), a) == [True, False, False]
+    assert await ready(CallScheduler(10), (EVERYTHING,), a) == [True, False]
+    assert await ready(CallScheduler(10), a, (EVERYTHING,), a) == [True, False, False]
 
 
 async def test_no_more_than_so_many_run_at_once() -> None:
-    assert await ready(Order(2), (), (), ()) == [True, True, False]
+    assert await ready(CallScheduler(2), (), (), ()) == [True, True, False]
 
 
 @given(st.lists(st.lists(st.builds(Claim, st.sampled_from(["a", "b", "*"]), st.booleans()), max_size=3), max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_every_call_gets_its_turn_in_the_end(claims: list[list[Claim]]) -> None:
     async def scenario() -> None:
-        order = Order(2)
+        order = CallScheduler(2)
         tickets = [order.enter(tuple(each)) for each in claims]
 
         async def work(number: int) -> None:
@@ -70,7 +70,7 @@ async def settled(*tasks: "asyncio.Future[None]") -> list[bool]:
 
 
 async def test_a_rewritten_call_waits_for_a_later_one_that_runs_on_what_it_now_claims() -> None:
-    order = Order(10)
+    order = CallScheduler(10)
     first, second = order.enter((Claim("file:/a"),)), order.enter((Claim("file:/b"),))
     await first.turn()
     await second.turn()
@@ -83,7 +83,7 @@ async def test_a_rewritten_call_waits_for_a_later_one_that_runs_on_what_it_now_c
 
 
 async def test_a_later_call_that_has_not_begun_waits_for_an_earlier_one_that_was_rewritten() -> None:
-    order = Order(10)
+    order = CallScheduler(10)
     first, second = order.enter((Claim("file:/a"),)), order.enter((Claim("file:/b"),))
     await first.turn()
     await second.turn()
@@ -104,7 +104,7 @@ def test_rewritten_calls_never_conflict_and_all_get_their_turn(
     claims: list[tuple[tuple[Claim, ...], tuple[Claim, ...]]], places: int, random: Random
 ) -> None:
     async def scenario() -> None:
-        order = Order(places)
+        order = CallScheduler(places)
         tickets = [order.enter(first) for first, _ in claims]
         running: list[tuple[Claim, ...]] = []
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.engine.repeat_guard import Finished, Repeats
+from bobstay.engine.repeat_guard import Finished, RepeatGuard
 from bobstay.model.event import Decided, ToolDone
 from bobstay.model.message import Text, ToolCall, ToolReply
 
@@ -15,76 +15,76 @@ def finished(
     return Finished(ToolCall("id", name, {"a": argument}), ToolDone(reply), polls)
 
 
-def add(repeats: Repeats, *calls: Finished) -> str:
+def add(repeats: RepeatGuard, *calls: Finished) -> str:
     repeats.add(calls)
     return repeats.verdict()[0]
 
 
 def test_the_same_call_with_the_same_result_is_reminded_at_three_and_six_and_stopped_at_ten() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     verdicts = [add(repeats, finished("Read")) for _ in range(10)]
     assert verdicts == ["", "", "remind", "", "", "remind", "", "", "", "stop"]
 
 
 def test_the_same_call_with_new_results_is_progress() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     assert [add(repeats, finished("Read", result=str(number))) for number in range(20)] == [""] * 20
 
 
 def test_different_inputs_never_count_though_all_fail_alike() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     failing = [finished("Bash", f"grep -q x f{number}", "Exit code 1", error=True) for number in range(20)]
     assert [add(repeats, each) for each in failing] == [""] * 20
 
 
 def test_calls_of_one_answer_count_once() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     assert add(repeats, *[finished("Read")] * 30) == ""
     assert add(repeats, *[finished("Read")] * 30) == ""
     assert add(repeats, finished("Read")) == "remind"
 
 
 def test_a_call_repeated_beside_others_counts() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     verdicts = [add(repeats, finished("Edit"), finished("Read", str(number), str(number))) for number in range(10)]
     assert (verdicts[2], verdicts[5], verdicts[9]) == ("remind", "remind", "stop")
 
 
 def test_two_calls_in_turn_are_a_circle_too() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     verdicts = [add(repeats, finished("Read" if number % 2 else "Grep")) for number in range(20)]
     assert [number for number, verdict in enumerate(verdicts) if verdict == "remind"] == [5, 11]
     assert verdicts.index("stop") == 19
 
 
 def test_waiting_and_polling_never_count() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     poll, look = finished("Wait", polls=True), finished("Look", polls=True)
     assert [add(repeats, each) for _ in range(20) for each in (poll, look)] == [""] * 40
 
 
 def test_a_check_after_each_wait_is_polling() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     steps = (finished("Wait", polls=True), finished("Bash", "curl localhost", "refused", error=True))
     assert [add(repeats, each) for _ in range(20) for each in steps] == [""] * 40
 
 
 def test_what_a_person_refuses_never_counts() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     reply = ToolReply("id", (Text("no"),), is_error=True)
     refused = ToolDone(reply, denied=True, decided=Decided("reject", "user_temporary"))
     assert [add(repeats, Finished(ToolCall("id", "Bash", {}), refused)) for _ in range(20)] == [""] * 20
 
 
 def test_what_a_rule_refuses_counts() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     reply = ToolReply("id", (Text("no"),), is_error=True)
     refused = ToolDone(reply, denied=True, decided=Decided("reject", "config", "rule"))
     assert [add(repeats, Finished(ToolCall("id", "Bash", {}), refused)) for _ in range(10)][-1] == "stop"
 
 
 def test_different_work_in_between_starts_the_count_anew() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     for _ in range(2):
         add(repeats, finished("Read"))
     add(repeats, finished("Bash", "x", "y"))
@@ -92,7 +92,7 @@ def test_different_work_in_between_starts_the_count_anew() -> None:
 
 
 def test_a_word_from_a_person_starts_the_count_anew() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     for _ in range(9):
         add(repeats, finished("Read"))
     repeats.forget()
@@ -100,7 +100,7 @@ def test_a_word_from_a_person_starts_the_count_anew() -> None:
 
 
 def test_the_order_of_keys_makes_no_other_input() -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     done = ToolDone(ToolReply("id", (Text("same"),)))
     inputs = ({"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}, {"a": 1, "b": {"c": 1, "d": 2}})
     assert [add(repeats, Finished(ToolCall("id", "Edit", each), done)) for each in inputs][-1] == "remind"
@@ -108,7 +108,7 @@ def test_the_order_of_keys_makes_no_other_input() -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), max_size=40))
 def test_no_run_is_stopped_unless_one_call_or_one_pair_came_back_ten_times(steps: list[list[str]]) -> None:
-    repeats = Repeats()
+    repeats = RepeatGuard()
     for number, step in enumerate(steps, 1):
         if add(repeats, *[finished(name) for name in step]) == "stop":
             last = [set(each) for each in steps[:number]][::-1]

@@ -5,8 +5,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.engine.state import PRUNED, ModelTotals, State
-from bobstay.system.chain import Chain
+from bobstay.engine.state import PRUNED, ModelUsage, State
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
@@ -23,6 +22,7 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply, Usage
+from bobstay.system.chain import AppendOnlyChain
 
 
 def fold(*events: Durable) -> State:
@@ -80,8 +80,8 @@ def test_usage_and_cost_add_up_by_model_and_steps_start_anew_each_turn() -> None
         MessageDone("o", "two", "end_turn", Usage(0, 1), cost=0.125, api_ms=1),
     )
     assert (state.steps, state.cost, state.api_ms, state.usage) == (3, 0.75, 10, Usage(11, 8, 3, 4))
-    assert state.by_model["one"] == ModelTotals(Usage(10, 5), 0.5, 1)
-    assert state.by_model["two"] == ModelTotals(Usage(1, 3, 3, 4), 0.25, 2)
+    assert state.by_model["one"] == ModelUsage(Usage(10, 5), 0.5, 1)
+    assert state.by_model["two"] == ModelUsage(Usage(1, 3, 3, 4), 0.25, 2)
     again = state.apply(RunDone("completed")).apply(TurnStarted(2, "demo", "plan"))
     assert (again.steps, again.usage, again.cost, again.mode) == (0, Usage(), 0.75, "plan")
 
@@ -114,7 +114,7 @@ def test_the_mode_follows_the_log() -> None:
 
 
 def test_an_older_chain_is_not_changed_by_what_is_added_to_a_newer_one() -> None:
-    base = Chain([1])
+    base = AppendOnlyChain([1])
     left, right = base.append(2), base.append(3)
     assert (list(base), list(left), list(right)) == ([1], [1, 2], [1, 3])
     assert left.append(4).to_list() == [1, 2, 4]

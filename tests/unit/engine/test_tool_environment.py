@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from bobstay.engine.tool_environment import Surroundings
+from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.model.event import PermissionsChanged, ToolDone
 from bobstay.model.message import Text, ToolReply
 
 ROOT, OTHER = Path("/srv/proj"), Path("/srv/other")
 
 
-def surroundings() -> Surroundings:
-    return Surroundings(session_id="s", root=ROOT, directories=(ROOT,), spill=Path("/spill"), environment={})
+def surroundings() -> ToolEnvironment:
+    return ToolEnvironment(session_id="s", root=ROOT, directories=(ROOT,), spill=Path("/spill"), environment={})
 
 
 def changed(kind: str, *paths: Path) -> PermissionsChanged:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bobstay.hooks.command_hook import run_command
-from bobstay.hooks.hook_settings import CommandHook
 from bobstay.hooks.hook_event import HookCall, HookMessage, HookName, HookOutcome, HookReport
 from bobstay.hooks.hook_runner import CommandHooks, JoinedHooks
+from bobstay.hooks.hook_settings import CommandHook
 from tests.deadline import DEADLINE
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}

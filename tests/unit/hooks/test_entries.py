@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bobstay.hooks.condition import meets
-from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook, read_hooks
 from bobstay.hooks.hook_event import HookCall
+from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook, read_hooks
 from bobstay.hooks.matcher import matches
 from bobstay.permissions.access import Access
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.permissions.path_resolution import World
-from bobstay.permissions.shell import read
-from bobstay.permissions.shell import directory_links
+from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.shell import directory_links, read
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def looks(command: str, root: Path) -> bool:
-    found = read(command, str(root), World(str(root), "/nonexistent"))
+    found = read(command, str(root), PathWorld(str(root), "/nonexistent"))
     return bool(found.commands) and found.read_only
 
 
@@ -82,13 +81,13 @@ def test_a_world_without_a_disk_has_the_links_its_reader_knows() -> None:
             return directory_links.links_of(known, directory, deep=deep)
 
     def only_looks(command: str) -> bool:
-        return read(command, "/srv/proj", World("/srv/proj", "/home/dev", readlink=Reader())).read_only
+        return read(command, "/srv/proj", PathWorld("/srv/proj", "/home/dev", readlink=Reader())).read_only
 
     assert not only_looks("cat docs/*.txt")
     assert only_looks("cat docs/*.md")
     assert not only_looks("diff -r a src")
     assert only_looks("cat a/*")
-    bare = World("/srv/proj", "/home/dev", readlink=known.get)
+    bare = PathWorld("/srv/proj", "/home/dev", readlink=known.get)
     assert read("cat docs/*.md", "/srv/proj", bare).read_only
 
 

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.permissions.path_resolution import World
-from bobstay.permissions.shell import read
-from bobstay.permissions.shell import directory_links
-from bobstay.permissions.shell import git_index
+from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.shell import directory_links, git_index, read
 
 NAMES = ("src/app.py", "src/lib/x.py", "docs/guide.md", "README.md")
 
@@ -45,7 +43,7 @@ def repository(root: Path, *settings: str) -> Path:
 
 
 def looks(command: str, root: Path) -> bool:
-    found = read(command, str(root), World(str(root), "/nonexistent"))
+    found = read(command, str(root), PathWorld(str(root), "/nonexistent"))
     return bool(found.commands) and found.read_only
 
 
@@ -180,7 +178,7 @@ def test_names_do_not_take_the_place_of_what_the_shell_puts_there(root: Path) ->
     home = str(root.parent)
 
     def allowed(command: str) -> bool:
-        return read(command, str(root), World(str(root), home)).read_only
+        return read(command, str(root), PathWorld(str(root), home)).read_only
 
     assert allowed(f"echo README.md | xargs -I{{}} cat {root}/{{}}")
     assert allowed("cat ~/proj/README.md")

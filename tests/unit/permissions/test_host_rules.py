@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.host_rules import address
 from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
 
@@ -44,7 +44,7 @@ from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
         ("WebFetch(domain:[::1])", "http://[0:0::1]:80/", ALLOW),
     ],
 )
-def test_a_host_is_compared_as_a_host(rule: str, url: str, expected: Verdict) -> None:
+def test_a_host_is_compared_as_a_host(rule: str, url: str, expected: Effect) -> None:
     assert verdict("WebFetch", url, allow=(rule,)) is expected
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.path_resolution import (
     PROTECTED_DIRECTORIES,
     PROTECTED_FILES,
-    World,
+    PathWorld,
     locate,
     normalise,
     protected,
@@ -51,7 +51,7 @@ NOWHERE: dict[str, str] = {}
         ("src/a.py\0.png", DENY),
     ],
 )
-def test_reading_is_free_inside_and_asked_about_outside(path: str, expected: Verdict) -> None:
+def test_reading_is_free_inside_and_asked_about_outside(path: str, expected: Effect) -> None:
     assert verdict("Read", path) is expected
 
 
@@ -70,7 +70,7 @@ def test_reading_is_free_inside_and_asked_about_outside(path: str, expected: Ver
     ],
 )
 def test_symbolic_links_are_followed_and_both_spellings_must_be_inside(
-    link: str, target: str, path: str, expected: Verdict
+    link: str, target: str, path: str, expected: Effect
 ) -> None:
     assert verdict("Read", path, links={link: target}) is expected
 
@@ -117,7 +117,7 @@ def test_similar_names_are_not_protected(path: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_whatever_is_located_is_absolute_and_normal(path: str) -> None:
-    found = locate(path, ROOT, World(ROOT, HOME, readlink=NOWHERE.get))
+    found = locate(path, ROOT, PathWorld(ROOT, HOME, readlink=NOWHERE.get))
     assert found.spellings or found.trouble
     for spelling in found.spellings:
         assert spelling.startswith("/")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.engine.engine_ports import Judge
+from bobstay.engine.engine_ports import PermissionJudge
 from bobstay.model.event import (
     InteractionClosed,
     InteractionOpened,
@@ -14,7 +14,7 @@ from bobstay.model.event import (
     ToolDone,
 )
 from bobstay.model.message import Text, ToolCall, ToolReply
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.mode import MODES, mode_named, problem
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
@@ -38,7 +38,7 @@ ACCESSES: dict[str, tuple[Access, ...]] = {
 }
 
 # fmt: off
-TABLE: dict[str, dict[str, Verdict]] = {
+TABLE: dict[str, dict[str, Effect]] = {
     #                   default       acceptEdits        plan        auto         dontAsk        bypassPermissions
     "nothing":         dict(zip(MODES, (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, ALLOW), strict=True)),
     "person":          dict(zip(MODES, (ASK,   ASK,   ASK,   ASK,   DENY,  ASK),   strict=True)),
@@ -58,7 +58,7 @@ TABLE: dict[str, dict[str, Verdict]] = {
 # fmt: on
 
 
-def judged(given: Policy, kind: str, tool: str = "Thing") -> Decision:
+def judged(given: Policy, kind: str, tool: str = "Thing") -> PolicyDecision:
     return given.judge("Bash" if kind.startswith("exec") else tool, ACCESSES[kind], {"x": kind}, read_only=False)
 
 
@@ -133,7 +133,7 @@ def test_a_bare_deny_takes_the_tool_and_its_family_from_the_pool() -> None:
 
 
 def test_the_policy_is_what_the_engine_asks_for() -> None:
-    judge: Judge = policy()
+    judge: PermissionJudge = policy()
     assert judge.mode == "default"
 
 

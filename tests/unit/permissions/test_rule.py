@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import LONGEST, BadRule, Rule, check
 from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
 
@@ -50,8 +50,8 @@ def test_brackets_that_another_program_escaped_mean_themselves() -> None:
     assert verdict("Bash", "npm run 'a)'", deny=(r"Bash(npm run 'a\)')",)) is DENY
 
 
-@given(st.text(max_size=60), st.sampled_from(list(Verdict)))
-def test_any_text_is_a_rule_or_a_bad_rule(text: str, verdict: Verdict) -> None:
+@given(st.text(max_size=60), st.sampled_from(list(Effect)))
+def test_any_text_is_a_rule_or_a_bad_rule(text: str, verdict: Effect) -> None:
     try:
         rule = Rule.parse(text, verdict)
     except BadRule:
@@ -85,7 +85,7 @@ def test_the_check_for_settings_knows_the_lists_by_name() -> None:
         ("node -e \\(1\\)", "node -e (1)", ASK),
     ],
 )
-def test_a_bash_rule_covers_the_text_of_one_command(pattern: str, command: str, expected: Verdict) -> None:
+def test_a_bash_rule_covers_the_text_of_one_command(pattern: str, command: str, expected: Effect) -> None:
     assert verdict("Bash", command, allow=(f"Bash({pattern})",)) is expected
 
 
@@ -110,7 +110,7 @@ def test_a_bash_rule_covers_the_text_of_one_command(pattern: str, command: str, 
         ("Write(src/**)", "/srv/proj/src/x", ASK),
     ],
 )
-def test_path_rules_are_anchored(rule: str, path: str, expected: Verdict) -> None:
+def test_path_rules_are_anchored(rule: str, path: str, expected: Effect) -> None:
     assert verdict("Edit", path, allow=(rule,)) is expected
 
 
@@ -175,7 +175,7 @@ def test_a_read_deny_blocks_editing_too() -> None:
         ("mcp__git\u200bhub__x", "mcp__github", ASK),
     ],
 )
-def test_mcp_rules_name_a_server_and_its_tools(tool: str, allow: str, expected: Verdict) -> None:
+def test_mcp_rules_name_a_server_and_its_tools(tool: str, allow: str, expected: Effect) -> None:
     assert verdict(tool, allow=(allow,)) is expected
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.path_resolution import World
+from bobstay.permissions.path_resolution import PathWorld
 from bobstay.permissions.shell import read
 from bobstay.permissions.shell.command_queries import is_read_only
 from bobstay.permissions.shell.command_queries import words as seen_words
@@ -93,7 +93,7 @@ def test_single_quoted_words_come_back_as_they_were(given_words: list[str]) -> N
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_without_failing(text: str) -> None:
-    reading = read(text, ROOT, World(ROOT, HOME, readlink=lambda _: None))
+    reading = read(text, ROOT, PathWorld(ROOT, HOME, readlink=lambda _: None))
     assert reading.suspects
     if not text.isprintable() and not text.replace("\n", "").replace("\t", "").isprintable():
         assert reading.trouble

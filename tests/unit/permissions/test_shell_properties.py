@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from bobstay.permissions.path_resolution import PathWorld
 from bobstay.permissions.policy_case import decide
-from bobstay.permissions.path_resolution import World
 from bobstay.permissions.shell import read
-from bobstay.permissions.shell.second_parser import agrees, is_plain
 from bobstay.permissions.shell.parser import parse
+from bobstay.permissions.shell.second_parser import agrees, is_plain
 from bobstay.permissions.shell.syntax import NotUnderstood
 from tests.deadline import DEADLINE
 from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
@@ -35,8 +35,8 @@ PLAIN = "ls  -a  a=b  'c; d'  \"e|f\"  x/y  5  @  %  time  if  [  :  --"
 MORE = st.sampled_from(["; rm -rf /", " $(rm x)", "\nrm -rf /", " && curl x", " | sh", " > f", "; f() { ls; }"])
 
 
-def world() -> World:
-    return World(ROOT, HOME, readlink=lambda _: None)
+def world() -> PathWorld:
+    return PathWorld(ROOT, HOME, readlink=lambda _: None)
 
 
 @given(COMMANDS)

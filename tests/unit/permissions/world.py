@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 
 ROOT = "/srv/proj"
 HOME = "/home/dev"
 
-ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
 KINDS = {"Bash": "exec", "Read": "read", "Glob": "read", "Grep": "read", "WebFetch": "net"}
 FIELDS = {"exec": "command", "read": "file_path", "write": "file_path", "net": "url"}
@@ -32,7 +32,7 @@ def policy(
     return Policy(mode, rules, root=ROOT, home=HOME, readlink=(links or {}).get, **{"fold_case": False, **options})
 
 
-def decide(given: Policy, tool: str, target: str = "", *, read_only: bool = False) -> Decision:
+def decide(given: Policy, tool: str, target: str = "", *, read_only: bool = False) -> PolicyDecision:
     """Judge a call of a tool that touches one thing; MCP tools say nothing about what they touch."""
     if tool.startswith("mcp__"):
         return given.judge(tool, (), {}, read_only=read_only)
@@ -45,5 +45,5 @@ def access_of(tool: str, target: str) -> Access:
     return Access(kind, target)
 
 
-def verdict(tool: str, target: str = "", mode: str = "default", **rules: Any) -> Verdict:
+def verdict(tool: str, target: str = "", mode: str = "default", **rules: Any) -> Effect:
     return decide(policy(mode, **rules), tool, target).verdict

@@ -13,10 +13,10 @@ from bobstay.model.event import BlockDone
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
-from bobstay.providers.anthropic_stream import Answer
+from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.message_encoding import EncodedMessages, EncodingCache
 from bobstay.providers.http_client import HttpClient
+from bobstay.providers.message_encoding import EncodedMessages, EncodingCache
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
 
@@ -36,7 +36,7 @@ def sent(asked: Request) -> dict[str, Any]:
 
 
 def events(*values: dict[str, Any]) -> list[Chunk]:
-    answer = Answer("claude-x", {"request-id": "req_1"})
+    answer = AnthropicMessageReader("claude-x", {"request-id": "req_1"})
     opening = {"type": "message_start", "message": {"id": "msg_1", "model": "claude-y", "usage": {"input_tokens": 5}}}
     return [chunk for value in (opening, *values) for chunk in answer.take(msgspec.json.encode(value))]
 

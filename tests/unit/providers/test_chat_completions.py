@@ -15,7 +15,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_completions import Chat, dialect_of, schema_of, settings_of
 from bobstay.providers.chat_messages import messages_of, rules_of
-from bobstay.providers.chat_stream import Reader
+from bobstay.providers.chat_stream import ChatStreamReader
 from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 
@@ -144,7 +144,7 @@ def test_a_longer_history_begins_with_the_same_bytes() -> None:
 
 
 def read(*deltas: dict[str, Any], finish: str | None = "stop", end: bool = True, **changes: Any) -> list[Chunk]:
-    reader = Reader(request(**changes), "local", recovers_calls=True)
+    reader = ChatStreamReader(request(**changes), "local", recovers_calls=True)
     events: list[dict[str, Any]] = [{"choices": [{"delta": delta}]} for delta in deltas]
     if finish:
         events.append({"choices": [{"delta": {}, "finish_reason": finish}]})
@@ -254,14 +254,14 @@ def test_a_stream_that_just_ends_after_a_whole_call_is_taken() -> None:
 
 
 def test_done_without_a_reason_is_an_end() -> None:
-    reader = Reader(request(), "local")
+    reader = ChatStreamReader(request(), "local")
     chunks = [*reader.feed(b'{"choices":[{"delta":{"content":"Hi"}}]}'), *reader.feed(b"[DONE]")]
     assert stop_of(chunks) == "end_turn"
 
 
 def test_usage_is_counted_without_overlap_wherever_it_stands() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_cache_hit_tokens": 4}
-    reader = Reader(request(), "local")
+    reader = ChatStreamReader(request(), "local")
     event = {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
     chunks = [*reader.feed(msgspec.json.encode(event)), *reader.feed(b"[DONE]")]
     assert isinstance(chunks[-1], MessageDone)
@@ -316,7 +316,7 @@ def test_without_tools_nothing_is_held_back() -> None:
 def test_failures_inside_the_stream_are_judged_like_their_twins(event: dict[str, Any], kind: str) -> None:
     """F10."""
     with pytest.raises(ProviderError) as failed:
-        list(Reader(request(), "local").feed(msgspec.json.encode(event)))
+        list(ChatStreamReader(request(), "local").feed(msgspec.json.encode(event)))
     assert failed.value.kind == kind
 
 
@@ -334,7 +334,7 @@ JSON = st.recursive(
 
 @given(st.lists(JSON.map(msgspec.json.encode) | st.binary(max_size=20), max_size=4))
 def test_whatever_comes_is_a_chunk_or_a_provider_error(events: list[bytes]) -> None:
-    reader = Reader(request(), "local")
+    reader = ChatStreamReader(request(), "local")
     chunks: list[Chunk] = []
     with contextlib.suppress(ProviderError):
         for event in events:

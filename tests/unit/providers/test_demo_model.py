@@ -21,7 +21,7 @@ from bobstay.tools.builtin.edit import Edit
 from bobstay.tools.builtin.glob import Glob
 from bobstay.tools.builtin.read import Read
 from bobstay.tools.builtin.todo_write import TodoWrite
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
 from tests.toolkit import ledger_of, make_context
 
 TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (Bash(), Edit(), Glob(), Read(), TodoWrite())}
@@ -81,7 +81,7 @@ def names_of(messages: list[Message]) -> list[str]:
 def project(tmp_path: Path) -> Context:
     (tmp_path / "greeting.py").write_text(GREETING)
     (tmp_path / "test_greeting.py").write_text(TEST)
-    context = make_context(tmp_path, shells=Shells())
+    context = make_context(tmp_path, shells=ShellSession())
     context.environment["PATH"] = f"{Path(sys.executable).parent}:{context.environment['PATH']}"
     return context
 

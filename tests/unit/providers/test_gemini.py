@@ -15,7 +15,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.gemini import Gemini, content_of, settings_of
 from bobstay.providers.gemini_schema import older_schema
-from bobstay.providers.gemini_stream import Reader
+from bobstay.providers.gemini_stream import GeminiStreamReader
 from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step, Think
 
@@ -171,7 +171,7 @@ def test_a_schema_that_refers_to_itself_has_an_end() -> None:
 
 
 def read(*pieces: dict[str, Any]) -> list[Chunk]:
-    reader = Reader(request())
+    reader = GeminiStreamReader(request())
     chunks = [chunk for piece in pieces for chunk in reader.feed(msgspec.json.encode(piece))]
     return [*chunks, *reader.end()] if reader.finished else chunks
 
@@ -272,7 +272,7 @@ def test_failures_inside_the_stream_are_judged_like_their_twins() -> None:
 
 @given(st.binary(max_size=40) | st.dictionaries(st.sampled_from(["candidates", "error"]), st.none() | st.just([{}])))
 def test_whatever_comes_is_a_piece_or_a_provider_error(data: Any) -> None:
-    reader = Reader(request())
+    reader = GeminiStreamReader(request())
     with contextlib.suppress(ProviderError):
         list(reader.feed(data if isinstance(data, bytes) else msgspec.json.encode(data)))
     assert not reader.finished

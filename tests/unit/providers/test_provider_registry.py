@@ -7,18 +7,18 @@ import pytest
 
 from bobstay.config.provider_variables import ADDRESSES, KEYS
 from bobstay.model.message import Message, Text
-from bobstay.providers.base_urls import local_url
 from bobstay.providers.base import Request
+from bobstay.providers.base_urls import local_url
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import (
     LOCAL,
     PROVIDERS,
-    Keys,
     MissingKey,
+    ProviderKeys,
     UnknownModelError,
     build,
     parse_model,
 )
-from bobstay.providers.http_client import HttpClient
 from tests.modelserver import ModelServer, Say, Step
 
 
@@ -69,19 +69,19 @@ def test_a_name_that_says_nothing_is_refused_with_the_ways_to_say_it(spec: str) 
 def test_a_missing_key_is_named_and_the_demo_offered(provider: str, variable: str) -> None:
     """H3-11."""
     with pytest.raises(MissingKey, match=variable) as caught:
-        build(provider, HttpClient(), Keys({variable: "  "}))
+        build(provider, HttpClient(), ProviderKeys({variable: "  "}))
     assert "--model demo" in str(caught.value)
-    assert build(provider, HttpClient(), Keys({variable: "k"})).name
+    assert build(provider, HttpClient(), ProviderKeys({variable: "k"})).name
 
 
 @pytest.mark.parametrize("provider", ["demo", *LOCAL])
 def test_the_demo_and_servers_of_ones_own_need_no_key(provider: str) -> None:
-    assert build(provider, HttpClient(), Keys()).name == provider
+    assert build(provider, HttpClient(), ProviderKeys()).name == provider
 
 
 def test_an_unknown_provider_is_refused() -> None:
     with pytest.raises(UnknownModelError, match="anthropic"):
-        build("nobody", HttpClient(), Keys())
+        build("nobody", HttpClient(), ProviderKeys())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ async def test_headers_for_anthropic_go_to_nobody_else_and_those_of_the_settings
     path = "" if provider in ("anthropic", "gemini") else "/v1"
     values = {KEYS[provider][0]: "own-key", ADDRESSES[provider]: server.url + path}
     added = {name: {"X-For": name} for name in PROVIDERS}
-    adapter = build(provider, http, Keys(values, {"X-Gateway-Key": "secret"}, added))
+    adapter = build(provider, http, ProviderKeys(values, {"X-Gateway-Key": "secret"}, added))
     words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
     async for _ in adapter.stream(Request("m", (), (words,))):
         pass

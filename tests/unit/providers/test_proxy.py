@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bobstay.providers.base import ProviderError
+from bobstay.providers.http_client import HttpClient
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
-from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
 from tests.authority import Authority
 from tests.modelserver import ModelServer
 from tests.proxyserver import proxying

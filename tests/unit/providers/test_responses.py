@@ -15,7 +15,7 @@ from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, Tool
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses, items_of, settings_of
-from bobstay.providers.responses_stream import Reader
+from bobstay.providers.responses_stream import ResponsesStreamReader
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think
 
 REASONING = Thinking("why", '{"id":"rs_1","summary":[],"encrypted_content":"xyz"}', "openai")
@@ -132,7 +132,7 @@ def test_a_longer_history_begins_with_the_same_bytes() -> None:
 
 
 def feed(*events: dict[str, Any]) -> list[Chunk]:
-    reader = Reader("m")
+    reader = ResponsesStreamReader("m")
     return [chunk for event in events for chunk in reader.feed(msgspec.json.encode(event))]
 
 
@@ -204,7 +204,7 @@ def test_events_of_things_never_asked_for_are_passed_over_whatever_their_shape()
 
 @given(st.binary(max_size=60) | st.text(max_size=30).map(lambda text: msgspec.json.encode({"type": text})))
 def test_whatever_comes_is_an_event_or_a_provider_error(data: bytes) -> None:
-    reader = Reader("m")
+    reader = ResponsesStreamReader("m")
     with contextlib.suppress(ProviderError):
         list(reader.feed(data))
     assert not reader.done

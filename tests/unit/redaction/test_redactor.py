@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.redaction.redactor import Mask, placeholder
-from bobstay.redaction.token_shapes import HINTS
 from bobstay.model.event import Noted, ToolDone
 from bobstay.model.message import Text, ToolReply
+from bobstay.redaction.redactor import Redactor, placeholder
+from bobstay.redaction.token_shapes import HINTS
 from tests.deadline import DEADLINE
 
 BODY = "\n".join(base64.b64encode(bytes(range(48))).decode() for _ in range(4))
@@ -48,7 +48,7 @@ PLAIN = [
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_token_is_known_by_its_shape_wherever_it_stands(kind: str) -> None:
     token = TOKENS[kind]
-    mask = Mask()
+    mask = Redactor()
     for text in (token, f"key={token}\n", f'{{"key": "{token}"}}', f"before ({token}) after"):
         masked = mask.text(text)
         assert token.removeprefix("Bearer ") not in masked
@@ -59,12 +59,12 @@ def test_a_token_is_known_by_its_shape_wherever_it_stands(kind: str) -> None:
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_only_resembles_a_token_stays(text: str) -> None:
-    assert Mask().text(text) is text
+    assert Redactor().text(text) is text
 
 
 def test_colours_in_the_middle_of_a_secret_do_not_save_it() -> None:
     """As `grep --color` marks what it found."""
-    mask = Mask({"MY_TOKEN": "correct-horse-battery"})
+    mask = Redactor({"MY_TOKEN": "correct-horse-battery"})
     for secret in (TOKENS["anthropic"], "correct-horse-battery"):
         marked = f"key=\x1b[01;31m{secret[:6]}\x1b[m{secret[6:]}\x1b[0m end"
         shown = mask.text(marked)
@@ -79,33 +79,33 @@ def test_colours_in_the_middle_of_a_secret_do_not_save_it() -> None:
 def test_a_private_key_is_masked_as_a_file_view_and_as_json_show_it() -> None:
     numbered = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(PEM.splitlines(), start=1))
     for text in (numbered, PEM.replace("\n", "\\n"), PEM.replace("\n", "\r\n")):
-        assert BODY[:30] not in Mask().text(f"here: {text} done")
-        assert Mask().text(f"here: {text} done").endswith(" done")
+        assert BODY[:30] not in Redactor().text(f"here: {text} done")
+        assert Redactor().text(f"here: {text} done").endswith(" done")
 
 
 def test_a_value_this_process_was_given_is_masked_by_its_name() -> None:
-    mask = Mask({"DB_PASSWORD": "correct horse", "SHORT_KEY": "abc"})
+    mask = Redactor({"DB_PASSWORD": "correct horse", "SHORT_KEY": "abc"})
     assert mask.text("pw: correct horse!") == "pw: [masked DB_PASSWORD]!"
     assert mask.text("abc") == "abc"
     assert mask.known(f"correct horse {TOKENS['github']}") == f"[masked DB_PASSWORD] {TOKENS['github']}"
 
 
 def test_a_value_that_contains_another_is_masked_whole() -> None:
-    mask = Mask({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh12345678"})
+    mask = Redactor({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh12345678"})
     assert mask.text("x abcdefgh12345678 abcdefgh y") == "x [masked B_KEY] [masked A_KEY] y"
 
 
 def test_a_value_is_found_as_json_spells_it() -> None:
-    assert Mask({"K_SECRET": 'qu"ote\\slash'}).text('{"a": "qu\\"ote\\\\slash"}') == '{"a": "[masked K_SECRET]"}'
+    assert Redactor({"K_SECRET": 'qu"ote\\slash'}).text('{"a": "qu\\"ote\\\\slash"}') == '{"a": "[masked K_SECRET]"}'
 
 
 def test_a_value_that_stands_in_its_own_placeholder_is_left_alone() -> None:
-    mask = Mask({"MY_SECRET_PASSWORD": "MY_SECRET_PASSWORD", "OTHER_KEY": "abcdefgh"})
+    mask = Redactor({"MY_SECRET_PASSWORD": "MY_SECRET_PASSWORD", "OTHER_KEY": "abcdefgh"})
     assert mask.text("MY_SECRET_PASSWORD abcdefgh") == "MY_SECRET_PASSWORD [masked OTHER_KEY]"
 
 
 def test_events_and_json_values_are_masked_at_any_depth_and_kept_if_clean() -> None:
-    mask = Mask({"A_KEY": "abcdefgh"})
+    mask = Redactor({"A_KEY": "abcdefgh"})
     done = ToolDone(ToolReply("c", (Text("abcdefgh"),)), display={"out": ["x", {"y abcdefgh": 1}], "n": None})
     masked = mask.value(done)
     assert masked.reply.text == "[masked A_KEY]"
@@ -116,7 +116,7 @@ def test_events_and_json_values_are_masked_at_any_depth_and_kept_if_clean() -> N
 
 
 def test_what_was_put_in_place_is_known_again_and_nothing_else_is() -> None:
-    mask = Mask({"A_KEY": "abcdefgh"})
+    mask = Redactor({"A_KEY": "abcdefgh"})
     assert mask.given_in({"content": "[masked A_KEY]"}) == ""
     mask.text("abcdefgh")
     assert mask.given_in({"edits": [{"content": "k=[masked A_KEY]"}]}) == "[masked A_KEY]"
@@ -135,7 +135,7 @@ MIXED = st.lists(st.one_of(FREE, st.sampled_from([*TOKENS.values(), *PLAIN])), m
 
 @given(values=VALUES, parts=MIXED)
 def test_masking_twice_is_masking_once(values: dict[str, str], parts: list[str]) -> None:
-    mask = Mask(values)
+    mask = Redactor(values)
     once = mask.text(" ".join([*parts, *values.values()]))
     assert mask.text(once) == once
 
@@ -143,7 +143,7 @@ def test_masking_twice_is_masking_once(values: dict[str, str], parts: list[str])
 @given(values=VALUES, parts=MIXED)
 def test_no_value_and_no_token_is_left(values: dict[str, str], parts: list[str]) -> None:
     text = "\n".join([*parts, *values.values(), *TOKENS.values()])
-    masked = Mask(values).text(text)
+    masked = Redactor(values).text(text)
     assert A[:20] not in masked
     ours = " ".join(map(placeholder, ("A_KEY", "B_TOKEN", *(shape.name for hint in HINTS for shape in hint.shapes))))
     assert not [value for value in values.values() if value in masked and value not in ours]
@@ -151,12 +151,12 @@ def test_no_value_and_no_token_is_left(values: dict[str, str], parts: list[str])
 
 @given(text=st.text(alphabet=string.ascii_lowercase + " \n.,()", max_size=500))
 def test_text_without_secrets_is_the_same_object(text: str) -> None:
-    assert Mask({"A_KEY": "ABCDEFGH"}).text(text) is text
+    assert Redactor({"A_KEY": "ABCDEFGH"}).text(text) is text
 
 
 @given(parts=MIXED, sizes=st.lists(st.integers(1, 30), min_size=1))
 def test_a_stream_in_pieces_gives_what_the_whole_gives(parts: list[str], sizes: list[int]) -> None:
-    mask = Mask({"A_KEY": "correct horse"})
+    mask = Redactor({"A_KEY": "correct horse"})
     text = "\n".join([*parts, "correct horse", *TOKENS.values(), "end"])
     stream, shown, at, turn = mask.stream(), [], 0, 0
     while at < len(text):
@@ -168,7 +168,7 @@ def test_a_stream_in_pieces_gives_what_the_whole_gives(parts: list[str], sizes: 
 
 
 def test_an_ordinary_stream_is_not_held_up() -> None:
-    stream = Mask({"A_KEY": "zzzzzzzzzz"}).stream()
+    stream = Redactor({"A_KEY": "zzzzzzzzzz"}).stream()
     assert [stream.feed(piece) for piece in ("Hello ", "world, ", "this is it.\n")] == [
         "Hello ",
         "world, ",
@@ -177,14 +177,14 @@ def test_an_ordinary_stream_is_not_held_up() -> None:
 
 
 def test_a_stream_does_not_hold_without_bound() -> None:
-    stream = Mask().stream()
+    stream = Redactor().stream()
     shown = "".join(stream.feed("sk-" + "x-" * 500) for _ in range(100))
     assert len(shown) > 80_000
 
 
 def test_a_megabyte_of_anything_takes_bounded_time() -> None:
     """Patterns must not backtrack: hostile output is as quick to look through as any other."""
-    mask = Mask({"A_KEY": "abcdefgh"})
+    mask = Redactor({"A_KEY": "abcdefgh"})
     began = time.process_time()
     for hostile in ("sk-", "eyJ", "eyJaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "Bearer ", "x", "A", "xoxb-"):
         mask.text(hostile * (1_000_000 // len(hostile)))

@@ -21,7 +21,7 @@ from bobstay.model.event import (
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.sessions.claude_import import adopt, entries, find, read
 from bobstay.sessions.claude_paths import directory_name
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 
 def said(uuid: str, parent: str | None, kind: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def test_bad_lines_cost_only_themselves(tmp_path: Path) -> None:
     surrogate = json.dumps(asked("u3", "u2", "half \ud83d")).encode()
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\n".join([*good[:2], b"\xff garbage", *good[2:], b"[]", surrogate, b'{"type":"user","uu']))
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     log = adopt(store, "s", path)
     log.close()
     prompts = [entry.event for entry in store.peek("s")[0] if isinstance(entry.event, Prompted)]
@@ -244,7 +244,7 @@ def test_a_transcript_damaged_anywhere_never_raises(data: st.DataObject, tmp_pat
 
 def test_an_adopted_session_keeps_the_names_of_its_lines(tmp_path: Path) -> None:
     """H6-3: so that a host can resume at an entry it knows."""
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     adopt(store, "s", write(tmp_path / "s.jsonl", PARALLEL)).close()
     log, branch, warnings = store.open("s", at="a4")
     log.close()

@@ -25,7 +25,7 @@ from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Us
 from bobstay.sessions.claude_import import read
 from bobstay.sessions.claude_projection import TAIL_SIZE, Origin, Projection
 from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 HOST_ID = "11111111-2222-4333-8444-555555555555"
 
@@ -38,7 +38,7 @@ class Stage:
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(self.config))
         self.cwd = tmp_path / "some project"
         self.cwd.mkdir()
-        self.store = Store(str(tmp_path / "sessions"))
+        self.store = LogStore(str(tmp_path / "sessions"))
         self.session_id = new_id()
         self.log: JsonlLog = self.store.create(self.session_id, SessionStarted(str(self.cwd), "1"))
         self.projection = self.project(self.session_id)

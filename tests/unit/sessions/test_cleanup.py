@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.model.session_events import SessionChanged
 from bobstay.model.event import SessionStarted
+from bobstay.model.session_events import SessionChanged
 from bobstay.sessions.expiry import remove_older_than
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 DAY = 86_400
 
@@ -20,7 +20,7 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.store = Store(str(folder / "sessions"))
+        self.store = LogStore(str(folder / "sessions"))
 
     def session(self, session_id: str, days: float, *changes: SessionChanged) -> None:
         log = self.store.create(session_id, SessionStarted("/w", "1", "m"))

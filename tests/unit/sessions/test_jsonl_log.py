@@ -11,7 +11,7 @@ from bobstay.model.event import Noted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import LogError, SessionBusy, SessionExists, SessionMissing
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
@@ -24,8 +24,8 @@ sys.stdin.read()
 """
 
 
-def a_store(tmp_path: Path) -> Store:
-    store = Store(str(tmp_path / "home" / "sessions"))
+def a_store(tmp_path: Path) -> LogStore:
+    store = LogStore(str(tmp_path / "home" / "sessions"))
     store.create("one", SessionStarted("/w", "1")).close()
     return store
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bobstay.model.event import BlockDone, Durable, Envelope, Noted, Prompted, Raw, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Block, Image, ReplyPart, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.sessions.log_codec import BadLine, Unstorable, decode, encode, renumbered
 from bobstay.sessions.conformance import EVERY_KIND
-from bobstay.sessions.log_scan import MOST_WARNINGS, Scan
+from bobstay.sessions.log_codec import BadLine, Unstorable, decode, encode, renumbered
+from bobstay.sessions.log_scan import MOST_WARNINGS, LogScan
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 json_values = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
@@ -75,7 +75,7 @@ def test_a_garbled_line_is_an_entry_or_a_bad_line_and_nothing_else(envelope: Env
 @given(st.binary(max_size=400))
 def test_any_bytes_can_be_scanned(data: bytes) -> None:
     """F1"""
-    scan = Scan(io.BytesIO(data))
+    scan = LogScan(io.BytesIO(data))
     assert all(isinstance(envelope, Envelope) for envelope in scan)
     assert data[: scan.end] + scan.tail == data
 
@@ -122,7 +122,7 @@ def test_data_nested_without_end_cannot_be_stored() -> None:
 
 
 def test_a_file_full_of_bad_lines_gives_a_short_report() -> None:
-    scan = Scan(io.BytesIO(b"bad\n" * 1000))
+    scan = LogScan(io.BytesIO(b"bad\n" * 1000))
     assert list(scan) == []
     texts = scan.warnings.texts()
     assert len(texts) == MOST_WARNINGS + 1
@@ -132,6 +132,6 @@ def test_a_file_full_of_bad_lines_gives_a_short_report() -> None:
 
 def test_blank_lines_are_no_news() -> None:
     line = encode(Envelope(1, "a", "", 0.0, Noted("x")))
-    scan = Scan(io.BytesIO(b"\n" + line + b"\r\n\n"))
+    scan = LogScan(io.BytesIO(b"\n" + line + b"\r\n\n"))
     assert len(list(scan)) == 1
     assert scan.warnings.texts() == []

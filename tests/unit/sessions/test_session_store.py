@@ -8,10 +8,10 @@ import pytest
 from bobstay.model.event import BlockDone, MessageDone, ModelChanged, Noted, Prompted, RunDone, SessionStarted
 from bobstay.model.message import Image, Text, Usage
 from bobstay.sessions.log import BadSessionId, EntryMissing, SessionExists, SessionMissing
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 
-def talk(store: Store, session_id: str, cwd: str = "/w", prompt: str = "hello", at: float = 1000.0) -> list[str]:
+def talk(store: LogStore, session_id: str, cwd: str = "/w", prompt: str = "hello", at: float = 1000.0) -> list[str]:
     """Make a session of one exchange and return the ids of its entries."""
     log = store.create(session_id, SessionStarted(cwd, "1", "first-model"))
     stored = [
@@ -28,7 +28,7 @@ def talk(store: Store, session_id: str, cwd: str = "/w", prompt: str = "hello", 
 
 def test_sessions_are_listed_from_their_files_newest_first(tmp_path: Path) -> None:
     """H6-2, F2"""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     talk(store, "old", at=1000)
     talk(store, "new", "/elsewhere", "fix\n  the   bug", at=3000)
     talk(store, "middle", at=2000)
@@ -44,7 +44,7 @@ def test_sessions_are_listed_from_their_files_newest_first(tmp_path: Path) -> No
 
 def test_the_log_decides_the_order_and_not_the_date_of_the_file(tmp_path: Path) -> None:
     """F2: a copied folder has files of today."""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     for number in range(6):
         talk(store, f"s{number}", at=1000.0 * number)
         os.utime(store.path(f"s{number}"), (90_000 - number, 90_000 - number))
@@ -52,14 +52,14 @@ def test_the_log_decides_the_order_and_not_the_date_of_the_file(tmp_path: Path) 
 
 
 def test_a_folder_that_is_not_there_has_no_sessions(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "none"))
+    store = LogStore(str(tmp_path / "none"))
     assert store.list() == []
     assert store.latest("/w") is None
 
 
 def test_a_session_is_listed_whatever_its_file_holds(tmp_path: Path) -> None:
     """F2, H6-2: an unknown first record, garbage, emptiness, a torn end; other files are left alone."""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     talk(store, "good")
     lines = Path(store.path("good")).read_bytes().splitlines(keepends=True)
     future = b'{"seq":1,"id":"x","parent":"","at":1.0,"event":{"type":"session_started_v2","where":"/w"}}\n'
@@ -86,7 +86,7 @@ def test_a_directory_is_known_by_all_its_spellings(tmp_path: Path) -> None:
     real.mkdir()
     link = tmp_path / "link"
     link.symlink_to(real)
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     talk(store, "by-link", str(link), at=1000)
     talk(store, "by-path", str(real), at=2000)
     talk(store, "other", str(tmp_path), at=3000)
@@ -98,21 +98,21 @@ def test_a_directory_that_is_gone_is_known_through_links_above_it(tmp_path: Path
     """F2"""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     talk(store, "gone", str(tmp_path / "link" / "gone"))
     assert [summary.id for summary in store.list(str(tmp_path / "real" / "gone"))] == ["gone"]
 
 
 def test_a_link_that_is_gone_is_still_known_by_its_spelling(tmp_path: Path) -> None:
     """F2"""
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     talk(store, "gone", str(tmp_path / "gone"))
     assert [summary.id for summary in store.list(str(tmp_path / "gone"))] == ["gone"]
 
 
 def test_a_session_moved_with_its_directory_is_found_at_both_places(tmp_path: Path) -> None:
     """F2: once it was taken up in the new place. Until then it is in the list of all."""
-    store = Store(str(tmp_path / "sessions"))
+    store = LogStore(str(tmp_path / "sessions"))
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()
     talk(store, "moved", str(before))
@@ -126,7 +126,7 @@ def test_a_session_moved_with_its_directory_is_found_at_both_places(tmp_path: Pa
 
 
 def test_long_sessions_are_summarised_from_their_two_ends(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     log = store.create("long", SessionStarted("/w", "1", "first"))
     log.append(Prompted("p", (Text('say "hi"\nplease'), Image("image/png", "A" * 300_000))))
     for number in range(300):
@@ -139,7 +139,7 @@ def test_long_sessions_are_summarised_from_their_two_ends(tmp_path: Path) -> Non
 
 
 def test_a_long_prompt_is_shortened(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     talk(store, "s", prompt="word " * 1000)
     assert len(store.list()[0].first_prompt) <= 200
     assert store.list()[0].first_prompt.endswith("…")
@@ -147,7 +147,7 @@ def test_a_long_prompt_is_shortened(tmp_path: Path) -> None:
 
 def test_continuing_takes_the_session_last_active_here(tmp_path: Path) -> None:
     """H6-3: one in which nothing was said is passed over."""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     assert store.latest("/w") is None
     store.create("silent", SessionStarted("/w", "1")).close()
     assert (latest := store.latest("/w")) is not None
@@ -163,7 +163,7 @@ def test_continuing_takes_the_session_last_active_here(tmp_path: Path) -> None:
     "name", ["", ".", "..", "../x", "a/b", "/etc/passwd", ".x", "a\0b", "a\nb", "x" * 200, "é", "-x"]
 )
 def test_a_name_cannot_lead_out_of_the_folder(name: str, tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     with pytest.raises(BadSessionId, match="cannot name a session"):
         store.create(name, SessionStarted("/w", "1"))
     with pytest.raises(BadSessionId):
@@ -174,7 +174,7 @@ def test_a_name_cannot_lead_out_of_the_folder(name: str, tmp_path: Path) -> None
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
     """H6-3"""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     talk(store, "taken")
     talk(store, "source")
     before = Path(store.path("taken")).read_bytes()
@@ -192,7 +192,7 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 
 def test_resuming_at_an_entry_grows_a_new_branch_and_keeps_the_old(tmp_path: Path) -> None:
     """H6-1, H6-3"""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     ids = talk(store, "s")
     log, branch, _ = store.open("s", at="s-host")
     assert [envelope.id for envelope in branch] == ids[:2]
@@ -208,7 +208,7 @@ def test_resuming_at_an_entry_grows_a_new_branch_and_keeps_the_old(tmp_path: Pat
 
 def test_a_fork_is_a_session_of_its_own_with_the_same_past(tmp_path: Path) -> None:
     """H6-3: ids stay, numbers begin anew without holes, and the source is untouched even while it is written."""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     ids = talk(store, "source")
     source, _, _ = store.open("source", at="source-host")
     source.append(Noted("the other way"))
@@ -229,7 +229,7 @@ def test_a_fork_is_a_session_of_its_own_with_the_same_past(tmp_path: Path) -> No
 
 def test_a_fork_can_begin_at_a_message_and_in_another_directory(tmp_path: Path) -> None:
     """H6-3"""
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     ids = talk(store, "source")
     fork = store.fork("source", "fork", at="source-p", started=SessionStarted("/new", "2"))
     assert [envelope.id for envelope in fork.read()] == ids[:2]
@@ -241,7 +241,7 @@ def test_a_fork_can_begin_at_a_message_and_in_another_directory(tmp_path: Path) 
 
 
 def test_a_fork_keeps_what_newer_versions_wrote_byte_for_byte(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = LogStore(str(tmp_path))
     event = b'{"type":"teleported","to":{"x":1,  "y":[2]}}'
     Path(store.path("source")).write_bytes(
         b'{"seq":4,"id":"a","parent":"lost","at":1.0,"event":' + event + b',"colour":"red"}\nbad line\n'

@@ -19,11 +19,11 @@ from bobstay.model.event import (
 )
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.sessions.log import EntryMissing
-from bobstay.sessions.log_tree import Tree
+from bobstay.sessions.log_tree import LogTree
 
 
-def tree_of(*entries: tuple[str, str, Durable]) -> Tree:
-    tree = Tree()
+def tree_of(*entries: tuple[str, str, Durable]) -> LogTree:
+    tree = LogTree()
     for number, (name, parent, event) in enumerate(entries, 1):
         tree.add(Envelope(number, name, parent, float(number), event))
     return tree
@@ -76,9 +76,9 @@ def test_a_second_use_of_an_id_is_reported_and_left_out() -> None:
 def test_an_unknown_leaf_is_an_error() -> None:
     with pytest.raises(EntryMissing):
         tree_of(("a", "", Noted(""))).path_to("z")
-    assert Tree().path_to() == []
+    assert LogTree().path_to() == []
     with pytest.raises(EntryMissing):
-        Tree().path_to("z")
+        LogTree().path_to("z")
 
 
 TALK: tuple[tuple[str, str, Durable], ...] = (

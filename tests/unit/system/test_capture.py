@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.system.capture import Capture, Ends, join_ends, readable
+from bobstay.system.capture import Capture, HeadAndTail, join_ends, readable
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 30), st.integers(1, 30))
 def test_the_ends_are_the_beginning_and_the_end_of_all_that_came(pieces: list[bytes], head: int, tail: int) -> None:
-    ends = Ends(head, tail)
+    ends = HeadAndTail(head, tail)
     for piece in pieces:
         ends.add(piece)
     whole = b"".join(pieces)
@@ -70,7 +70,7 @@ def test_colours_may_stay_and_nothing_else_does(data: bytes, text: str) -> None:
 
 @pytest.mark.parametrize("limit", range(300, 320))
 def test_a_cut_never_leaves_half_a_colour(limit: int) -> None:
-    ends = Ends(head=10_000, tail=10_000)
+    ends = HeadAndTail(head=10_000, tail=10_000)
     ends.add(b"\x1b[38;5;196mx" * 200)
     text = ends.text(limit, colours=True)
     assert "left out" in text

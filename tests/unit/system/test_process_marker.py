@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.system.process_tree import Family, sweep
 from bobstay.system.process_marker import tag_of, tag_worn_by, wears, worn
+from bobstay.system.process_tree import ProcessTree, sweep
 from tests.deadline import DEADLINE
 
 MARK = "0123456789abcdef:a-session:7"
@@ -30,9 +30,9 @@ def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not(
         assert not wears(bare.pid, "0123456789abcdef:a-session:8")
         assert not wears(bare.pid, "")
         assert not wears(after.pid, MARK)
-        assert bare.pid in Family(2**22 + 1, MARK).members()
+        assert bare.pid in ProcessTree(2**22 + 1, MARK).members()
         deadline = time.monotonic() + DEADLINE
-        while after.pid in Family(2**22 + 1, MARK).members():  # until it is the program it is to become
+        while after.pid in ProcessTree(2**22 + 1, MARK).members():  # until it is the program it is to become
             assert time.monotonic() < deadline
         assert resource.getrlimit(resource.RLIMIT_RSS) == before
         assert tag_worn_by(os.getpid()) == ""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.system.process_tree import MARK, Family, carries, marks_of, sweep
 from bobstay.system.child_process import Child
+from bobstay.system.process_tree import MARK, ProcessTree, carries, marks_of, sweep
 from tests.deadline import DEADLINE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="families are known through /proc")
@@ -113,7 +113,7 @@ async def test_a_family_without_a_mark_owns_no_stranger() -> None:
     """F14: an empty mark is in no environment."""
     stranger = subprocess.Popen(["sleep", "300"], env={}, start_new_session=True)
     assert not carries(stranger.pid, "")
-    assert stranger.pid not in Family(leader=2**22 + 1, mark="").members()
+    assert stranger.pid not in ProcessTree(leader=2**22 + 1, mark="").members()
     stranger.kill()
     stranger.wait()
 

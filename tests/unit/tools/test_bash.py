@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bobstay.system.process_tree import marks_of
 from bobstay.model.background_events import BackgroundStarted
 from bobstay.permissions.access import Access
+from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
-from bobstay.tools.shell_job import Job
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_job import ShellJob
+from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 
@@ -28,8 +28,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def shells() -> AsyncIterator[Shells]:
-    made = Shells()
+async def shells() -> AsyncIterator[ShellSession]:
+    made = ShellSession()
     made.grace = 0.1
     yield made
     await made.close()
@@ -37,7 +37,7 @@ async def shells() -> AsyncIterator[Shells]:
 
 
 @pytest.fixture
-def context(root: Path, shells: Shells) -> Context:
+def context(root: Path, shells: ShellSession) -> Context:
     return make_context(root, shells=shells)
 
 
@@ -50,7 +50,7 @@ def text(outcome: Outcome) -> str:
     return outcome.content
 
 
-def living(shells: Shells) -> list[int]:
+def living(shells: ShellSession) -> list[int]:
     """All processes that carry the mark of a call of these shells."""
     part = f":{shells.session_id}:".encode()
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and part in marks_of(int(name))]
@@ -213,7 +213,7 @@ async def test_output_is_shown_while_the_command_runs(context: Context, root: Pa
     assert all(len(piece) <= 8_192 for piece in reports.texts)
 
 
-async def test_a_background_child_does_not_hold_the_call(context: Context, shells: Shells) -> None:
+async def test_a_background_child_does_not_hold_the_call(context: Context, shells: ShellSession) -> None:
     """F11, F13: it is not waited for, and it is listed as what still runs."""
     async with asyncio.timeout(DEADLINE):
         outcome = await bash(context, "sleep 1000 & echo ok")
@@ -223,7 +223,7 @@ async def test_a_background_child_does_not_hold_the_call(context: Context, shell
     assert job.status == "running"
 
 
-async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, shells: Shells) -> None:
+async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, shells: ShellSession) -> None:
     shells.linger = 30.0
     outcome = await bash(context, "echo hi > >(cat); true")
     assert text(outcome) == "hi"
@@ -236,17 +236,17 @@ async def test_what_is_about_to_end_is_not_called_left_behind(context: Context, 
 )
 async def test_a_call_waits_two_minutes_or_as_long_as_asked_but_never_more_than_ten(asked: int, seconds: float) -> None:
     """H1-12."""
-    assert foreground_seconds(BashArgs("make", timeout=asked), Shells()) == seconds
+    assert foreground_seconds(BashArgs("make", timeout=asked), ShellSession()) == seconds
 
 
-async def test_settings_can_move_commands_to_the_background_earlier_but_not_later(shells: Shells) -> None:
+async def test_settings_can_move_commands_to_the_background_earlier_but_not_later(shells: ShellSession) -> None:
     shells.background_after = 60.0
     assert foreground_seconds(BashArgs("make"), shells) == 60.0
     assert foreground_seconds(BashArgs("make", timeout=1_000), shells) == 1.0
 
 
 @pytest.mark.parametrize("given", [{"timeout": 50}, {"timeout": 50, "run_in_background": True}])
-async def test_the_timeout_never_ends_a_command(context: Context, shells: Shells, root: Path, given: Any) -> None:
+async def test_the_timeout_never_ends_a_command(context: Context, shells: ShellSession, root: Path, given: Any) -> None:
     """H1-12: when the time is over it goes on in the background, to its own end."""
     outcome = await bash(context, "until [ -e stop ]; do sleep 0.01; done; echo done", **given)
     ((job_id, job),) = shells.jobs.items()
@@ -259,7 +259,7 @@ async def test_the_timeout_never_ends_a_command(context: Context, shells: Shells
     assert (job.status, job.output.path.read_bytes()) == ("completed", b"done\n")
 
 
-async def test_a_person_sends_a_command_to_the_background(context: Context, shells: Shells, root: Path) -> None:
+async def test_a_person_sends_a_command_to_the_background(context: Context, shells: ShellSession, root: Path) -> None:
     """H1-12."""
     running = asyncio.create_task(bash(context, "echo early; until [ -e stop ]; do sleep 0.01; done"))
     reports = context.report
@@ -279,7 +279,7 @@ async def test_a_person_sends_a_command_to_the_background(context: Context, shel
     await shells.jobs[job_id].finished
 
 
-async def test_a_cancelled_call_leaves_nobody(context: Context, shells: Shells) -> None:
+async def test_a_cancelled_call_leaves_nobody(context: Context, shells: ShellSession) -> None:
     """F12: interrupt."""
     running = asyncio.create_task(bash(context, "setsid sleep 300 & (setsid sleep 300 &); sleep 300"))
     await until(lambda: len(living(shells)) >= 4)
@@ -289,7 +289,7 @@ async def test_a_cancelled_call_leaves_nobody(context: Context, shells: Shells) 
     assert living(shells) == []
 
 
-async def test_a_call_cancelled_twice_leaves_nobody_either(context: Context, shells: Shells) -> None:
+async def test_a_call_cancelled_twice_leaves_nobody_either(context: Context, shells: ShellSession) -> None:
     """F12: the second interrupt does not wait for the grace."""
     shells.grace = 30.0
     running = asyncio.create_task(bash(context, "trap '' TERM; echo; while :; do sleep 0.1; done"))
@@ -305,7 +305,7 @@ async def test_a_call_cancelled_twice_leaves_nobody_either(context: Context, she
 
 
 @pytest.mark.parametrize("escape", ["setsid sleep 300 &", "(setsid sh -c 'sleep 300 &' &)", "nohup sleep 300 &"])
-async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: Shells, escape: str) -> None:
+async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: ShellSession, escape: str) -> None:
     """F12: what a command that ended well had left behind."""
     await bash(context, f"{escape}\n echo done")
     await until(lambda: living(shells))
@@ -313,9 +313,9 @@ async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: Sh
     assert living(shells) == []
 
 
-async def test_a_long_command_moves_to_the_background(context: Context, shells: Shells, root: Path) -> None:
+async def test_a_long_command_moves_to_the_background(context: Context, shells: ShellSession, root: Path) -> None:
     """H1-12."""
-    told: list[Job] = []
+    told: list[ShellJob] = []
     shells.on_finished = told.append
     shells.default_timeout = 0.1
     outcome = await bash(context, "echo first; until [ -e stop ]; do sleep 0.01; done; echo last; cd /; exit 3")
@@ -333,7 +333,7 @@ async def test_a_long_command_moves_to_the_background(context: Context, shells: 
     assert text(await bash(context, "pwd")) == str(root)
 
 
-async def test_what_a_command_left_running_is_not_awaited(context: Context, shells: Shells) -> None:
+async def test_what_a_command_left_running_is_not_awaited(context: Context, shells: ShellSession) -> None:
     outcome = await bash(context, "sleep 300 & exit 3")
     assert outcome.is_error
     (started,) = outcome.events
@@ -343,7 +343,7 @@ async def test_what_a_command_left_running_is_not_awaited(context: Context, shel
     assert job.tell == "no"
 
 
-async def test_too_many_background_commands_are_refused(context: Context, shells: Shells) -> None:
+async def test_too_many_background_commands_are_refused(context: Context, shells: ShellSession) -> None:
     shells.most_jobs = 2
     for _ in range(2):
         await bash(context, "sleep 300", run_in_background=True)

@@ -12,8 +12,8 @@ from bobstay.model.event import InputDropped
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
-from bobstay.tools.shell_job import Job
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_job import ShellJob
+from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
@@ -21,29 +21,29 @@ from tests.toolkit import make_context
 @pytest.fixture
 async def context(tmp_path: Path) -> AsyncIterator[Context]:
     (tmp_path / "work").mkdir()
-    shells = Shells()
+    shells = ShellSession()
     shells.grace = 0.1
     yield make_context(tmp_path / "work", shells=shells)
     await shells.close()
 
 
-async def start(context: Context, command: str, **more: Any) -> Job:
+async def start(context: Context, command: str, **more: Any) -> ShellJob:
     outcome = await Bash().run(BashArgs(command, run_in_background=True, **more), context)
     job_id = outcome.display["backgroundTaskId"]
     assert f"running in background with ID: {job_id}." in str(outcome.content)
     job = context.parts["shells"].jobs[job_id]
-    assert isinstance(job, Job)
+    assert isinstance(job, ShellJob)
     assert str(job.output.path) in str(outcome.content)
     return job
 
 
-async def look(context: Context, job: Job, pattern: str = "", wait: float = 0) -> str:
+async def look(context: Context, job: ShellJob, pattern: str = "", wait: float = 0) -> str:
     outcome = await BashOutput().run(BashOutputArgs(job.id, pattern, wait), context)
     assert isinstance(outcome.content, str)
     return outcome.content
 
 
-async def printed(job: Job, text: bytes) -> None:
+async def printed(job: ShellJob, text: bytes) -> None:
     async with asyncio.timeout(DEADLINE):
         while text not in job.output.path.read_bytes():
             await asyncio.sleep(0.005)
@@ -64,7 +64,7 @@ async def test_each_look_gives_what_is_new(context: Context) -> None:
 
 async def test_one_that_puts_itself_in_the_background_is_not_called_completed(context: Context) -> None:
     """F13: it runs until all that came from it is gone."""
-    told: list[Job] = []
+    told: list[ShellJob] = []
     context.parts["shells"].on_finished = told.append
     job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
     await printed(job, b"started\n")

@@ -10,8 +10,8 @@ from msgspec import Meta, field
 from bobstay.tools import builtin
 from bobstay.tools.base import Args
 from bobstay.tools.input_validation import BadInput, parse, signature
-from bobstay.tools.tool_scan import discover
 from bobstay.tools.schema import RawArgs, schema_of
+from bobstay.tools.tool_scan import discover
 
 
 class Row(Args, frozen=True):

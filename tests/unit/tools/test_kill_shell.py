@@ -12,8 +12,8 @@ from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
-from bobstay.tools.shell_job import Job
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_job import ShellJob
+from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
@@ -21,7 +21,7 @@ from tests.toolkit import make_context
 @pytest.fixture
 async def context(tmp_path: Path) -> AsyncIterator[Context]:
     (tmp_path / "work").mkdir()
-    shells = Shells()
+    shells = ShellSession()
     shells.grace = 0.1
     yield make_context(tmp_path / "work", shells=shells)
     await shells.close()
@@ -35,7 +35,7 @@ def living(context: Context) -> int:
 @pytest.mark.parametrize("field", ["shell_id", "task_id"])
 async def test_it_ends_everything_and_the_model_is_not_told_again(context: Context, field: str) -> None:
     """F12; the older and the newer name of the field both do."""
-    told: list[Job] = []
+    told: list[ShellJob] = []
     context.parts["shells"].on_finished = told.append
     outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]

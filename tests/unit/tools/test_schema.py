@@ -9,8 +9,8 @@ from msgspec import Meta, Struct, field
 
 from bobstay.tools import builtin
 from bobstay.tools.base import Args
-from bobstay.tools.tool_scan import discover
 from bobstay.tools.schema import HOST_ONLY, RawArgs, schema_of
+from bobstay.tools.tool_scan import discover
 
 
 class Inner(Struct, frozen=True):

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from bobstay.tools.base import Args, Context, Outcome, Tool
-from bobstay.tools.function_tool import tool
 from bobstay.tools.entry_points import installed_tools
-from bobstay.tools.tool_registry import Shelf, builtin_entries
+from bobstay.tools.function_tool import tool
+from bobstay.tools.tool_registry import ToolRegistry, builtin_entries
 
 
 class EchoArgs(Args, frozen=True):
@@ -30,8 +30,8 @@ def made(name: str, description: str = "Says it back.") -> Tool[Any]:
     return Echo()
 
 
-def load(**choices: Any) -> Shelf:
-    return Shelf.load(entry_points=False, **choices)
+def load(**choices: Any) -> ToolRegistry:
+    return ToolRegistry.load(entry_points=False, **choices)
 
 
 def test_built_in_tools_come_first_and_each_group_is_sorted_by_name() -> None:
@@ -174,11 +174,11 @@ def test_an_installed_package_brings_tools_by_entry_point(site: Path) -> None:
     """H1-3"""
     package(site, "abacus", GOOD.format(name="abacus_count"), "[bobstay.tools]\ncount = abacus:abacus_count\n")
     package(site, "bystander", "raise SystemExit", "[console_scripts]\nx = bystander:main\n")
-    shelf = Shelf.load()
+    shelf = ToolRegistry.load()
     assert shelf.names[-1] == "abacus_count"
     assert shelf.get("abacus_count") is not None
-    assert "abacus_count" not in Shelf.load(removed={"abacus_count"}).names
-    assert "abacus_count" not in Shelf.load(base=("TodoWrite",)).names
+    assert "abacus_count" not in ToolRegistry.load(removed={"abacus_count"}).names
+    assert "abacus_count" not in ToolRegistry.load(base=("TodoWrite",)).names
     assert "bystander" not in sys.modules
 
 
@@ -192,7 +192,7 @@ def test_a_broken_package_is_reported_and_never_fatal(site: Path) -> None:
         GOOD.format(name="ok") + "ok.__class__.name = 'bad name'\n",
         "[bobstay.tools]\nn = nameless:ok",
     )
-    shelf = Shelf.load()
+    shelf = ToolRegistry.load()
     assert set(shelf.names) == set(load().names)
     told = "\n".join(shelf.warnings)
     for word in ("rot (rotten:thing)", "ZeroDivisionError", "nt (notool:thing)", "gone", "bad", "bad name"):

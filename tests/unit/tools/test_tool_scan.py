@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from bobstay.tools import builtin
-from bobstay.tools.tool_scan import discover
 from bobstay.tools.tool_registry import builtin_entries, entry_of
+from bobstay.tools.tool_scan import discover
 
 ROOT = Path(__file__).parents[3]
 

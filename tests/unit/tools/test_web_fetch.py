@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bobstay.permissions.access import Access, Decision, Verdict
-from bobstay.tools.web_address import parse_url
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.http_fetch import Page, get
+from bobstay.tools.http_fetch import FetchedPage, get
+from bobstay.tools.web_address import parse_url
 from bobstay.tools.web_route import FetchError
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
@@ -40,14 +40,14 @@ pBhg+M3YsNcc9uCBaNrv3kLdQvzIFOHk
 """
 """Of `localhost`, signed by itself, until the year 2120. It protects nothing."""
 
-ASK = Decision(Verdict.ASK)
-NAMED = Decision(Verdict.ALLOW, reason_type="rule")
+ASK = PolicyDecision(Effect.ASK)
+NAMED = PolicyDecision(Effect.ALLOW, reason_type="rule")
 
 
-def naming(*hosts: str, others: Decision = ASK) -> Any:
+def naming(*hosts: str, others: PolicyDecision = ASK) -> Any:
     """Rules that name these hosts and no others."""
 
-    def rule(url: str) -> Decision:
+    def rule(url: str) -> PolicyDecision:
         return NAMED if parse_url(url).host in hosts else others
 
     return rule
@@ -219,10 +219,10 @@ async def test_an_error_status_is_an_error_with_what_the_page_said(site: Site, c
     "url", ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://2130706433:{port}/", "http://127.1:{port}/"]
 )
 @pytest.mark.parametrize(
-    "decision", [ASK, Decision(Verdict.ALLOW, reason_type="mode"), Decision(Verdict.DENY, reason_type="rule")]
+    "decision", [ASK, PolicyDecision(Effect.ALLOW, reason_type="mode"), PolicyDecision(Effect.DENY, reason_type="rule")]
 )
 async def test_this_machine_is_visited_only_if_a_rule_names_it(
-    site: Site, tmp_path: Path, url: str, decision: Decision
+    site: Site, tmp_path: Path, url: str, decision: PolicyDecision
 ) -> None:
     """H1-13"""
     site.page("/", "secret")
@@ -307,14 +307,14 @@ async def test_a_redirect_to_a_private_address_is_refused_even_where_all_is_allo
 ) -> None:
     """H1-13: every hop is checked again."""
     site.moved("/", target)
-    wide = naming("127.0.0.1", others=Decision(Verdict.ALLOW, reason_type="mode"))
+    wide = naming("127.0.0.1", others=PolicyDecision(Effect.ALLOW, reason_type="mode"))
     told = await refused(site.url, make_context(tmp_path, may_fetch=wide))
     assert "private network" in told or "dressed up" in told
 
 
 async def test_a_redirect_that_a_rule_denies_is_refused(site: Site, tmp_path: Path) -> None:
     site.moved("/", "http://forbidden.example/")
-    denying = naming("127.0.0.1", others=Decision(Verdict.DENY, "no such sites", reason_type="rule"))
+    denying = naming("127.0.0.1", others=PolicyDecision(Effect.DENY, "no such sites", reason_type="rule"))
     assert "not allowed: no such sites" in await refused(site.url, make_context(tmp_path, may_fetch=denying))
 
 
@@ -392,7 +392,7 @@ async def test_a_page_since_denied_is_not_handed_out_from_memory(site: Site, con
     tool = WebFetch()
     site.page("/", "x")
     await fetch(site.url, context, tool)
-    context.parts["may_fetch"] = lambda _: Decision(Verdict.DENY, reason_type="rule")
+    context.parts["may_fetch"] = lambda _: PolicyDecision(Effect.DENY, reason_type="rule")
     with pytest.raises(ToolError):
         await fetch(site.url, context, tool)
 
@@ -407,7 +407,7 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-async def secure_get(certificate: Path, host: str) -> Page:
+async def secure_get(certificate: Path, host: str) -> FetchedPage:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate)
     async with serving(server) as site:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from bobstay.permissions.access import Effect, PolicyDecision
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
-from bobstay.permissions.access import Decision, Verdict
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
 from bobstay.tools.http_fetch import MovedError, get
+from bobstay.tools.search_engines import SearchEngine
 from bobstay.tools.web_route import FetchError
-from bobstay.tools.search_engines import Search
 from tests.authority import Authority
 from tests.proxyserver import Proxy, proxying
 from tests.toolkit import make_context
@@ -39,9 +39,9 @@ def by(proxy: Proxy, **more: str) -> Network:
 
 
 def allowing(*hosts: str) -> object:
-    def rule(url: str) -> Decision:
+    def rule(url: str) -> PolicyDecision:
         named = any(f"//{host}" in url for host in hosts)
-        return Decision(Verdict.ALLOW, reason_type="rule") if named else Decision(Verdict.ASK)
+        return PolicyDecision(Effect.ALLOW, reason_type="rule") if named else PolicyDecision(Effect.ASK)
 
     return rule
 
@@ -135,7 +135,7 @@ async def test_what_the_proxy_refuses_is_told(user: str, words: str) -> None:
 
 async def test_the_search_engine_is_asked_through_the_proxy(site: Site, proxy: Proxy, tmp_path: Path) -> None:
     site.page("/search", '{"results":[{"title":"Found","url":"https://a.example/x","content":"it"}]}')
-    engine = Search("searxng", "http://docs.example.com")
+    engine = SearchEngine("searxng", "http://docs.example.com")
     context = make_context(tmp_path, network=by(proxy), search=engine)
     outcome = await WebSearch().run(WebSearchArgs(query="something"), context)
     assert "https://a.example/x" in str(outcome.content)

@@ -11,7 +11,7 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
-from bobstay.tools.search_engines import Search
+from bobstay.tools.search_engines import SearchEngine
 from tests.toolkit import make_context
 from tests.webserver import Site, serving
 
@@ -28,7 +28,7 @@ async def site() -> AsyncIterator[Site]:
         yield site
 
 
-async def run(engine: Search | None, folder: Path, **given: Any) -> Outcome:
+async def run(engine: SearchEngine | None, folder: Path, **given: Any) -> Outcome:
     context = make_context(folder, **({"search": engine} if engine else {}))
     args = WebSearchArgs(**({"query": "how to"} | given))
     await WebSearch().check(args, context)
@@ -46,7 +46,7 @@ def asked(site: Site) -> dict[str, list[str]]:
 async def test_searxng_is_asked_for_json_and_its_hits_are_listed(site: Site, tmp_path: Path) -> None:
     """H1-13"""
     answer(site, "/search", {"results": ROWS})
-    outcome = await run(Search("searxng", site.url), tmp_path)
+    outcome = await run(SearchEngine("searxng", site.url), tmp_path)
     assert asked(site) == {"q": ["how to"], "format": ["json"]}
     text = str(outcome.content)
     assert "1. Docs\n   https://docs.example.com/a\n   About things" in text
@@ -58,14 +58,14 @@ async def test_searxng_is_asked_for_json_and_its_hits_are_listed(site: Site, tmp
 async def test_brave_gets_the_key_in_its_own_header(site: Site, tmp_path: Path) -> None:
     rows = [{"title": "T", "url": "https://x.example/", "description": "D"}]
     answer(site, "/brave", {"web": {"results": rows}})
-    outcome = await run(Search("brave", site.url + "/brave", "secret"), tmp_path)
+    outcome = await run(SearchEngine("brave", site.url + "/brave", "secret"), tmp_path)
     assert site.heard[0].headers["x-subscription-token"] == "secret"
     assert "https://x.example/\n   D" in str(outcome.content)
 
 
 async def test_tavily_gets_the_question_as_json(site: Site, tmp_path: Path) -> None:
     answer(site, "/tavily", {"results": ROWS})
-    await run(Search("tavily", site.url + "/tavily", "secret"), tmp_path, allowed_domains=["example.com"])
+    await run(SearchEngine("tavily", site.url + "/tavily", "secret"), tmp_path, allowed_domains=["example.com"])
     (heard,) = site.heard
     assert heard.method == "POST"
     assert heard.headers["authorization"] == "Bearer secret"
@@ -73,15 +73,15 @@ async def test_tavily_gets_the_question_as_json(site: Site, tmp_path: Path) -> N
 
 
 def test_the_known_engines_have_their_own_address() -> None:
-    assert Search("brave").endpoint.startswith("https://api.search.brave.com/")
-    assert Search("tavily").endpoint.startswith("https://api.tavily.com/")
-    assert Search("searxng", "http://s.example/").endpoint == "http://s.example/search"
-    assert Search("searxng", "http://s.example/x/search").endpoint == "http://s.example/x/search"
+    assert SearchEngine("brave").endpoint.startswith("https://api.search.brave.com/")
+    assert SearchEngine("tavily").endpoint.startswith("https://api.tavily.com/")
+    assert SearchEngine("searxng", "http://s.example/").endpoint == "http://s.example/search"
+    assert SearchEngine("searxng", "http://s.example/x/search").endpoint == "http://s.example/x/search"
 
 
 async def test_domains_narrow_the_results_whatever_the_engine_does(site: Site, tmp_path: Path) -> None:
     answer(site, "/search", {"results": ROWS})
-    engine = Search("searxng", site.url)
+    engine = SearchEngine("searxng", site.url)
     only = await run(engine, tmp_path, allowed_domains=["Example.com"])
     assert [hit["title"] for hit in only.display["results"]] == ["Docs"]
     assert asked(site)["q"] == ["how to site:Example.com"]
@@ -94,7 +94,9 @@ async def test_domains_narrow_the_results_whatever_the_engine_does(site: Site, t
 
 async def test_both_lists_of_domains_at_once_make_no_sense(site: Site, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="not both"):
-        await run(Search("searxng", site.url), tmp_path, allowed_domains=["a.example"], blocked_domains=["b.example"])
+        await run(
+            SearchEngine("searxng", site.url), tmp_path, allowed_domains=["a.example"], blocked_domains=["b.example"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ async def test_both_lists_of_domains_at_once_make_no_sense(site: Site, tmp_path:
 async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: bytes, words: str) -> None:
     site.answers["/search"] = raw
     with pytest.raises(ToolError) as caught:
-        await run(Search("searxng", site.url), tmp_path)
+        await run(SearchEngine("searxng", site.url), tmp_path)
     assert words in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -117,13 +119,13 @@ async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: by
 async def test_an_odd_answer_means_nothing_found(site: Site, tmp_path: Path, data: Any) -> None:
     answer(site, "/search", data)
     for kind in ("searxng", "brave"):
-        outcome = await run(Search(kind, site.url + "/search"), tmp_path)
+        outcome = await run(SearchEngine(kind, site.url + "/search"), tmp_path)
         assert "Nothing was found" in str(outcome.content)
 
 
 async def test_a_wrong_address_in_the_settings_is_explained(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="search address in the settings"):
-        await run(Search("searxng", "not a url"), tmp_path)
+        await run(SearchEngine("searxng", "not a url"), tmp_path)
 
 
 async def test_without_an_engine_it_says_so(tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ async def test_without_an_engine_it_says_so(tmp_path: Path) -> None:
 
 
 def test_the_call_states_where_it_goes(tmp_path: Path) -> None:
-    engine = Search("searxng", "http://s.example")
+    engine = SearchEngine("searxng", "http://s.example")
     context = make_context(tmp_path, search=engine)
     assert WebSearch().access(WebSearchArgs("x"), context) == (Access("net", "http://s.example/search"),)
     assert WebSearch.needs == "search"

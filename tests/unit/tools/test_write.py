@@ -19,7 +19,7 @@ from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
 from bobstay.tools.files.atomic_write import ChangedMeanwhile, put
 from bobstay.tools.files.file_content import digest
-from bobstay.tools.files.tool_path import Place
+from bobstay.tools.files.tool_path import ToolPath
 from tests.toolkit import ledger_of, make_context
 
 
@@ -257,7 +257,7 @@ async def test_a_full_disk_leaves_the_old_file_whole_and_no_rubbish(context: Con
 def test_a_file_that_came_or_changed_meanwhile_is_never_overwritten(tmp_path: Path) -> None:
     """F37: the last look is right before the rename."""
     path = tmp_path / "a"
-    place = Place(str(path), str(path))
+    place = ToolPath(str(path), str(path))
     path.write_text("theirs")
     for expected in (None, digest(b"mine")):
         with pytest.raises(ChangedMeanwhile):

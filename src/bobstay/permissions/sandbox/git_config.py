@@ -11,14 +11,14 @@ _ENTRY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 LARGEST = 1 << 18
 
 
-class Entry(Struct, frozen=True):
+class ConfigEntry(Struct, frozen=True):
     section: str
     """In small letters, without the part in quotes."""
     key: str
     value: str
 
 
-def entries(text: str) -> Iterator[Entry]:
+def entries(text: str) -> Iterator[ConfigEntry]:
     """All entries. What is not understood comes as an entry without section and key: nobody takes it for harmless."""
     section = ""
     for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
@@ -29,9 +29,9 @@ def entries(text: str) -> Iterator[Entry]:
             continue
         entry = _ENTRY.fullmatch(rest)
         if entry is None or not section:
-            yield Entry("", "", rest)
+            yield ConfigEntry("", "", rest)
         else:
-            yield Entry(section, entry[1].lower(), (entry[2] or "").strip().strip('"'))
+            yield ConfigEntry(section, entry[1].lower(), (entry[2] or "").strip().strip('"'))
 
 
 def read(path: str) -> str:

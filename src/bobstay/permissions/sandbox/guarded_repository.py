@@ -22,7 +22,7 @@ class Guarded(Struct, frozen=True):
     """What to put there if it is missing: `folder`, `file` or `dot`; "" to leave it missing."""
 
 
-class Repository(Struct, frozen=True):
+class GuardedRepository(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """Folders that are written to, and may not be moved away."""
     guarded: tuple[Guarded, ...] = ()
@@ -41,7 +41,7 @@ def above(folder: str) -> str:
             return f"{folder}/.git"
 
 
-def inspect(git: str) -> Repository:
+def inspect(git: str) -> GuardedRepository:
     """Look at a `.git` folder, or at the file that stands for one in a work tree or submodule.
 
     A file is believed only if the folder it names points back: anybody can write a file that names any folder.
@@ -50,21 +50,21 @@ def inspect(git: str) -> Repository:
         return _of_folder(git, os.path.dirname(git))
     meant = _pointed_at(git)
     if not meant:
-        return Repository()
+        return GuardedRepository()
     common = _common(meant)
     back = read(f"{meant}/gitdir").strip()
     if common != meant:
         belongs = os.path.dirname(meant) == f"{common}/worktrees"
         if not belongs or os.path.realpath(os.path.join(meant, back)) != os.path.realpath(git):
-            return Repository()
+            return GuardedRepository()
         return _of_folder(common, os.path.dirname(git))
     here = os.path.realpath(os.path.dirname(git))
     if _tree_of_module(meant) != here:
-        return Repository()
+        return GuardedRepository()
     return _of_folder(meant, here)
 
 
-def _of_folder(git: str, tree: str) -> Repository:
+def _of_folder(git: str, tree: str) -> GuardedRepository:
     config = read(f"{git}/config")
     folders, guarded = [git], list(_internals(git, tree))
     if os.path.isdir(f"{git}/info"):
@@ -87,7 +87,7 @@ def _of_folder(git: str, tree: str) -> Repository:
         trees.append((part, _tree_of_module(part)))
     links = [link for folder, top in trees if top for link in _links(folder, top, config)]
     links += [f"{top}/.git" for folder, top in trees if top and folder in modules]
-    return Repository(tuple(folders), tuple(guarded), tuple(dict.fromkeys(links))[:_MOST_LINKS])
+    return GuardedRepository(tuple(folders), tuple(guarded), tuple(dict.fromkeys(links))[:_MOST_LINKS])
 
 
 def _links(folder: str, tree: str, config: str) -> Iterator[str]:

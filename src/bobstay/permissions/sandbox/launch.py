@@ -10,20 +10,19 @@ from contextlib import suppress
 from functools import cache
 
 from bobstay.permissions.path_resolution import within
-from bobstay.permissions.sandbox import SandboxError, bwrap, seccomp
-from bobstay.permissions.sandbox import placeholders
-from bobstay.permissions.sandbox.quarantine import Moved, Watch
-from bobstay.permissions.sandbox.mount_plan import SCRATCH, TEMPORARY, Plan, Spec, Survey, empty_file
-from bobstay.permissions.sandbox.planner import Planner
+from bobstay.permissions.sandbox import SandboxError, bwrap, placeholders, seccomp
 from bobstay.permissions.sandbox.availability import Availability, available
+from bobstay.permissions.sandbox.mount_plan import SCRATCH, TEMPORARY, Plan, SandboxSpec, Survey, empty_file
+from bobstay.permissions.sandbox.planner import Planner
 from bobstay.permissions.sandbox.proxy import PORT, Proxy
+from bobstay.permissions.sandbox.quarantine import Moved, Watch
 from bobstay.permissions.sandbox.sandbox_variables import variables
 
 _LINGER = 0.05
 _HERE = os.path.dirname(__file__)
 
 
-class Entry:
+class SandboxedCommand:
     """A command ready to be started, and what must be seen to afterwards."""
 
     def __init__(self) -> None:
@@ -91,7 +90,7 @@ class Sandbox:
     """The sandbox of a session. Its private folder for temporary files lives as long as the session."""
 
     def __init__(
-        self, spec: Spec, availability: Availability | None = None, *, python: str = "", unverified: bool = False
+        self, spec: SandboxSpec, availability: Availability | None = None, *, python: str = "", unverified: bool = False
     ) -> None:
         """`availability`: what to use; looked for when first needed if not given."""
         self.spec = spec
@@ -101,7 +100,7 @@ class Sandbox:
         self._python = python or os.path.realpath(sys.executable)
         self._temporary = ""
         self._lock = -1
-        self._leases: set[placeholders.Lease] = set()
+        self._leases: set[placeholders.PlaceholderLease] = set()
         """Those about to be given back."""
 
     @property
@@ -110,13 +109,13 @@ class Sandbox:
             self._availability = available(workspace=self.spec.root, unverified=self._unverified)
         return self._availability
 
-    def entering(self, directories: tuple[str, ...]) -> "Entering":
+    def entering(self, directories: tuple[str, ...]) -> "SandboxEntry":
         """The door for one command of a session that works in `directories`."""
-        return Entering(self, directories)
+        return SandboxEntry(self, directories)
 
     def enter(
         self, command: Sequence[str], *, cwd: str, environment: dict[str, str], directories: tuple[str, ...] = ()
-    ) -> Entry:
+    ) -> SandboxedCommand:
         """Wrap a command.
 
         Raises:
@@ -124,7 +123,7 @@ class Sandbox:
         """
         if not self.availability.kind:
             raise SandboxError(self.availability.refusal)
-        entry = Entry()
+        entry = SandboxedCommand()
         try:
             if not self._temporary:
                 placeholders.sweep(self.spec.state)
@@ -159,7 +158,7 @@ class Sandbox:
 
     def _wrapped(
         self,
-        entry: Entry,
+        entry: SandboxedCommand,
         command: Sequence[str],
         cwd: str,
         environment: dict[str, str],
@@ -193,7 +192,7 @@ class Sandbox:
 
     def _restricted(
         self,
-        entry: Entry,
+        entry: SandboxedCommand,
         command: Sequence[str],
         environment: dict[str, str],
         directories: tuple[str, ...],
@@ -216,10 +215,10 @@ class Sandbox:
             *command,
         ]
 
-    def _prepared(self, entry: Entry, directories: tuple[str, ...]) -> Plan:
+    def _prepared(self, entry: SandboxedCommand, directories: tuple[str, ...]) -> Plan:
         """A plan whose stand-ins are in place, behind a lock that keeps them there."""
         survey = self._planner.survey(directories)
-        lease = placeholders.Lease(self.spec.state, survey.locked)
+        lease = placeholders.PlaceholderLease(self.spec.state, survey.locked)
         entry.hold(lambda: self._give_back(lease))
         plan = self._planner.plan(survey)
         entry.watch(self._planner, survey)
@@ -231,7 +230,7 @@ class Sandbox:
         mounts = tuple(mount for mount in plan.mounts if mount.path not in refused)
         return Plan(plan.roots, plan.locked, mounts, plan.pins)
 
-    def _give_back(self, lease: placeholders.Lease) -> None:
+    def _give_back(self, lease: placeholders.PlaceholderLease) -> None:
         """Not while somebody waits for the command's result, and not at all if the next command needs the same."""
         try:
             loop = asyncio.get_running_loop()
@@ -241,7 +240,7 @@ class Sandbox:
         self._leases.add(lease)
         loop.call_later(_LINGER, self._given_back, lease)
 
-    def _given_back(self, lease: placeholders.Lease) -> None:
+    def _given_back(self, lease: placeholders.PlaceholderLease) -> None:
         if lease in self._leases:
             self._leases.discard(lease)
             lease.release()
@@ -256,7 +255,7 @@ class Sandbox:
         return "/" if any(within(cwd, place) for place in SCRATCH) else cwd
 
 
-class Entering:
+class SandboxEntry:
     """The sandbox as a single command sees it."""
 
     def __init__(self, sandbox: Sandbox, directories: tuple[str, ...]) -> None:
@@ -268,7 +267,7 @@ class Entering:
         """Whether all that a command leaves behind ends with it."""
         return self._sandbox.availability.kind == "bwrap"
 
-    def enter(self, command: Sequence[str], cwd: str, environment: dict[str, str]) -> Entry:
+    def enter(self, command: Sequence[str], cwd: str, environment: dict[str, str]) -> SandboxedCommand:
         """Raises `SandboxError`."""
         return self._sandbox.enter(command, cwd=cwd, environment=environment, directories=self._directories)
 

@@ -15,7 +15,7 @@ from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, PROTECTED
 from bobstay.permissions.sandbox import guarded_repository
 from bobstay.permissions.sandbox.git_config import read
 from bobstay.permissions.sandbox.hidden_paths import OBEYED_AT_HOME, secret_places
-from bobstay.permissions.sandbox.placeholders import Kind, StandIn, is_stand_in
+from bobstay.permissions.sandbox.placeholders import Kind, Placeholder, is_stand_in
 from bobstay.permissions.sandbox.symlink_trail import trace
 
 How: TypeAlias = Literal["write", "scratch", "read", "empty", "blank"]
@@ -27,7 +27,7 @@ SCRATCH = ("/var/tmp", "/run", "/dev/shm")  # noqa: S108 - mounted anew, nothing
 MOST_REPOSITORIES = 100
 
 
-class Spec(Struct, frozen=True):
+class SandboxSpec(Struct, frozen=True):
     """What a session wants of its sandbox."""
 
     root: str
@@ -65,14 +65,14 @@ class Plan(Struct, frozen=True):
     pins: tuple[tuple[str, str], ...]
     """Symbolic links that must stay what they are, and the file to lay over each."""
 
-    def stand_ins(self, number: int) -> list[StandIn]:
+    def stand_ins(self, number: int) -> list[Placeholder]:
         """Those that belong to one of `locked`: the innermost that holds them."""
         found = []
         for mount in self.mounts:
             if mount.stand_in is not None:
                 holding = [place for place in self.locked if within(mount.path, place)]
                 if holding and max(holding, key=len) == self.locked[number]:
-                    found.append(StandIn(mount.path, mount.stand_in))
+                    found.append(Placeholder(mount.path, mount.stand_in))
         return found
 
 
@@ -90,10 +90,10 @@ class Survey(Struct, frozen=True):
         return tuple(sorted({*self.roots, *self.outside}))
 
 
-class Drawing:
+class PlanBuilder:
     """A plan while it is being made."""
 
-    def __init__(self, spec: Spec, survey: Survey) -> None:
+    def __init__(self, spec: SandboxSpec, survey: Survey) -> None:
         self._spec = spec
         self._survey = survey
         self._found: dict[str, Mount] = {}

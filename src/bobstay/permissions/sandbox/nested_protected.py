@@ -27,7 +27,7 @@ _FRESH = 50_000_000
 _BARE = frozenset(("HEAD", "objects", "refs"))
 
 
-class Nested:
+class NestedPaths:
     """The protected paths below one directory, those directly in it left out. `HEAD` stands for a bare repository."""
 
     def __init__(self, root: str) -> None:

@@ -24,12 +24,12 @@ _FILE_MODE = 0o400
 _TEXT: dict[str, bytes] = {"file": b"", "dot": b".\n"}
 
 
-class StandIn(Struct, frozen=True):
+class Placeholder(Struct, frozen=True):
     path: str
     kind: Kind
 
 
-class Lease:
+class PlaceholderLease:
     """A share in the stand-ins of some directories, from before a sandbox starts until all of it is gone."""
 
     def __init__(self, state: str, roots: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ class Lease:
             self.release()
             raise
 
-    def put(self, number: int, stand_ins: Iterable[StandIn]) -> set[str]:
+    def put(self, number: int, stand_ins: Iterable[Placeholder]) -> set[str]:
         """Put stand-ins where nothing is. They are noted before they are made.
 
         Returns the paths where we may not put any. Then nobody in the sandbox may either: they have fewer rights.
@@ -140,7 +140,7 @@ def _clean(lock: int) -> None:
     os.ftruncate(lock, 0)
 
 
-def _make(one: StandIn) -> None:
+def _make(one: Placeholder) -> None:
     if one.kind == "folder":
         os.mkdir(one.path, _FOLDER_MODE)
         os.chmod(one.path, _FOLDER_MODE)

@@ -5,9 +5,9 @@ import os
 from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, folded, within
 from bobstay.permissions.sandbox import guarded_repository
 from bobstay.permissions.sandbox.hidden_paths import HOMES, homes_in
+from bobstay.permissions.sandbox.mount_plan import MOST_REPOSITORIES, Plan, PlanBuilder, SandboxSpec, Survey
+from bobstay.permissions.sandbox.nested_protected import MOST_HELD, NestedPaths
 from bobstay.permissions.sandbox.placeholders import is_stand_in
-from bobstay.permissions.sandbox.nested_protected import MOST_HELD, Nested
-from bobstay.permissions.sandbox.mount_plan import MOST_REPOSITORIES, Drawing, Plan, Spec, Survey
 
 _NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64")
 
@@ -15,11 +15,11 @@ _NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/s
 class Planner:
     """Makes plans for one session; remembers what it saw of large trees."""
 
-    def __init__(self, spec: Spec, homes: str = HOMES) -> None:
+    def __init__(self, spec: SandboxSpec, homes: str = HOMES) -> None:
         """`homes`: the folder in which people have their homes."""
         self.spec = spec
         self._homes = homes
-        self._nested: dict[str, Nested] = {}
+        self._nested: dict[str, NestedPaths] = {}
 
     def survey(self, directories: tuple[str, ...] = ()) -> Survey:
         """Find out which folders are concerned: they are locked before the plan is made."""
@@ -44,7 +44,7 @@ class Planner:
         return Survey(*(tuple(dict.fromkeys(one)) for one in (roots, gits, outside, refused)))
 
     def plan(self, survey: Survey) -> Plan:
-        drawing = Drawing(self.spec, survey)
+        drawing = PlanBuilder(self.spec, survey)
         drawing.surroundings()
         for folder in dict.fromkeys((os.path.realpath(self.spec.home), *homes_in(self._homes))):
             drawing.home(folder)
@@ -76,7 +76,7 @@ class Planner:
         return [os.path.realpath(folder) for git in survey.gits for folder in guarded_repository.inspect(git).folders]
 
     def _below(self, root: str) -> list[str]:
-        return self._nested.setdefault(root, Nested(root)).look()
+        return self._nested.setdefault(root, NestedPaths(root)).look()
 
 
 def _is_protected(folder: str) -> bool:

@@ -20,13 +20,13 @@ _HOP = frozenset((b"connection", b"proxy-connection", b"proxy-authorization", b"
 _USUAL_PORTS = (80, 443)
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer
+class ProxyRefusal(Exception):  # noqa: N818 - it is an answer
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
         self.status = status
 
 
-class Request(Struct, frozen=True):
+class ProxyRequest(Struct, frozen=True):
     host: str
     port: int
     head: bytes = b""
@@ -74,7 +74,7 @@ class Proxy:
         self._open.add(task)
         try:
             await self._answer(reader, writer)
-        except Refusal as refusal:
+        except ProxyRefusal as refusal:
             text = f"The sandbox does not let this through: {refusal}.\n".encode()
             head = f"HTTP/1.1 {refusal.status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
             writer.write(head.encode() + b"X-Sandbox: refused\r\nConnection: close\r\n\r\n" + text)
@@ -88,14 +88,14 @@ class Proxy:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._open) > _MOST:
-            raise Refusal("503 Service Unavailable", "too many connections at once")
+            raise ProxyRefusal("503 Service Unavailable", "too many connections at once")
         async with asyncio.timeout(_PATIENCE):
             request = parse(await reader.readuntil(b"\r\n\r\n"))
             address = await self._permitted(request)
             try:
                 upstream = await asyncio.open_connection(address, request.port)
             except OSError as error:
-                raise Refusal("502 Bad Gateway", f"{request.host} cannot be reached: {error.strerror}") from error
+                raise ProxyRefusal("502 Bad Gateway", f"{request.host} cannot be reached: {error.strerror}") from error
         try:
             if request.head:
                 upstream[1].write(request.head)
@@ -105,10 +105,10 @@ class Proxy:
         finally:
             upstream[1].close()
 
-    async def _permitted(self, request: Request) -> str:
+    async def _permitted(self, request: ProxyRequest) -> str:
         """The address to connect to."""
         if not permits(self._domains, request.host, request.port):
-            raise Refusal(
+            raise ProxyRefusal(
                 "403 Forbidden",
                 f"{request.host}:{request.port} is not listed in sandbox.network.allowedDomains of the settings",
             )
@@ -116,11 +116,11 @@ class Proxy:
         try:
             found = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise Refusal("502 Bad Gateway", f"{request.host} has no address: {error.strerror}") from error
+            raise ProxyRefusal("502 Bad Gateway", f"{request.host} has no address: {error.strerror}") from error
         address = str(found[0][4][0])
         by_address = _address(request.host) is not None
         if not by_address and not ipaddress.ip_address(address.partition("%")[0]).is_global:
-            raise Refusal("403 Forbidden", f"{request.host} leads to {address}, which is not a public address")
+            raise ProxyRefusal("403 Forbidden", f"{request.host} leads to {address}, which is not a public address")
         return address
 
 
@@ -141,7 +141,7 @@ def permits(domains: tuple[str, ...], host: str, port: int) -> bool:
     return False
 
 
-def parse(head: bytes) -> Request:
+def parse(head: bytes) -> ProxyRequest:
     """Read the head of a request to a proxy.
 
     Raises:
@@ -150,38 +150,40 @@ def parse(head: bytes) -> Request:
     lines = head[:-4].split(b"\r\n")
     parts = lines[0].split(b" ")
     if len(parts) != 3 or not parts[2].startswith(b"HTTP/1.") or any(byte < 32 or byte > 126 for byte in lines[0]):
-        raise Refusal("400 Bad Request", "it is not a request to a proxy")
+        raise ProxyRefusal("400 Bad Request", "it is not a request to a proxy")
     method, target = parts[0], parts[1].decode("ascii")
     if method == b"CONNECT":
         host, _, port = target.rpartition(":")
-        return Request(_host(host), _port(port))
+        return ProxyRequest(_host(host), _port(port))
     try:
         split = urlsplit(target)
         port_number = split.port or 80
     except ValueError as error:
-        raise Refusal("400 Bad Request", "its address cannot be read") from error
+        raise ProxyRefusal("400 Bad Request", "its address cannot be read") from error
     if split.scheme != "http" or split.username is not None or split.password is not None:
-        raise Refusal("400 Bad Request", "only plain http addresses come this way")
+        raise ProxyRefusal("400 Bad Request", "only plain http addresses come this way")
     host = _host(split.hostname or "")
     path = split.path or "/"
     named = split.netloc.rpartition("@")[2].encode()
     kept = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in _HOP | {b"host"}]
     if any(line[:1] in (b" ", b"\t") or b"\n" in line or b"\r" in line for line in kept):
-        raise Refusal("400 Bad Request", "its headers cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its headers cannot be read")
     first = b" ".join((method, (path + (f"?{split.query}" if split.query else "")).encode(), b"HTTP/1.1"))
-    return Request(host, port_number, b"\r\n".join((first, b"Host: " + named, b"Connection: close", *kept, b"", b"")))
+    return ProxyRequest(
+        host, port_number, b"\r\n".join((first, b"Host: " + named, b"Connection: close", *kept, b"", b""))
+    )
 
 
 def _host(text: str) -> str:
     host = text.strip("[]").lower().rstrip(".")
     if not host or len(host) > 253 or any(not (c.isascii() and (c.isalnum() or c in "-._:")) for c in host):
-        raise Refusal("400 Bad Request", "its host name cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its host name cannot be read")
     return host
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65_536):
-        raise Refusal("400 Bad Request", "its port cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its port cannot be read")
     return int(text)
 
 

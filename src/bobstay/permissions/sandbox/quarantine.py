@@ -9,10 +9,10 @@ import os
 
 from msgspec import Struct
 
-from bobstay.permissions.sandbox.safe_repository import is_decent
-from bobstay.permissions.sandbox.placeholders import is_stand_in
 from bobstay.permissions.sandbox.mount_plan import Survey
+from bobstay.permissions.sandbox.placeholders import is_stand_in
 from bobstay.permissions.sandbox.planner import Planner
+from bobstay.permissions.sandbox.safe_repository import is_decent
 
 SUFFIX = ".from-sandbox"
 _MOST_NAMES = 100

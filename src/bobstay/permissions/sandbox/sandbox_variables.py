@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from bobstay.system.process_tree import MARK
 from bobstay.permissions.sandbox.proxy import PORT
+from bobstay.system.process_tree import MARK
 
 _NAMES = frozenset(
     (

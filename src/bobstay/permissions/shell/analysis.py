@@ -7,7 +7,7 @@ from msgspec import Struct
 from bobstay.permissions.shell.rule_texts import Suspect
 
 
-class Plain(Struct, frozen=True):
+class SimpleCommand(Struct, frozen=True):
     """One simple command, understood word by word."""
 
     texts: tuple[str, ...]
@@ -35,7 +35,7 @@ class Plain(Struct, frozen=True):
     """Which program it runs cannot be told."""
 
 
-class Target(Struct, frozen=True):
+class RedirectTarget(Struct, frozen=True):
     """Where a redirection leads."""
 
     kind: Literal["read", "write"]
@@ -44,11 +44,11 @@ class Target(Struct, frozen=True):
     source: str = ""
 
 
-class Reading(Struct):
+class ShellAnalysis(Struct):
     text: str
-    commands: tuple[Plain, ...] = ()
+    commands: tuple[SimpleCommand, ...] = ()
     """All that would run, each to be allowed on its own."""
-    hidden: tuple[Plain, ...] = ()
+    hidden: tuple[SimpleCommand, ...] = ()
     """What scripts inside arguments would run: for rules that restrict."""
     suspects: tuple[Suspect, ...] = ()
     """Every text that might be a command in there; deny and ask rules are matched with these."""
@@ -58,7 +58,7 @@ class Reading(Struct):
     """`suspects` is complete: a deny rule that matches none of them does not apply."""
     critical: str = ""
     """Why it could remove a system, a home or the work itself; empty if it could not."""
-    targets: tuple[Target, ...] = ()
+    targets: tuple[RedirectTarget, ...] = ()
     expands: bool = False
     """Some pattern in it is expanded by the shell."""
 

@@ -4,18 +4,18 @@ import re
 
 from msgspec.structs import replace
 
-from bobstay.permissions.path_resolution import World, locate, normalise, protected
-from bobstay.permissions.shell.second_parser import agrees, is_plain
+from bobstay.permissions.path_resolution import PathWorld, locate, normalise, protected
+from bobstay.permissions.shell.analysis import RedirectTarget, ShellAnalysis, SimpleCommand
 from bobstay.permissions.shell.catastrophic_removal import disaster, rough_disaster
-from bobstay.permissions.shell.expansion import Seen, readings
+from bobstay.permissions.shell.expansion import ExpandedWord, readings
 from bobstay.permissions.shell.hazards import SCRIPTED, told
 from bobstay.permissions.shell.parser import parse
-from bobstay.permissions.shell.simple_command import listed, plain, targets_of
-from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
-from bobstay.permissions.shell.analysis import Plain, Reading, Target
 from bobstay.permissions.shell.rule_texts import Suspect, anywhere, is_named_by_list, places, rough, scripts, suspects
-from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, Simple, Test
-from bobstay.permissions.shell.script_walker import Occurrence, Place, Walk
+from bobstay.permissions.shell.script_walker import Location, Occurrence, ScriptWalker
+from bobstay.permissions.shell.second_parser import agrees, is_plain
+from bobstay.permissions.shell.simple_command import listed, plain, targets_of
+from bobstay.permissions.shell.syntax import NotUnderstood, Redirect, Script, SimpleNode, Test
+from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, SHELLS, TRANSPARENT, harmless
 
 LONGEST = 10_000
 PARSED = 200_000
@@ -34,17 +34,17 @@ NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 REBINDS = frozenset({"hash", "alias", "enable", "source", ".", "let"})
 
 
-def read(command: str, cwd: str, world: World) -> Reading:
+def read(command: str, cwd: str, world: PathWorld) -> ShellAnalysis:
     """Read a shell command that would run in `cwd`."""
     return _Reader(normalise(cwd), world).read(command)
 
 
 class _Reader:
-    def __init__(self, cwd: str, world: World) -> None:
+    def __init__(self, cwd: str, world: PathWorld) -> None:
         self._cwd = cwd
         self._world = world
         self._suspects: dict[Suspect, None] = {}
-        self._hidden: list[Plain] = []
+        self._hidden: list[SimpleCommand] = []
         self._critical = ""
         self._certain = True
         self._trouble = ""
@@ -53,14 +53,14 @@ class _Reader:
         self._characters = 0
         """How long they were together."""
 
-    def read(self, command: str) -> Reading:
+    def read(self, command: str) -> ShellAnalysis:
         text = command.strip(" \t\n")
         self._suspects[(text, (0,))] = None
         trouble = oddity(command)
         searches = MOST_SEARCHES if "xargs" in text or "-exec" in text else 0
-        walk = Walk(self._cwd, self._world, searches=searches)
-        commands: list[Plain] = []
-        targets: list[Target] = []
+        walk = ScriptWalker(self._cwd, self._world, searches=searches)
+        commands: list[SimpleCommand] = []
+        targets: list[RedirectTarget] = []
         script = self._parsed(text) if len(text) <= PARSED and not _is_garbled(text) else None
         if script is None:
             trouble = trouble or self._trouble
@@ -79,7 +79,7 @@ class _Reader:
             commands = self._with_new_names(commands, targets) + self._overheard()
         if any(one.nameless for one in commands):
             trouble = trouble or "the name of a command cannot be told, or is not plain"
-        found = Reading(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
+        found = ShellAnalysis(text, tuple(commands), tuple(self._hidden), tuple(self._suspects), trouble)
         found.certain = self._certain and not trouble
         found.critical = self._critical
         found.targets = tuple(dict.fromkeys(targets))
@@ -94,7 +94,7 @@ class _Reader:
             return None
         return script
 
-    def _plain(self, walk: Walk, start: str) -> list[Plain]:
+    def _plain(self, walk: ScriptWalker, start: str) -> list[SimpleCommand]:
         """What is known of each command; the same one in the same place is looked at once."""
         return [plain(occurrence, walk, start, self._world) for occurrence in walk.distinct]
 
@@ -105,10 +105,10 @@ class _Reader:
             self._suspects.update(dict.fromkeys(suspects(piece)))
         self._critical = self._critical or rough_disaster(text, pieces, starts, self._world)
 
-    def _look_into(self, walk: Walk, depth: int) -> None:
+    def _look_into(self, walk: ScriptWalker, depth: int) -> None:
         """Note how restricting rules may know each command, scripts inside arguments included."""
         fed_shell = False
-        handed: list[tuple[str, Place]] = []
+        handed: list[tuple[str, Location]] = []
         for occurrence in walk.distinct:
             if isinstance(occurrence.command, Test):
                 continue
@@ -122,7 +122,7 @@ class _Reader:
         for text, place in dict.fromkeys(handed):
             self._look_inside(text, place, depth)
 
-    def _look_at(self, occurrence: Occurrence, words: list[Seen], handed: list[tuple[str, Place]]) -> bool:
+    def _look_at(self, occurrence: Occurrence, words: list[ExpandedWord], handed: list[tuple[str, Location]]) -> bool:
         """One reading of one command. Whether it is a shell that takes its script from elsewhere."""
         if not words:
             return False
@@ -152,18 +152,18 @@ class _Reader:
             self._certain = False
         return not names.isdisjoint(SHELLS) and not any(value.startswith("-") and "c" in value for value in values[1:])
 
-    def _overheard(self) -> list[Plain]:
+    def _overheard(self) -> list[SimpleCommand]:
         """What scripts inside arguments add to what must be judged: files nobody can name, and protected ones."""
-        found: list[Plain] = []
+        found: list[SimpleCommand] = []
         sweeps = tuple(dict.fromkeys(path for one in self._hidden for path in one.sweeps))
         unresolved = any(one.unresolved for one in self._hidden)
         if sweeps or unresolved:
-            found.append(Plain((), read_only=True, unresolved=unresolved, sweeps=sweeps))
+            found.append(SimpleCommand((), read_only=True, unresolved=unresolved, sweeps=sweeps))
         written = dict.fromkeys(path for one in self._hidden for path in one.writes)
         guarded = tuple(path for path in written if protected(locate(path, self._cwd, self._world)))
-        return [*found, Plain((), writes=guarded)] if guarded else found
+        return [*found, SimpleCommand((), writes=guarded)] if guarded else found
 
-    def _with_new_names(self, commands: list[Plain], targets: list[Target]) -> list[Plain]:
+    def _with_new_names(self, commands: list[SimpleCommand], targets: list[RedirectTarget]) -> list[SimpleCommand]:
         """The same, where some command may make a name that is another, or several, to who gets it from a list."""
         if not any(one.handed for one in commands):
             return commands
@@ -173,7 +173,7 @@ class _Reader:
             return commands
         return [replace(one, read_only=False) if one.handed else one for one in commands]
 
-    def _look_inside(self, text: str, place: Place, depth: int) -> None:
+    def _look_inside(self, text: str, place: Location, depth: int) -> None:
         self._inside += 1
         self._characters += len(text)
         start = place.where or self._cwd
@@ -187,7 +187,7 @@ class _Reader:
             return
         if trouble:
             self._certain = False
-        walk = Walk(start, self._world)
+        walk = ScriptWalker(start, self._world)
         walk.over(script)
         inside = self._plain(walk, start)
         if walk.trouble or any(one.nameless for one in inside):
@@ -195,7 +195,7 @@ class _Reader:
         self._hidden += inside
         opened = _targets(walk)
         self._hidden.append(
-            Plain(
+            SimpleCommand(
                 (),
                 reads=tuple(one.path for one in opened if one.kind == "read" and one.path),
                 writes=tuple(one.path for one in opened if one.kind == "write" and one.path),
@@ -205,7 +205,7 @@ class _Reader:
         self._look_into(walk, depth + 1)
 
 
-def _targets(walk: Walk) -> list[Target]:
+def _targets(walk: ScriptWalker) -> list[RedirectTarget]:
     """The files the shell itself opens, and the directories it lists."""
     found = [target for redirect in walk.redirects if _leads(redirect[0]) for target in targets_of(*redirect)]
     return found + [target for pattern in walk.globs for target in listed(*pattern)]
@@ -247,7 +247,7 @@ def _leads(redirect: Redirect) -> bool:
     return not (source in NOWHERE and redirect.operator != "<") and source != "/dev/null"
 
 
-def _said(walk: Walk) -> list[tuple[str, Place]]:
+def _said(walk: ScriptWalker) -> list[tuple[str, Location]]:
     """What a shell at the end of a pipe may be told: here-documents, and what is echoed."""
     found = [(redirect.body, place) for redirect, place, _ in walk.redirects if redirect.body]
     for redirect, place, _ in walk.redirects:
@@ -255,7 +255,7 @@ def _said(walk: Walk) -> list[tuple[str, Place]]:
             found.append((redirect.target.value, place))
     for occurrence in walk.commands:
         command = occurrence.command
-        if isinstance(command, Simple) and command.words and command.words[0].value in ("echo", "printf"):
+        if isinstance(command, SimpleNode) and command.words and command.words[0].value in ("echo", "printf"):
             found += [(word.value, occurrence.place) for word in command.words[1:]]
             found.append((" ".join(word.value for word in command.words[1:]), occurrence.place))
     return found

@@ -2,8 +2,8 @@
 
 import re
 
-from bobstay.permissions.path_resolution import World, locate
-from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.path_resolution import PathWorld, locate
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.rule_texts import places
 
 REMOVERS = frozenset({"rm", "rmdir"})
@@ -12,7 +12,7 @@ REMOVER = re.compile(r"\brm(?:dir)?\b")
 BELOW_VARIABLE = re.compile(r"\$(?:\{\w+\}|\w+)[\"']*[/*]")
 
 
-def disaster(words: list[Seen], starts: tuple[str, ...], world: World) -> str:
+def disaster(words: list[ExpandedWord], starts: tuple[str, ...], world: PathWorld) -> str:
     """Why this command may remove what nobody wants removed; empty if it cannot."""
     values = [word.spelled for word in words]
     if not any(value.rpartition("/")[2] in REMOVERS for value in values):
@@ -26,12 +26,12 @@ def disaster(words: list[Seen], starts: tuple[str, ...], world: World) -> str:
     return ""
 
 
-def rough_disaster(text: str, pieces: list[list[str]], starts: tuple[str, ...], world: World) -> str:
+def rough_disaster(text: str, pieces: list[list[str]], starts: tuple[str, ...], world: PathWorld) -> str:
     """The same for text that was not understood."""
     if "rm" not in text:
         return ""
     for piece in pieces:
-        why = disaster([Seen(word, word, "*" in word) for word in piece], starts, world)
+        why = disaster([ExpandedWord(word, word, "*" in word) for word in piece], starts, world)
         if why:
             return why
     first = REMOVER.search(text)
@@ -39,7 +39,7 @@ def rough_disaster(text: str, pieces: list[list[str]], starts: tuple[str, ...], 
     return "it removes files below a variable that may be empty" if below else ""
 
 
-def _of_operand(operand: Seen, starts: tuple[str, ...], world: World) -> str:
+def _of_operand(operand: ExpandedWord, starts: tuple[str, ...], world: PathWorld) -> str:
     if operand.dynamic:
         if operand.variable in KNOWN:
             return of_path(KNOWN[operand.variable] + operand.tail, starts, world)
@@ -49,7 +49,7 @@ def _of_operand(operand: Seen, starts: tuple[str, ...], world: World) -> str:
     return of_path(operand.value, starts, world)
 
 
-def of_path(operand: str, starts: tuple[str, ...], world: World) -> str:
+def of_path(operand: str, starts: tuple[str, ...], world: PathWorld) -> str:
     stem, slash, last = operand.rpartition("/")
     base = (stem or slash or ".") if last in ("*", ".*", "**") else operand
     for start in starts:

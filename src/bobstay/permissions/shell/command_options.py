@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.expansion import ExpandedWord
 
 
-class Spec(Struct, frozen=True):
+class OptionSpec(Struct, frozen=True):
     """Letters and long names of options. What is not named here is a flag that does no harm."""
 
     data: str = ""
@@ -33,10 +33,10 @@ class Spec(Struct, frozen=True):
     """Operands beyond which it does something else."""
 
 
-class Taken(Struct):
+class ParsedArguments(Struct):
     """The arguments of a command, sorted."""
 
-    operands: list[Seen]
+    operands: list[ExpandedWord]
     files: list[str]
     """Values of options that are files, or may be."""
     refused: str = ""
@@ -48,7 +48,7 @@ class Taken(Struct):
     recursive: bool = False
 
 
-GREP = Spec(
+GREP = OptionSpec(
     data="emABCdD",
     paths="f",
     leaves="R",
@@ -61,22 +61,22 @@ GREP = Spec(
     operands="pattern",
     patterned="ef",
 )
-FD = Spec(data="eEtdcjSo", hazards="xX", long_hazards="exec exec-batch")
-FILES = Spec()
-SUMS = Spec(leaves="c", long_leaves="check")
+FD = OptionSpec(data="eEtdcjSo", hazards="xX", long_hazards="exec exec-batch")
+FILES = OptionSpec()
+SUMS = OptionSpec(leaves="c", long_leaves="check")
 """With a list to check, they read the files named in it."""
-WORDS = Spec(operands="data")
+WORDS = OptionSpec(operands="data")
 
-SPECS: dict[str, Spec] = {
-    "base64": Spec(data="w", long_data="wrap=", most=1),
+SPECS: dict[str, OptionSpec] = {
+    "base64": OptionSpec(data="w", long_data="wrap=", most=1),
     "basename": WORDS,
     "cat": FILES,
-    "cmp": Spec(data="in", long_data="bytes= ignore-initial="),
-    "column": Spec(data="sco", long_data="separator= output-separator= table-columns="),
-    "comm": Spec(long_data="output-delimiter="),
-    "cut": Spec(data="dfcb", long_data="delimiter= fields= characters= bytes= output-delimiter="),
-    "df": Spec(data="Btx", long_data="block-size= type= exclude-type= output"),
-    "diff": Spec(
+    "cmp": OptionSpec(data="in", long_data="bytes= ignore-initial="),
+    "column": OptionSpec(data="sco", long_data="separator= output-separator= table-columns="),
+    "comm": OptionSpec(long_data="output-delimiter="),
+    "cut": OptionSpec(data="dfcb", long_data="delimiter= fields= characters= bytes= output-delimiter="),
+    "df": OptionSpec(data="Btx", long_data="block-size= type= exclude-type= output"),
+    "diff": OptionSpec(
         data="xIFUCWD",
         paths="XS",
         hazards="l",
@@ -86,7 +86,7 @@ SPECS: dict[str, Spec] = {
         "tabsize=",
     ),
     "dirname": WORDS,
-    "du": Spec(
+    "du": OptionSpec(
         data="dtB",
         paths="X",
         leaves="LDH",
@@ -99,38 +99,38 @@ SPECS: dict[str, Spec] = {
     "fd": FD,
     "fdfind": FD,
     "fgrep": GREP,
-    "file": Spec(
+    "file": OptionSpec(
         data="eFP",
         hazards="CmMzZf",
         long_hazards="compile magic-file uncompress uncompress-noreport files-from",
         long_data="exclude= separator= parameter=",
     ),
-    "fold": Spec(data="w", long_data="width="),
+    "fold": OptionSpec(data="w", long_data="width="),
     "grep": GREP,
-    "head": Spec(data="nc", long_data="lines= bytes="),
-    "hexdump": Spec(data="esn", paths="f"),
+    "head": OptionSpec(data="nc", long_data="lines= bytes="),
+    "hexdump": OptionSpec(data="esn", paths="f"),
     "id": WORDS,
-    "join": Spec(data="12aejotv"),
-    "ls": Spec(
+    "join": OptionSpec(data="12aejotv"),
+    "ls": OptionSpec(
         data="ITw",
         leaves="LH",
         long_leaves="dereference dereference-command-line dereference-command-line-symlink-to-dir",
         long_data="ignore= hide= block-size= color format= sort= time= time-style= indicator-style= "
         "quoting-style= width= tabsize=",
     ),
-    "man": Spec(
+    "man": OptionSpec(
         hazards="PHCML", long_hazards="pager html preprocessor browser config-file manpath gxditview", leaves="l"
     ),
     "md5sum": SUMS,
-    "nl": Spec(data="bdfhilnsvw"),
+    "nl": OptionSpec(data="bdfhilnsvw"),
     "nproc": WORDS,
-    "od": Spec(data="AjNtS", long_data="address-radix= skip-bytes= read-bytes= format= strings width"),
-    "paste": Spec(data="d", long_data="delimiters="),
+    "od": OptionSpec(data="AjNtS", long_data="address-radix= skip-bytes= read-bytes= format= strings width"),
+    "paste": OptionSpec(data="d", long_data="delimiters="),
     "pwd": WORDS,
     "readlink": FILES,
     "realpath": FILES,
     "rev": FILES,
-    "rg": Spec(
+    "rg": OptionSpec(
         data="egmABCtTjMrEd",
         paths="f",
         hazards="z",
@@ -152,31 +152,31 @@ SPECS: dict[str, Spec] = {
     "seq": WORDS,
     "sha1sum": SUMS,
     "sha256sum": SUMS,
-    "sort": Spec(
+    "sort": OptionSpec(
         data="ktS",
         hazards="oT",
         long_hazards="output compress-program temporary-directory",
         long_leaves="files0-from",
         long_data="key= field-separator= buffer-size= parallel= batch-size= sort=",
     ),
-    "stat": Spec(data="c", long_data="format= printf= cached="),
-    "strings": Spec(data="netTs", long_data="bytes= encoding= radix= target= output-separator="),
-    "tac": Spec(data="s", long_data="separator="),
-    "tail": Spec(data="ncs", long_data="lines= bytes= sleep-interval= pid="),
-    "tar": Spec(
+    "stat": OptionSpec(data="c", long_data="format= printf= cached="),
+    "strings": OptionSpec(data="netTs", long_data="bytes= encoding= radix= target= output-separator="),
+    "tac": OptionSpec(data="s", long_data="separator="),
+    "tail": OptionSpec(data="ncs", long_data="lines= bytes= sleep-interval= pid="),
+    "tar": OptionSpec(
         hazards="IF",
         long_hazards="to-command checkpoint-action use-compress-program rsh-command info-script new-volume-script "
         "rmt-command",
     ),
     "tr": WORDS,
-    "tree": Spec(
+    "tree": OptionSpec(
         data="LIPHT", hazards="oR", leaves="l", long_hazards="output", long_data="filelimit= charset= timefmt= sort"
     ),
     "true": WORDS,
     "type": WORDS,
     "uname": WORDS,
-    "uniq": Spec(data="fsw", long_data="skip-fields= skip-chars= check-chars=", most=1),
-    "wc": Spec(long_leaves="files0-from"),
+    "uniq": OptionSpec(data="fsw", long_data="skip-fields= skip-chars= check-chars=", most=1),
+    "wc": OptionSpec(long_leaves="files0-from"),
     "which": WORDS,
     "whoami": WORDS,
     ":": WORDS,
@@ -186,9 +186,9 @@ WRITERS = frozenset(name for name, spec in SPECS.items() if spec.hazards or spec
 """A file with the name of an option would make these write: no unquoted glob among their arguments."""
 
 
-def sort_arguments(spec: Spec, arguments: list[Seen]) -> Taken:
+def sort_arguments(spec: OptionSpec, arguments: list[ExpandedWord]) -> ParsedArguments:
     """Read arguments the way the command would."""
-    found = Taken([], [])
+    found = ParsedArguments([], [])
     rest = iter(arguments)
     for argument in rest:
         value = argument.value
@@ -203,7 +203,7 @@ def sort_arguments(spec: Spec, arguments: list[Seen]) -> Taken:
     return found
 
 
-def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -> None:
+def _take_long(spec: OptionSpec, argument: ExpandedWord, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
     name, equals, value = argument.value[2:].partition("=")
     if any(hazard.startswith(name) for hazard in spec.long_hazards.split()):
         found.refused = found.refused or f"--{name}"
@@ -222,7 +222,7 @@ def _take_long(spec: Spec, argument: Seen, found: Taken, rest: Iterator[Seen]) -
         found.files.append(value)  # the beginning of one name stands for it
 
 
-def _take_short(spec: Spec, letters: str, found: Taken, rest: Iterator[Seen]) -> None:
+def _take_short(spec: OptionSpec, letters: str, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
     for position, letter in enumerate(letters):
         if letter in spec.hazards:
             found.refused = found.refused or f"-{letter}"
@@ -240,7 +240,7 @@ def _take_short(spec: Spec, letters: str, found: Taken, rest: Iterator[Seen]) ->
             return
 
 
-def _take_value(found: Taken, rest: Iterator[Seen]) -> str:
+def _take_value(found: ParsedArguments, rest: Iterator[ExpandedWord]) -> str:
     """The next word, which is the value of an option. Of a pattern only the first name is, the others are operands."""
     following = next(rest, None)
     if following is None:

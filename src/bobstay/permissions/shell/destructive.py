@@ -5,7 +5,7 @@ A hint for people, not a rule: it may be wrong both ways, and the policy decides
 
 import re
 
-from bobstay.permissions.path_resolution import World
+from bobstay.permissions.path_resolution import PathWorld
 from bobstay.permissions.shell.analyzer import read
 
 _FLAGS = r"(?:\s+\S+)*?\s+"
@@ -29,7 +29,7 @@ _BARE_SHELL = re.compile(r"(?:sh|bash|dash|zsh|ksh|python3?|perl|ruby|node)(?:\s
 
 def is_destructive(command: str, cwd: str, directory: str) -> bool:
     """Whether some part of the command, wrappers looked past, destroys data or runs what it downloads."""
-    found = read(command, cwd, World(directory, "/nonexistent", ()))
+    found = read(command, cwd, PathWorld(directory, "/nonexistent", ()))
     starts = [text[at:] for text, begins in found.suspects for at in begins]
     if any(_DESTRUCTIVE.match(text) for text in starts):
         return True

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from bobstay.permissions.path_pattern import Segment
-from bobstay.permissions.path_resolution import World, locate, normalise, read_link
+from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
 
 Entry: TypeAlias = tuple[str, bool, bool]
 """A path, whether it is a link, and whether it is a directory."""
@@ -19,14 +19,14 @@ MOST = 30_000
 
 
 @runtime_checkable
-class Listing(Protocol):
+class LinkListing(Protocol):
     """Who reads links in a world without a disk may know them all, and all other names."""
 
     def links(self, directory: str, *, deep: bool) -> list[str] | None: ...
 
 
 @runtime_checkable
-class FullListing(Listing, Protocol):
+class FullLinkListing(LinkListing, Protocol):
     def names(self, directory: str, *, deep: bool) -> list[str]:
         """All paths but links; those of directories end in a slash."""
         ...
@@ -36,7 +36,7 @@ class FullListing(Listing, Protocol):
         ...
 
 
-class Found(Struct, frozen=True):
+class ListedNames(Struct, frozen=True):
     """Names that a command prints, or that are handed to one."""
 
     directory: str
@@ -53,17 +53,17 @@ class Found(Struct, frozen=True):
     """The names do not begin with the directory, so that one may look like an option."""
 
 
-def lead_out(directory: str, pattern: str, start: str, world: World) -> bool:
+def lead_out(directory: str, pattern: str, start: str, world: PathWorld) -> bool:
     """Whether a pattern may find a link in `directory` that leads out of the working directories."""
-    return misleads(Found(directory, deep=False, pattern=pattern), None, start, world)
+    return misleads(ListedNames(directory, deep=False, pattern=pattern), None, start, world)
 
 
-def lead_out_below(directory: str, start: str, world: World) -> bool:
+def lead_out_below(directory: str, start: str, world: PathWorld) -> bool:
     """Whether some link anywhere below `directory` leads out of the working directories."""
-    return misleads(Found(directory), None, start, world)
+    return misleads(ListedNames(directory), None, start, world)
 
 
-def misleads(found: Found, odd: re.Pattern[str] | None, start: str, world: World) -> bool:
+def misleads(found: ListedNames, odd: re.Pattern[str] | None, start: str, world: PathWorld) -> bool:
     """Whether a link among these names may lead out of the working directories, or one is spelled as in `odd`."""
     path = locate(found.directory, start, world).path
     entries = _entries(path, world, deep=found.deep) if path else None
@@ -81,15 +81,15 @@ def misleads(found: Found, odd: re.Pattern[str] | None, start: str, world: World
     return False
 
 
-def _entries(directory: str, world: World, *, deep: bool) -> Iterable[Entry] | None:
+def _entries(directory: str, world: PathWorld, *, deep: bool) -> Iterable[Entry] | None:
     """All that is in a directory, or below it as well; None if that is not known."""
     reader: object = world.readlink
     if world.readlink is read_link:
         return _on_disk(directory, deep=deep)
-    if not isinstance(reader, Listing):
+    if not isinstance(reader, LinkListing):
         return ()  # a world of which nothing else is known
     links = reader.links(directory, deep=deep)
-    names = reader.names(directory, deep=deep) if isinstance(reader, FullListing) else ()
+    names = reader.names(directory, deep=deep) if isinstance(reader, FullLinkListing) else ()
     if links is None:
         return None
     others = ((name.rstrip("/"), False, name.endswith("/")) for name in names)

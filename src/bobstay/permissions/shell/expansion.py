@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bobstay.permissions.shell.substitution_output import PATTERN, may_be_pattern
-from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, Simple, Word
+from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, SimpleNode, Word
 
 Variables: TypeAlias = Mapping[str, tuple[str, ...]]
 
@@ -24,7 +24,7 @@ SOMETIMES = COUNTING | {"nproc"}
 """The same, or nothing where there is no such program."""
 
 
-class Seen(Struct, frozen=True):
+class ExpandedWord(Struct, frozen=True):
     """One word as a command would see it."""
 
     value: str
@@ -62,7 +62,7 @@ class Seen(Struct, frozen=True):
         return self.source if self.dynamic else self.value
 
 
-def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
+def readings(words: list[Word], variables: Variables) -> list[list[ExpandedWord]]:
     """Every way these words may come out; a word that cannot be told counts once, as unknown."""
     choices = [seen(word, variables) for word in words]
     count = 1
@@ -74,7 +74,7 @@ def readings(words: list[Word], variables: Variables) -> list[list[Seen]]:
     return [list(chain.from_iterable(reading)) for reading in product(*choices)]
 
 
-def seen(word: Word, variables: Variables) -> list[list[Seen]]:
+def seen(word: Word, variables: Variables) -> list[list[ExpandedWord]]:
     """The ways one word may come out, each of which may be several words: braces make many of one."""
     if word.brace:
         return [_braced(word, variables)]
@@ -82,10 +82,10 @@ def seen(word: Word, variables: Variables) -> list[list[Seen]]:
         return [[one] for one in _resolved(word, variables)]
     if word.tilde and not word.source.startswith("~"):
         return [[_unknown(word, variables)]]
-    return [[Seen(word.value, word.source, word.glob)]]
+    return [[ExpandedWord(word.value, word.source, word.glob)]]
 
 
-def _unknown(word: Word, variables: Variables) -> Seen:
+def _unknown(word: Word, variables: Variables) -> ExpandedWord:
     head = ""
     parts = iter(word.parts)
     first: Part | None = None
@@ -97,7 +97,7 @@ def _unknown(word: Word, variables: Variables) -> Seen:
     following = next(parts, None)
     if word.brace or first is None:
         head = ""
-    return Seen(
+    return ExpandedWord(
         head,
         word.source,
         word.glob,
@@ -130,9 +130,9 @@ def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
     return found
 
 
-def _resolved(word: Word, variables: Variables) -> list[Seen]:
+def _resolved(word: Word, variables: Variables) -> list[ExpandedWord]:
     if len(word.parts) == 1 and word.parts[0].kind == "pipe":
-        return [Seen("-", word.source, dynamic=True, pipe=True)]
+        return [ExpandedWord("-", word.source, dynamic=True, pipe=True)]
     values = [""]
     for part in word.parts:
         found = _values(part, variables)
@@ -140,7 +140,7 @@ def _resolved(word: Word, variables: Variables) -> list[Seen]:
             return [_unknown(word, variables)]
         values = [value + more for value in values for more in found]
     counted = any(part.kind in ("number", "script") for part in word.parts)
-    return [Seen(value, word.source, word.glob, counted=counted) for value in values]
+    return [ExpandedWord(value, word.source, word.glob, counted=counted) for value in values]
 
 
 def _values(part: Part, variables: Variables) -> tuple[str, ...]:
@@ -164,12 +164,12 @@ def _counts(script: Script, *, surely: bool) -> bool:
     if len(script.chains) != 1 or len(script.chains[0].pipelines) != 1:
         return False
     last = script.chains[0].pipelines[0].commands[-1]
-    if not isinstance(last, Simple) or last.assignments or (surely and last.redirects):
+    if not isinstance(last, SimpleNode) or last.assignments or (surely and last.redirects):
         return False
     return " ".join(word.source for word in last.words) in (COUNTING if surely else SOMETIMES)
 
 
-def _braced(word: Word, variables: Variables) -> list[Seen]:
+def _braced(word: Word, variables: Variables) -> list[ExpandedWord]:
     found = SIMPLE_BRACES.fullmatch(word.source)
     if found is None or word.tilde or "," not in found.group(2):
         return [_unknown(word, variables)]
@@ -178,4 +178,4 @@ def _braced(word: Word, variables: Variables) -> list[Seen]:
     if len(pieces) > MOST:
         return [_unknown(word, variables)]
     values = [before + piece + after for piece in pieces]
-    return [Seen(value, word.source, word.glob) for value in values if value] or [_unknown(word, variables)]
+    return [ExpandedWord(value, word.source, word.glob) for value in values if value] or [_unknown(word, variables)]

@@ -4,15 +4,15 @@ import re
 from itertools import product
 from math import prod
 
-from bobstay.permissions.path_resolution import World
-from bobstay.permissions.shell.expansion import Seen, readings
-from bobstay.permissions.shell.name_sources import Names, printed
+from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.shell.directory_links import ListedNames, lead_out_below, misleads
+from bobstay.permissions.shell.expansion import ExpandedWord, readings
 from bobstay.permissions.shell.find_expression import expression, starting_points
-from bobstay.permissions.shell.directory_links import Found, lead_out_below, misleads
-from bobstay.permissions.shell.wrappers import FED
-from bobstay.permissions.shell.readonly import holds, is_tame
 from bobstay.permissions.shell.git_index import tracked_misleads
+from bobstay.permissions.shell.name_sources import NameSource, printed
+from bobstay.permissions.shell.readonly import holds, is_tame
 from bobstay.permissions.shell.script_walker import Occurrence
+from bobstay.permissions.shell.wrappers import FED
 from bobstay.permissions.shell.xargs import ODD, Invocation, invocation, placed, stripped
 
 MOST = 32
@@ -21,13 +21,13 @@ PLAIN = re.compile(r"[\w./]")
 """What a name begins with that no program takes for more than a name."""
 QUOTED = re.compile(r"[^ !#-[\]-~]")
 """What makes git put a name in quotes, which is another name to who gets it by the line."""
-HANDED = Seen("./{}", "", handed=True)
+HANDED = ExpandedWord("./{}", "", handed=True)
 """A name that is handed over: a file inside, and no option."""
-LOOSE = Seen("{}", "", handed=True)
+LOOSE = ExpandedWord("{}", "", handed=True)
 """The same, but nothing says what it begins with."""
 
 
-def look_with_names(words: list[Seen], occurrence: Occurrence, world: World) -> bool:
+def look_with_names(words: list[ExpandedWord], occurrence: Occurrence, world: PathWorld) -> bool:
     """Whether `xargs` or `find -exec` provably only look, and so does what they run with the names it gets."""
     start = occurrence.place.where
     if words[0].value == "find":
@@ -36,7 +36,7 @@ def look_with_names(words: list[Seen], occurrence: Occurrence, world: World) -> 
     return run is not None and _looks_with_names(run, occurrence, start, world)
 
 
-def _looks_with_names(run: Invocation, occurrence: Occurrence, start: str | None, world: World) -> bool:
+def _looks_with_names(run: Invocation, occurrence: Occurrence, start: str | None, world: PathWorld) -> bool:
     words = run.words
     if is_tame(words, start, world):
         return True  # whatever the names are
@@ -56,12 +56,12 @@ def _looks_with_names(run: Invocation, occurrence: Occurrence, start: str | None
     return _looks_at(words, start, world, loose=loose, single=run.single)
 
 
-def _names(occurrence: Occurrence, run: Invocation) -> list[Names] | None:
+def _names(occurrence: Occurrence, run: Invocation) -> list[NameSource] | None:
     """What may come through the pipe, for each way its commands may come out; None if that cannot be told."""
     choices = [readings(feeder.words, occurrence.variables) for feeder in occurrence.feeders or ()]
     if prod(map(len, choices)) > MOST or not all(words for choice in choices for words in choice):
         return None
-    found: list[Names] = []
+    found: list[NameSource] = []
     for commands in product(*choices):
         names = printed([stripped(words) for words in commands])
         names = names and names.split(run.splitting)
@@ -71,14 +71,14 @@ def _names(occurrence: Occurrence, run: Invocation) -> list[Names] | None:
     return found
 
 
-def _goes_up(names: Names) -> bool:
+def _goes_up(names: NameSource) -> bool:
     """Whether one of them may lead out of the directory it is looked for in."""
     return any(
         ".." in place for place in (*(one.directory for one in names.found), *(one.value for one in names.spelled))
     )
 
 
-def _are_inside(names: Names, start: str, world: World) -> bool:
+def _are_inside(names: NameSource, start: str, world: PathWorld) -> bool:
     """Whether each name, as it will be read, is that of a file in the working directories."""
     odd = ODD[names.splitting]
     if names.tracked is not None and names.splitting == "lines":
@@ -93,28 +93,28 @@ def _are_inside(names: Names, start: str, world: World) -> bool:
     return not any(misleads(one, odd, start, world) for one in names.found)
 
 
-def _looks_at(words: list[Seen], start: str, world: World, *, loose: bool, single: bool) -> bool:
+def _looks_at(words: list[ExpandedWord], start: str, world: PathWorld, *, loose: bool, single: bool) -> bool:
     """Whether the command only looks when names inside are put in their places."""
     if words[0].dynamic:
         return False  # a name is, or is part of, the command
-    given: list[Seen] = []
+    given: list[ExpandedWord] = []
     for word in words:
         if word is FED:
             given += [LOOSE if loose else HANDED] * (1 if single else 2)
         elif word.below:
             if not holds(word.below, start, world) or lead_out_below(word.below, start, world):
                 return False
-            given.append(Seen(f"{word.below}{{}}", "", handed=True))
+            given.append(ExpandedWord(f"{word.below}{{}}", "", handed=True))
         else:
             given.append(word)
     return is_tame(given, start, world)
 
 
-def _find_looks(words: list[Seen], start: str, world: World) -> bool:
+def _find_looks(words: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     """Whether all that `find -exec` runs only looks, and `find` itself does."""
     if any(word.glob or word.dynamic or word.counted for word in words):
         return False
-    rest: list[Seen] = []
+    rest: list[ExpandedWord] = []
     runs: list[Invocation] = []
     position = 0
     while position < len(words):
@@ -134,15 +134,15 @@ def _find_looks(words: list[Seen], start: str, world: World) -> bool:
     if not runs or searched is None or not all(holds(file, start, world) for file in searched.files):
         return False
     found = tuple(
-        Found(place, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
+        ListedNames(place, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
         for place in starting_points(values)
     )
-    if not _are_inside(Names(found), start, world) or any(".." in one.directory for one in found):
+    if not _are_inside(NameSource(found), start, world) or any(".." in one.directory for one in found):
         return False
     return all(_looks_at(run.words, start, world, loose=False, single=run.single) for run in runs)
 
 
-def _end_of_run(words: list[Seen], position: int) -> int | None:
+def _end_of_run(words: list[ExpandedWord], position: int) -> int | None:
     """Where the command behind `-exec` ends; None if it does not, or is none."""
     begin = position
     while position < len(words):

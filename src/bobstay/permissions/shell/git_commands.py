@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
 
 LOOKS = names(
@@ -66,7 +66,7 @@ def past_options(values: list[str], position: int) -> int:
     return position
 
 
-def is_hazardous(arguments: list[Seen]) -> bool:
+def is_hazardous(arguments: list[ExpandedWord]) -> bool:
     """Whether no rule with a wildcard may approve it."""
     values = [argument.value for argument in arguments]
     options, command = split(values)
@@ -113,7 +113,7 @@ def _is_hazard(value: str) -> bool:
     return any(hazard.startswith(option) for hazard in HAZARDS)
 
 
-def _is_open(command: str, arguments: list[Seen]) -> bool:
+def _is_open(command: str, arguments: list[ExpandedWord]) -> bool:
     """Whether a word that is not literal may turn into an option."""
     before = command
     for argument in arguments:
@@ -141,7 +141,7 @@ def _is_quiet_config(arguments: list[str]) -> bool:
     return len(operands) < 2 or operands[0].lower().startswith(QUIET_KEYS)
 
 
-def looks(arguments: list[Seen]) -> list[str] | None:
+def looks(arguments: list[ExpandedWord]) -> list[str] | None:
     """The operands of a git command that only looks; None if it may do more."""
     values = [argument.value for argument in arguments]
     options, command = split(values)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from struct import error, unpack_from
 
 from bobstay.permissions.path_pattern import wildcard
-from bobstay.permissions.path_resolution import World, locate, normalise, read_link
-from bobstay.permissions.shell.directory_links import MOST, FullListing, Listing
+from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
+from bobstay.permissions.shell.directory_links import MOST, FullLinkListing, LinkListing
 
 LARGEST = 8_000_000
 """Bytes of an index that is read."""
@@ -22,7 +22,7 @@ class _Unknown(ValueError):  # noqa: N818 - it names a state of mind, not an eve
 
 
 def tracked_misleads(
-    specs: tuple[str, ...], odd: re.Pattern[str] | None, start: str, world: World, *, whole: bool
+    specs: tuple[str, ...], odd: re.Pattern[str] | None, start: str, world: PathWorld, *, whole: bool
 ) -> bool:
     """Whether one of the tracked files that `specs` select leads out, or is spelled as in `odd` or as an option.
 
@@ -41,13 +41,13 @@ def tracked_misleads(
     return not all(world.holds(locate(f"./{name}", start, world)) for name in (*parents, *links))
 
 
-def _known(start: str, world: World, *, whole: bool) -> Iterable[str]:
+def _known(start: str, world: PathWorld, *, whole: bool) -> Iterable[str]:
     if world.readlink is read_link:
         return _names(start, whole=whole)
     reader: object = world.readlink
-    if isinstance(reader, FullListing):
+    if isinstance(reader, FullLinkListing):
         return [name[len(start) + 1 :] for name in reader.tracked() if name.startswith(f"{start}/")]
-    listed = reader.links(start, deep=True) if isinstance(reader, Listing) else ()
+    listed = reader.links(start, deep=True) if isinstance(reader, LinkListing) else ()
     return [link[len(start) + 1 :] for link in listed or ()]  # nothing else is known, and each link may be tracked
 
 

@@ -3,11 +3,11 @@
 from itertools import pairwise
 
 from bobstay.permissions.shell import git_commands
-from bobstay.permissions.shell.expansion import Seen
 from bobstay.permissions.shell.command_options import SPECS, sort_arguments
-from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, TRANSPARENT
 from bobstay.permissions.shell.embedded_scripts import assigns, untame_scripts
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
+from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, TRANSPARENT
 
 FIND = names("-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir -files0-from")
 ALIASES = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gtar": "tar", "gfind": "find"}
@@ -21,7 +21,7 @@ SCRIPTED = names("awk gawk mawk nawk sed gsed git")
 """Commands that may be told what to run in a language other than the shell's."""
 
 
-def is_hazardous(words: list[Seen]) -> bool:
+def is_hazardous(words: list[ExpandedWord]) -> bool:
     """Whether this simple command runs or writes what its arguments say, or may."""
     name = words[0].value.rpartition("/")[2]
     name = ALIASES.get(name, name)
@@ -39,7 +39,7 @@ def is_hazardous(words: list[Seen]) -> bool:
     spec = SPECS.get(name)
     if spec is not None and (spec.hazards or spec.long_hazards):
         if name == "tar" and arguments and not arguments[0].value.startswith("-"):
-            arguments = [Seen("-" + arguments[0].value, arguments[0].source), *arguments[1:]]
+            arguments = [ExpandedWord("-" + arguments[0].value, arguments[0].source), *arguments[1:]]
         return bool(sort_arguments(spec, arguments).refused) or _is_open(arguments)
     if name in CHECKED:
         return _is_open(arguments) or _runs(name, [word.value for word in arguments])
@@ -52,7 +52,7 @@ def _runs(name: str, values: list[str]) -> bool:
     return bool(untame_scripts(name, values))
 
 
-def told(words: list[Seen]) -> list[str]:
+def told(words: list[ExpandedWord]) -> list[str]:
     """Texts in which one of `SCRIPTED` may be told what to run."""
     name = words[0].value.rpartition("/")[2]
     name = ALIASES.get(name, name)
@@ -62,7 +62,7 @@ def told(words: list[Seen]) -> list[str]:
     return untame_scripts(name, values)
 
 
-def _is_open(arguments: list[Seen]) -> bool:
+def _is_open(arguments: list[ExpandedWord]) -> bool:
     """Whether a word that is not literal may turn into an option."""
     for argument in arguments:
         if argument.value == "--" and not argument.dynamic:

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.permissions.shell.expansion import Seen
-from bobstay.permissions.shell.find_expression import expression, starting_points
-from bobstay.permissions.shell.directory_links import Found
 from bobstay.permissions.shell.command_options import GREP, SPECS, sort_arguments
-from bobstay.permissions.shell.wrappers import FED
-from bobstay.permissions.shell.syntax import UNQUOTED
+from bobstay.permissions.shell.directory_links import ListedNames
+from bobstay.permissions.shell.expansion import ExpandedWord
+from bobstay.permissions.shell.find_expression import expression, starting_points
 from bobstay.permissions.shell.name_sets import names
+from bobstay.permissions.shell.syntax import UNQUOTED
+from bobstay.permissions.shell.wrappers import FED
 from bobstay.permissions.shell.xargs import ODD, Splitting, invocation
 
 GLOB = frozenset("*?[")
 GREPS = names("grep egrep fgrep")
-HANDED = Seen("{}", "")
+HANDED = ExpandedWord("{}", "")
 LISTING = frozenset("1ArtSUvXdB")
 """Letters with which `ls` prints names and nothing else, and no `..` among them."""
 SEARCHING = frozenset("lLrEFGPiIswxvHhUaZynT")
@@ -34,11 +34,11 @@ UNTRACKED_FLAGS = names("-o --others -co -oc")
 GIT_GREP_LETTERS = frozenset("lLiIwvEFGPanhHz")
 
 
-class Names(Struct, frozen=True):
+class NameSource(Struct, frozen=True):
     """What is printed: files found in some places, each ended by a NUL or a line."""
 
-    found: tuple[Found, ...] = ()
-    spelled: tuple[Seen, ...] = ()
+    found: tuple[ListedNames, ...] = ()
+    spelled: tuple[ExpandedWord, ...] = ()
     """Files named in the command itself."""
     tracked: tuple[str, ...] | None = None
     """The files git knows that these select."""
@@ -50,7 +50,7 @@ class Names(Struct, frozen=True):
     splitting: Splitting = "nul"
     """How they were told apart on the way, and are in the end: the strictest of all."""
 
-    def split(self, splitting: Splitting) -> "Names | None":
+    def split(self, splitting: Splitting) -> "NameSource | None":
         """The same, told apart once more; None if that cannot be told."""
         if self.nul != (splitting == "nul") or (self.joined and splitting != "blanks"):
             return None
@@ -66,7 +66,7 @@ def _stricter(one: Splitting, other: Splitting) -> Splitting:
     return min(one, other, key=list(ODD).index)
 
 
-def printed(commands: list[list[Seen]]) -> Names | None:
+def printed(commands: list[list[ExpandedWord]]) -> NameSource | None:
     """The names that come out of a pipe of these commands; None if it may print anything else."""
     first, *filters = commands
     list_names = FEEDERS.get(first[0].value)
@@ -79,7 +79,7 @@ def printed(commands: list[list[Seen]]) -> Names | None:
     return found
 
 
-def _find(arguments: list[Seen]) -> Names | None:
+def _find(arguments: list[ExpandedWord]) -> NameSource | None:
     values = [argument.value for argument in arguments]
     if any(argument.glob for argument in arguments):
         return None
@@ -87,47 +87,47 @@ def _find(arguments: list[Seen]) -> Names | None:
     if searched is None or searched.actions - {"-print", "-print0"} or len(searched.actions) > 1:
         return None
     found = tuple(
-        Found(place, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
+        ListedNames(place, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
         for place in starting_points(values)
     )
-    return Names(found, nul="-print0" in searched.actions)
+    return NameSource(found, nul="-print0" in searched.actions)
 
 
-def _ls(arguments: list[Seen]) -> Names | None:
+def _ls(arguments: list[ExpandedWord]) -> NameSource | None:
     taken = sort_arguments(SPECS["ls"], arguments)
     options = [argument.value for argument in arguments if argument.value.startswith("-")]
     letters = "".join(option[1:] for option in options)
     if not set(letters) <= LISTING or any(argument.value == "--" for argument in arguments):
         return None
     if not taken.operands:
-        return Names((Found(".", deep=False, loose=True),))
+        return NameSource((ListedNames(".", deep=False, loose=True),))
     if "d" in letters:
         return _of_words(taken.operands)
     # What is in a directory is printed without its name, so whoever gets it looks for it where they stand.
-    found = [Found(".", deep=False, loose=True)]
-    headed: list[Seen] = []  # before what is in one of several directories stands its name, with a colon
+    found = [ListedNames(".", deep=False, loose=True)]
+    headed: list[ExpandedWord] = []  # before what is in one of several directories stands its name, with a colon
     for operand in taken.operands:
-        found.append(Found(_base(operand), deep=operand.glob, links=False, loose=True))
+        found.append(ListedNames(_base(operand), deep=operand.glob, links=False, loose=True))
         if operand.glob:
-            found += [replace(_globbed(operand.value), still=True), Found(_base(operand), deep=False, loose=True)]
+            found += [replace(_globbed(operand.value), still=True), ListedNames(_base(operand), deep=False, loose=True)]
         else:
-            headed.append(Seen(f"{operand.value}:", operand.source))
-    return Names(tuple(found), tuple(headed)) if all(_is_plain(one.directory) for one in found) else None
+            headed.append(ExpandedWord(f"{operand.value}:", operand.source))
+    return NameSource(tuple(found), tuple(headed)) if all(_is_plain(one.directory) for one in found) else None
 
 
-def _echo(arguments: list[Seen]) -> Names | None:
+def _echo(arguments: list[ExpandedWord]) -> NameSource | None:
     found = _of_words(arguments)
     return found and replace(found, joined=len(arguments) > 1 or bool(found.found))
 
 
-def _printf(arguments: list[Seen]) -> Names | None:
+def _printf(arguments: list[ExpandedWord]) -> NameSource | None:
     if not arguments or arguments[0].value not in ("%s\\n", "%s\\0"):
         return None
     found = _of_words(arguments[1:])
     return found and replace(found, nul=arguments[0].value == "%s\\0")
 
 
-def _of_words(words: list[Seen]) -> Names | None:
+def _of_words(words: list[ExpandedWord]) -> NameSource | None:
     """Names that stand in the command, or that the shell finds for a pattern."""
     plain = [word for word in words if not word.glob]
     if not words or not all(word.value[:1].isalnum() or word.value[:1] in "./_" for word in plain):
@@ -135,10 +135,10 @@ def _of_words(words: list[Seen]) -> Names | None:
     if not all(UNQUOTED.issuperset(word.value) for word in plain):
         return None
     found = tuple(_globbed(word.value) for word in words if word.glob)
-    return Names(found, tuple(plain)) if all(_is_plain(one.directory) for one in found) else None
+    return NameSource(found, tuple(plain)) if all(_is_plain(one.directory) for one in found) else None
 
 
-def _grep(arguments: list[Seen]) -> Names | None:
+def _grep(arguments: list[ExpandedWord]) -> NameSource | None:
     letters, long = _letters(arguments, "efm")
     if not _lists_files(letters):
         return None
@@ -151,7 +151,7 @@ def _grep(arguments: list[Seen]) -> Names | None:
     return _searched(operands, deep="r" in letters, nul="Z" in letters or "--null" in long)
 
 
-def _rg(arguments: list[Seen]) -> Names | None:
+def _rg(arguments: list[ExpandedWord]) -> NameSource | None:
     letters, long = _letters(arguments, "gtTmej")
     bare = {option[2:].partition("=")[0] for option in long}
     if not set(letters) <= RIPGREP_LETTERS | set("gtTmej") or not bare <= RIPGREP_FLAGS | RIPGREP_VALUES:
@@ -166,23 +166,23 @@ def _rg(arguments: list[Seen]) -> Names | None:
     if found is None or operands or listed:
         return found
     # If there is input it may search that, and print a name for it.
-    return replace(found, found=(*found.found, Found(".", deep=False, pattern="<stdin>")))
+    return replace(found, found=(*found.found, ListedNames(".", deep=False, pattern="<stdin>")))
 
 
-def _searched(operands: list[Seen], *, deep: bool, nul: bool) -> Names | None:
+def _searched(operands: list[ExpandedWord], *, deep: bool, nul: bool) -> NameSource | None:
     """Files named, or found below directories that are: what is found there is no link."""
-    found: list[Found] = []
-    for operand in operands or [Seen(".", "")]:
+    found: list[ListedNames] = []
+    for operand in operands or [ExpandedWord(".", "")]:
         if operand.glob:
             found.append(replace(_globbed(operand.value), still=deep))
         loose = not operand.source or (operand.glob and "/" not in operand.value)
-        found.append(Found(_base(operand), deep=deep, links=False, loose=loose))
+        found.append(ListedNames(_base(operand), deep=deep, links=False, loose=loose))
     plain = all(_is_plain(one.directory) for one in found)
-    return Names(tuple(found), nul=nul) if plain else None
+    return NameSource(tuple(found), nul=nul) if plain else None
 
 
-def _globbed(pattern: str) -> Found:
-    return Found(_base_of(pattern), deep=False, pattern=pattern.rpartition("/")[2], loose="/" not in pattern)
+def _globbed(pattern: str) -> ListedNames:
+    return ListedNames(_base_of(pattern), deep=False, pattern=pattern.rpartition("/")[2], loose="/" not in pattern)
 
 
 def _is_plain(directory: str) -> bool:
@@ -190,7 +190,7 @@ def _is_plain(directory: str) -> bool:
     return GLOB.isdisjoint(directory) and not directory.startswith("-")
 
 
-def _git(arguments: list[Seen]) -> Names | None:
+def _git(arguments: list[ExpandedWord]) -> NameSource | None:
     if any(argument.glob for argument in arguments):
         return None
     values = [argument.value for argument in arguments if argument.value not in ("--no-pager", "-P")]
@@ -206,13 +206,13 @@ def _git(arguments: list[Seen]) -> Names | None:
     nul = "-z" in options
     match command:
         case ["ls-files"] if (TRACKED_FLAGS | UNTRACKED_FLAGS).issuperset(options):
-            others = () if UNTRACKED_FLAGS.isdisjoint(options) else (Found(".", loose=True),)
-            return Names(others, tracked=tuple(specs), nul=nul)
+            others = () if UNTRACKED_FLAGS.isdisjoint(options) else (ListedNames(".", loose=True),)
+            return NameSource(others, tracked=tuple(specs), nul=nul)
         case ["diff"] if set(options) - {"-z"} == {"--name-only"} and not operands:
-            return Names(tracked=(), whole=True, nul=nul)
+            return NameSource(tracked=(), whole=True, nul=nul)
         case ["grep"] if len(operands) == 1 and any(_cluster(option, "lL") for option in options):
             plain = all(not option.startswith("--") and GIT_GREP_LETTERS.issuperset(option[1:]) for option in options)
-            return Names(tracked=tuple(specs), nul=any(_cluster(one, "z") for one in options)) if plain else None
+            return NameSource(tracked=tuple(specs), nul=any(_cluster(one, "z") for one in options)) if plain else None
         case _:
             return None
 
@@ -222,7 +222,7 @@ def _stays_inside(spec: str) -> bool:
     return not spec.startswith((":", "/", "~")) and ".." not in spec.split("/")
 
 
-FEEDERS: dict[str, Callable[[list[Seen]], Names | None]] = {
+FEEDERS: dict[str, Callable[[list[ExpandedWord]], NameSource | None]] = {
     "echo": _echo,
     "egrep": _grep,
     "fgrep": _grep,
@@ -235,7 +235,7 @@ FEEDERS: dict[str, Callable[[list[Seen]], Names | None]] = {
 }
 
 
-def _filtered(words: list[Seen], found: Names) -> Names | None:
+def _filtered(words: list[ExpandedWord], found: NameSource) -> NameSource | None:
     """What is left of the names behind a command that lets some of its lines through, unchanged."""
     if words[0].value == "xargs" or words[-1] is FED:
         return _searched_in(words, found)
@@ -272,7 +272,7 @@ FILTERS: dict[str, tuple[str, str]] = {
 """Letters under which they print whole lines of what they read; and those with a value."""
 
 
-def _searched_in(words: list[Seen], found: Names) -> Names | None:
+def _searched_in(words: list[ExpandedWord], found: NameSource) -> NameSource | None:
     """Behind `xargs grep -l`, which prints some of the names it is given."""
     run = invocation(words)
     names = found.split(run.splitting) if run is not None else None
@@ -289,7 +289,7 @@ def _searched_in(words: list[Seen], found: Names) -> Names | None:
     return replace(names, nul="Z" in letters)
 
 
-def _is_open(word: Seen) -> bool:
+def _is_open(word: ExpandedWord) -> bool:
     return word.dynamic or word.glob
 
 
@@ -298,7 +298,7 @@ def _lists_files(letters: str) -> bool:
     return set(letters) <= SEARCHING | set("em") and not {"l", "L"}.isdisjoint(letters)
 
 
-def _letters(arguments: list[Seen], valued: str) -> tuple[str, list[str]]:
+def _letters(arguments: list[ExpandedWord], valued: str) -> tuple[str, list[str]]:
     """All letters of options, without the values that follow some; and the long options."""
     letters = ""
     long: list[str] = []
@@ -321,7 +321,7 @@ def _cluster(option: str, letters: str) -> bool:
     return not option.startswith("--") and not set(letters).isdisjoint(option[1:])
 
 
-def _base(operand: Seen) -> str:
+def _base(operand: ExpandedWord) -> str:
     return _base_of(operand.value) if operand.glob else operand.value
 
 

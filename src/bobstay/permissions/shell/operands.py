@@ -4,9 +4,9 @@ import os.path
 from itertools import pairwise
 
 from bobstay.permissions.shell import git_commands
-from bobstay.permissions.shell.expansion import Seen
-from bobstay.permissions.shell.command_options import SPECS, Taken, sort_arguments
+from bobstay.permissions.shell.command_options import SPECS, ParsedArguments, sort_arguments
 from bobstay.permissions.shell.embedded_scripts import untame_scripts
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
 
 EDITING: dict[str, frozenset[str]] = {
@@ -65,7 +65,7 @@ FIND_RUNS = names("-exec -execdir -ok -okdir")
 FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-fprint", "-fprint0", "-fls", "-files0-from"})
 
 
-def read_by(words: list[Seen]) -> tuple[list[str], bool]:
+def read_by(words: list[ExpandedWord]) -> tuple[list[str], bool]:
     """Every word, or part of a word, that may be a file; and whether some word cannot be told."""
     name = words[0].value.rpartition("/")[2]
     if name in SILENT:
@@ -93,7 +93,7 @@ def read_by(words: list[Seen]) -> tuple[list[str], bool]:
     return found, unknown
 
 
-def elsewhere(names: set[str], words: list[Seen]) -> list[str]:
+def elsewhere(names: set[str], words: list[ExpandedWord]) -> list[str]:
     """The directories in which one of these programs is told to work."""
     options = {option for name in names for option in MOVING.get(name, ())}
     found: list[str] = []
@@ -109,7 +109,7 @@ def elsewhere(names: set[str], words: list[Seen]) -> list[str]:
     return found
 
 
-def reads_more(words: list[Seen]) -> bool:
+def reads_more(words: list[ExpandedWord]) -> bool:
     """Whether it reads files its words do not name: a list, a script or another directory says which."""
     name, arguments = words[0].value.rpartition("/")[2], words[1:]
     values = [word.value for word in arguments]
@@ -126,7 +126,7 @@ def _plain_home(source: str) -> bool:
     return source == "~" or source.startswith("~/")
 
 
-def _searched(words: list[Seen]) -> list[Seen]:
+def _searched(words: list[ExpandedWord]) -> list[ExpandedWord]:
     """The starting points of find, and the files its tests name: its patterns are no files."""
     found = words[:1]
     position = 1
@@ -141,7 +141,7 @@ def _searched(words: list[Seen]) -> list[Seen]:
     return found
 
 
-def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
+def _read_by_search(name: str, arguments: list[ExpandedWord]) -> tuple[list[str], bool]:
     """The files a search is given; its pattern is not one, unless it may turn out to be several words."""
     files, values = _search_files(name, arguments)
     loose = [word for word in arguments if (word.dynamic or word.glob or word.counted) and not word.pipe]
@@ -151,12 +151,12 @@ def _read_by_search(name: str, arguments: list[Seen]) -> tuple[list[str], bool]:
     return found + values + [part for value in options for part in _parts(value)], unknown
 
 
-def _search_files(name: str, arguments: list[Seen]) -> tuple[list[Seen], list[str]]:
+def _search_files(name: str, arguments: list[ExpandedWord]) -> tuple[list[ExpandedWord], list[str]]:
     taken = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
     return _files_of(name, taken), taken.files
 
 
-def _files_of(name: str, taken: Taken) -> list[Seen]:
+def _files_of(name: str, taken: ParsedArguments) -> list[ExpandedWord]:
     return taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
 
 
@@ -176,12 +176,12 @@ def _parts(value: str) -> list[str]:
     return [one for one in (*found, *more) if one and one != "-"]
 
 
-def feeds(names: set[str], words: list[Seen]) -> bool:
+def feeds(names: set[str], words: list[ExpandedWord]) -> bool:
     """Whether it hands over files that its words do not name."""
     return "xargs" in names or "parallel" in names or any(word.value in FIND_RUNS for word in words)
 
 
-def swept_by(words: list[Seen], *, fed: bool) -> list[str]:
+def swept_by(words: list[ExpandedWord], *, fed: bool) -> list[str]:
     """The directories whose files it reads one and all."""
     name = words[0].value.rpartition("/")[2]
     values = [word.value for word in words[1:]]
@@ -211,7 +211,7 @@ def _has_letter(values: list[str], letters: str, *options: str) -> bool:
     return False
 
 
-def written_by(words: list[Seen]) -> list[str]:
+def written_by(words: list[ExpandedWord]) -> list[str]:
     """All operands of a command that writes, and where a copy into a directory would end up."""
     name = words[0].value.rpartition("/")[2]
     values = [word.value for word in words[1:] if not word.dynamic]
@@ -245,7 +245,7 @@ def _outputs(name: str, values: list[str]) -> list[str]:
     return found
 
 
-def is_plain_edit(words: list[Seen]) -> bool:
+def is_plain_edit(words: list[ExpandedWord]) -> bool:
     known = EDITING.get(words[0].value)
     if known is None or any(word.dynamic or word.glob or word.counted for word in words):
         return False

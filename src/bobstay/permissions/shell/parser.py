@@ -2,16 +2,16 @@
 
 import re
 
-from bobstay.permissions.shell.redirects import Redirects
+from bobstay.permissions.shell.redirects import RedirectScanner
 from bobstay.permissions.shell.syntax import (
-    Chain,
+    AndOrList,
     Command,
     Compound,
     NotUnderstood,
     Part,
     Pipeline,
     Script,
-    Simple,
+    SimpleNode,
     Test,
     Word,
     is_message,
@@ -38,7 +38,7 @@ def parse(text: str) -> tuple[Script, str]:
     return script, parser.trouble
 
 
-class Parser(Redirects):
+class Parser(RedirectScanner):
     """The half that knows how words make commands, and commands scripts."""
 
     _looked_at = -1
@@ -105,8 +105,8 @@ class Parser(Redirects):
         self.at += len(closer)
         return script, closer
 
-    def _chain(self) -> Chain:
-        found = Chain([self._pipeline("")])
+    def _chain(self) -> AndOrList:
+        found = AndOrList([self._pipeline("")])
         while True:
             joint = self.text[self.at : min(self.at + 2, self.end)]
             if joint not in ("&&", "||"):
@@ -180,7 +180,7 @@ class Parser(Redirects):
         self.doubt("a function is defined, which may change what any command means")
         self.skip_lines()
         self.deepen()
-        inside = Script([Chain([Pipeline([self._command()])])], self.at, self.at)
+        inside = Script([AndOrList([Pipeline([self._command()])])], self.at, self.at)
         self.depth -= 1
         return Compound("function", [inside], [], [])
 
@@ -284,7 +284,7 @@ class Parser(Redirects):
                 words.append(self.word())
 
     def _simple(self) -> Command:
-        found = Simple([], [], [])
+        found = SimpleNode([], [], [])
         while True:
             self.blanks()
             if redirect := self.redirect():
@@ -299,7 +299,7 @@ class Parser(Redirects):
             raise NotUnderstood(f"there is no command where one is expected (character {self.at})")
         return found
 
-    def _add(self, found: Simple) -> None:
+    def _add(self, found: SimpleNode) -> None:
         """One more word, which may be an assignment."""
         named = None if found.words else NAMED.match(self.text, self.at, self.end)
         if named and named.group().endswith("["):
@@ -325,7 +325,7 @@ class Parser(Redirects):
                 return Word(self.text[start : self.at], start, [*parts, Part("other")])
             parts += self.word().parts
 
-    def _odd_parenthesis(self, found: Simple) -> Compound:
+    def _odd_parenthesis(self, found: SimpleNode) -> Compound:
         """`name ()` defines a function; any other parenthesis behind a word is none of ours."""
         opening = FUNCTION.match(self.text, self.at, self.end)
         if opening is None or len(found.words) != 1 or found.assignments or found.redirects:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable
 
-from bobstay.permissions.path_resolution import World, locate
+from bobstay.permissions.path_resolution import PathWorld, locate
 from bobstay.permissions.shell import git_commands
-from bobstay.permissions.shell.expansion import Seen
-from bobstay.permissions.shell.directory_links import Found, lead_out, misleads
 from bobstay.permissions.shell.command_options import READ_ONLY, SPECS, WRITERS, sort_arguments
+from bobstay.permissions.shell.directory_links import ListedNames, lead_out, misleads
 from bobstay.permissions.shell.embedded_scripts import (
     assigns,
     awk_program,
@@ -16,6 +15,7 @@ from bobstay.permissions.shell.embedded_scripts import (
     is_tame_sed,
     sed_scripts,
 )
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
 
 TALKERS = names("echo printf true false :")
@@ -39,7 +39,7 @@ ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 DATE_FLAGS = frozenset({"-u", "--utc", "--universal", "-R", "--rfc-email"})
 
 
-def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
+def is_tame(words: list[ExpandedWord], start: str | None, world: PathWorld) -> bool:
     """Whether a simple command, run in `start`, provably only looks, and only inside the working directories."""
     name, arguments = words[0].value, words[1:]
     if not _lists_inside(arguments, start, world):
@@ -60,18 +60,18 @@ def is_tame(words: list[Seen], start: str | None, world: World) -> bool:
     return check is not None and check(arguments, start, world)
 
 
-def _begins_anyhow(word: Seen) -> bool:
+def _begins_anyhow(word: ExpandedWord) -> bool:
     """Whether it stands for names of which nobody said what they begin with: as with a glob, one may be an option."""
     return word.handed and word.value == "{}"
 
 
-def _may_lead_out(word: Seen, start: str, world: World) -> bool:
+def _may_lead_out(word: ExpandedWord, start: str, world: PathWorld) -> bool:
     """Whether a file that is a link out may have the name that some number makes of this word."""
     directory, slash, name = word.value.rpartition("/")
     return "0" in directory or lead_out(directory or slash or ".", name.replace("0", "*"), start, world)
 
 
-def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> bool:
+def _lists_inside(arguments: list[ExpandedWord], start: str | None, world: PathWorld) -> bool:
     """Whether all directories the shell itself looks into for globs are working directories, whoever gets the names."""
     if any(one.loose for one in arguments):
         return False
@@ -79,7 +79,7 @@ def _lists_inside(arguments: list[Seen], start: str | None, world: World) -> boo
     return all(start is not None and not one.dynamic and _glob_holds(one.value, start, world) for one in globs)
 
 
-def holds(file: Seen | str, start: str, world: World) -> bool:
+def holds(file: ExpandedWord | str, start: str, world: PathWorld) -> bool:
     """Whether a file, or all that a glob may find, lies in a working directory."""
     if isinstance(file, str):
         return file in ("", "-") or world.holds(locate(file, start, world))
@@ -89,11 +89,11 @@ def holds(file: Seen | str, start: str, world: World) -> bool:
         return holds(file.value, start, world)
     base, last = glob_base(file.value), file.value.rstrip("/").rpartition("/")[2]
     # Names that begin with nothing the pattern says may be options, with which links are followed.
-    found = Found(base, deep=False, pattern=last, loose=last == file.value.rstrip("/"))
+    found = ListedNames(base, deep=False, pattern=last, loose=last == file.value.rstrip("/"))
     return _glob_holds(file.value, start, world) and not misleads(found, None, start, world)
 
 
-def _glob_holds(pattern: str, start: str, world: World) -> bool:
+def _glob_holds(pattern: str, start: str, world: PathWorld) -> bool:
     """Whether the directory the shell lists for a pattern lies in a working directory."""
     base = glob_base(pattern)
     return bool(base) and holds(base, start, world)
@@ -112,7 +112,7 @@ def glob_base(pattern: str) -> str:
     return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
 
 
-def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> bool:
+def _by_table(name: str, arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     spec = SPECS[name]
     taken = sort_arguments(spec, arguments)
     if taken.refused or taken.leaves or len(taken.operands) > spec.most:
@@ -126,34 +126,34 @@ def _by_table(name: str, arguments: list[Seen], start: str, world: World) -> boo
         return False  # it would take its arguments from that file
     if not holds(".", start, world):
         return False  # without operands most commands look at where they stand
-    compared = [*files, *(Seen(file, file) for file in taken.files)] if name == "diff" else []
+    compared = [*files, *(ExpandedWord(file, file) for file in taken.files)] if name == "diff" else []
     if any(_leads_out(one, start, world, deep=taken.recursive) for one in compared):
         return False  # it goes through directories, and links in them
-    named: dict[Seen | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
+    named: dict[ExpandedWord | str, None] = {**dict.fromkeys(files), **dict.fromkeys(taken.files)}
     return all(holds(file, start, world) for file in named)
 
 
-def _leads_out(file: Seen, start: str, world: World, *, deep: bool) -> bool:
+def _leads_out(file: ExpandedWord, start: str, world: PathWorld, *, deep: bool) -> bool:
     """Whether a link in this directory, if it is one, leads out."""
-    return file.handed or (not file.pipe and misleads(Found(file.value, deep=deep), None, start, world))
+    return file.handed or (not file.pipe and misleads(ListedNames(file.value, deep=deep), None, start, world))
 
 
-def _is_tame_printf(arguments: list[Seen]) -> bool:
+def _is_tame_printf(arguments: list[ExpandedWord]) -> bool:
     """An option would name a variable, whose subscript would be evaluated; so may what is in a format."""
     if not arguments or arguments[0].dynamic or arguments[0].glob:
         return False
     return not arguments[0].value.startswith("-") and not assigns(arguments[0].value)
 
 
-def _is_tame_test(name: str, arguments: list[Seen], start: str, world: World) -> bool:
+def _is_tame_test(name: str, arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     if name == "[":
         if not arguments or arguments[-1].value != "]":
             return False
         arguments = arguments[:-1]
     if arguments and arguments[0].value in ("-a", "-o"):
         return False
-    group: list[Seen] = []
-    for argument in [*arguments, Seen("-a", "-a")]:
+    group: list[ExpandedWord] = []
+    for argument in [*arguments, ExpandedWord("-a", "-a")]:
         if argument.value in ("-a", "-o") and not argument.dynamic:
             if group and not _is_tame_comparison(group, start, world):
                 return False
@@ -166,7 +166,7 @@ def _is_tame_test(name: str, arguments: list[Seen], start: str, world: World) ->
     return not dynamic or len(arguments) <= 3
 
 
-def _is_tame_comparison(group: list[Seen], start: str, world: World) -> bool:
+def _is_tame_comparison(group: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     """One test. A word that is not literal must be quoted and stand where it cannot become an operator."""
     if group[0].value == "!" and not group[0].dynamic and len(group) > 1:
         group = group[1:]
@@ -187,10 +187,10 @@ def _is_tame_comparison(group: list[Seen], start: str, world: World) -> bool:
     return False
 
 
-def is_tame_double_test(words: list[Seen], start: str | None, world: World) -> bool:
+def is_tame_double_test(words: list[ExpandedWord], start: str | None, world: PathWorld) -> bool:
     """`[[ ... ]]`: as `[ ]`, but numbers are evaluated there, so they must be numbers."""
-    group: list[Seen] = []
-    for word in [*words, Seen("&&", "&&")]:
+    group: list[ExpandedWord] = []
+    for word in [*words, ExpandedWord("&&", "&&")]:
         if word.source not in ("&&", "||", "!"):
             group.append(word)
             continue
@@ -201,9 +201,9 @@ def is_tame_double_test(words: list[Seen], start: str | None, world: World) -> b
     return True
 
 
-def _is_tame_double(group: list[Seen], start: str, world: World) -> bool:
+def _is_tame_double(group: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     # Nothing is split or globbed in there.
-    quoted = [Seen(one.value, one.source, dynamic=one.dynamic, counted=one.counted) for one in group]
+    quoted = [ExpandedWord(one.value, one.source, dynamic=one.dynamic, counted=one.counted) for one in group]
     if len(quoted) == 3 and quoted[1].value.startswith("-") and quoted[1].value in COMPARISONS:
         return all(map(_is_number, (quoted[0], quoted[2])))
     if len(quoted) == 3 and quoted[1].source in ("<", ">", "=~"):
@@ -211,13 +211,13 @@ def _is_tame_double(group: list[Seen], start: str, world: World) -> bool:
     return bool(quoted) and _is_tame_comparison(quoted, start, world)
 
 
-def _is_number(word: Seen) -> bool:
+def _is_number(word: ExpandedWord) -> bool:
     if word.dynamic:
         return word.counted and not word.value
     return word.value.lstrip("-").isdigit()
 
 
-def _date(arguments: list[Seen], start: str, world: World) -> bool:
+def _date(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     rest = iter(arguments)
     for argument in rest:
         value = argument.value
@@ -232,7 +232,7 @@ def _date(arguments: list[Seen], start: str, world: World) -> bool:
     return True
 
 
-def _find(arguments: list[Seen], start: str, world: World) -> bool:
+def _find(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     from bobstay.permissions.shell.find_expression import expression, starting_points  # few sessions need it at once
 
     values = [argument.value for argument in arguments]
@@ -244,7 +244,7 @@ def _find(arguments: list[Seen], start: str, world: World) -> bool:
     )
 
 
-def _cd(arguments: list[Seen], start: str, world: World) -> bool:
+def _cd(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     values = [argument.value for argument in arguments]
     if values[:1] == ["--"]:
         values = values[1:]
@@ -253,11 +253,11 @@ def _cd(arguments: list[Seen], start: str, world: World) -> bool:
     return holds(values[0], start, world)
 
 
-def _command(arguments: list[Seen], _start: str, _world: World) -> bool:
+def _command(arguments: list[ExpandedWord], _start: str, _world: PathWorld) -> bool:
     return len(arguments) > 1 and arguments[0].value in ("-v", "-V")
 
 
-def _git(arguments: list[Seen], start: str, world: World) -> bool:
+def _git(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     """Git obeys the configuration of the repository it stands in: only the working directories themselves are known."""
     if (start not in world.roots and start not in world.added) or git_commands.is_hazardous(arguments):
         return False
@@ -265,7 +265,7 @@ def _git(arguments: list[Seen], start: str, world: World) -> bool:
     return found is not None and all(holds(file, start, world) for file in found)
 
 
-def _sed(arguments: list[Seen], start: str, world: World) -> bool:
+def _sed(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     scripts, files = sed_scripts([argument.value for argument in arguments])
     known = all(script is not None and is_tame_sed(script) for script in scripts)
     if any(one.handed and one.value in scripts for one in arguments):
@@ -273,7 +273,7 @@ def _sed(arguments: list[Seen], start: str, world: World) -> bool:
     return bool(scripts) and known and holds(".", start, world) and all(holds(file, start, world) for file in files)
 
 
-def _awk(arguments: list[Seen], start: str, world: World) -> bool:
+def _awk(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
     program, files = awk_program([argument.value for argument in arguments])
     if program is None or not is_tame_awk(program) or not holds(".", start, world):
         return False
@@ -282,8 +282,8 @@ def _awk(arguments: list[Seen], start: str, world: World) -> bool:
     return all(holds(ASSIGNED.sub("", file, count=1), start, world) for file in files)
 
 
-def _jq(arguments: list[Seen], start: str, world: World) -> bool:
-    operands: list[Seen] = []
+def _jq(arguments: list[ExpandedWord], start: str, world: PathWorld) -> bool:
+    operands: list[ExpandedWord] = []
     rest = iter(arguments)
     for argument in rest:
         value = argument.value
@@ -303,7 +303,7 @@ def _jq(arguments: list[Seen], start: str, world: World) -> bool:
     return holds(".", start, world) and all(holds(file, start, world) for file in operands[1:])
 
 
-CHECKS: dict[str, Callable[[list[Seen], str, World], bool]] = {
+CHECKS: dict[str, Callable[[list[ExpandedWord], str, PathWorld], bool]] = {
     "awk": _awk,
     "cd": _cd,
     "command": _command,

@@ -3,7 +3,7 @@
 import re
 
 from bobstay.permissions.shell.syntax import NotUnderstood, Part, Redirect
-from bobstay.permissions.shell.word_scanner import STOPS, Words
+from bobstay.permissions.shell.word_scanner import STOPS, WordScanner
 
 REDIRECT = re.compile(r"([0-9]*)(<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|(&>>|&>)")
 BEGINS = frozenset("0123456789<>&")
@@ -13,7 +13,7 @@ BLANK = re.compile(r"(?:[ \t]|(?<=[ \t])\\\n)*")
 IN_DOCUMENT = re.compile(r"[^\\$`]+")
 
 
-class Redirects(Words):
+class RedirectScanner(WordScanner):
     """The half of the parser that knows where data comes from and goes to."""
 
     def __init__(self, text: str, at: int, end: int, depth: int) -> None:

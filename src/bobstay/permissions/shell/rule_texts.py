@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from bobstay.permissions.shell import git_commands
-from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, SHELLS, TRANSPARENT
 from bobstay.permissions.shell.name_sets import names
 from bobstay.permissions.shell.word_scanner import decoded
+from bobstay.permissions.shell.wrappers import EXEC_WRAPPERS, SHELLS, TRANSPARENT
 
 Suspect: TypeAlias = tuple[str, tuple[int, ...]]
 """Words joined by blanks, and at which characters a command may begin."""

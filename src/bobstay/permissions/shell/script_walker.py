@@ -4,22 +4,22 @@ import re
 
 from msgspec import Struct
 
-from bobstay.permissions.path_resolution import World, locate
-from bobstay.permissions.shell.expansion import Variables, is_loose, readings, seen
+from bobstay.permissions.path_resolution import PathWorld, locate
 from bobstay.permissions.shell.embedded_scripts import assigns
+from bobstay.permissions.shell.expansion import Variables, is_loose, readings, seen
+from bobstay.permissions.shell.name_sets import names
 from bobstay.permissions.shell.syntax import (
-    Chain,
+    AndOrList,
     Command,
     Compound,
     Part,
     Pipeline,
     Redirect,
     Script,
-    Simple,
+    SimpleNode,
     Test,
     Word,
 )
-from bobstay.permissions.shell.name_sets import names
 
 MOVES = names("cd pushd popd eval source . exec trap")
 PREFIXES = frozenset({"builtin", "command", "time", "-p", "--"})
@@ -37,7 +37,7 @@ LONGEST = 1000
 """Limits that only make a place unknown."""
 
 
-class Place(Struct, frozen=True):
+class Location(Struct, frozen=True):
     """Where a command would run."""
 
     where: str | None
@@ -51,26 +51,26 @@ class Place(Struct, frozen=True):
 
 
 class Occurrence(Struct):
-    command: Simple | Test
-    place: Place
+    command: SimpleNode | Test
+    place: Location
     variables: Variables
     fed: bool = False
     """Its input comes from a pipe."""
-    feeders: tuple[Simple, ...] | None = None
+    feeders: tuple[SimpleNode, ...] | None = None
     """Of a command with `xargs` in it, those before it in its pipe; None if its input may be anything."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for commands of which the same is known."""
         command = self.command
-        assigned = [word.source for word in command.assignments] if isinstance(command, Simple) else ["[["]
+        assigned = [word.source for word in command.assignments] if isinstance(command, SimpleNode) else ["[["]
         spelled = " ".join([*assigned, "\n", *(word.source for word in command.words)])
         variables = tuple(sorted(self.variables.items())) if self.variables else ()
         return spelled, self.place, self.fed, variables, self.feeders and tuple(map(_spelled, self.feeders))
 
 
-class Walk:
-    def __init__(self, cwd: str, world: World, *, searches: int = 0) -> None:
+class ScriptWalker:
+    def __init__(self, cwd: str, world: PathWorld, *, searches: int = 0) -> None:
         self.searches = searches
         """For how many commands more the disk may be searched for the names they get."""
         self._cwd = cwd
@@ -78,8 +78,8 @@ class Walk:
         self.commands: list[Occurrence] = []
         self.distinct: list[Occurrence] = []
         """The same without repetitions."""
-        self.redirects: list[tuple[Redirect, Place, Variables]] = []
-        self.globs: list[tuple[Word, Place]] = []
+        self.redirects: list[tuple[Redirect, Location, Variables]] = []
+        self.globs: list[tuple[Word, Location]] = []
         """Patterns a loop goes over: for these the shell itself looks into a directory."""
         self.moved = False
         """Some command may run elsewhere than where the shell stands."""
@@ -94,16 +94,16 @@ class Walk:
         """
 
     def over(self, script: Script) -> None:
-        self._script(script, Place(self._cwd), {})
+        self._script(script, Location(self._cwd), {})
         self.distinct = list({one.key: one for one in self.commands}.values())
 
-    def _script(self, script: Script, place: Place, variables: Variables) -> Place:
+    def _script(self, script: Script, place: Location, variables: Variables) -> Location:
         for chain in script.chains:
             after = self._chain(chain, place, variables)
             place = place if chain.background else after
         return place
 
-    def _chain(self, chain: Chain, place: Place, variables: Variables) -> Place:
+    def _chain(self, chain: AndOrList, place: Location, variables: Variables) -> Location:
         """Follow `&&` and `||`: a `cd` that leads the chain is taken to succeed, any other may not even run."""
         now = result = place
         fell = strayed = False
@@ -111,32 +111,38 @@ class Walk:
         for number, pipeline in enumerate(chain.pipelines):
             if pipeline.joint == "||":
                 fell = True
-                now = place if len(tried) == len(place.all) else self._lost(Place(None, tuple(tried)))
+                now = place if len(tried) == len(place.all) else self._lost(Location(None, tuple(tried)))
             after = self._pipeline(pipeline, now, variables)
             if len(chain.pipelines) == 1 and after == place:
                 return place
             tried.update(dict.fromkeys(after.all))
             if after != now:
                 strayed = strayed or number > 0
-                after = self._lost(Place(None, tuple(tried))) if fell else after
+                after = self._lost(Location(None, tuple(tried))) if fell else after
             now = after
             if not fell:
                 result = now
         others = tuple(one for one in tried if one != result.where)
         if (strayed and len(chain.pipelines) > 1) or len(others) > MOST_PLACES:
-            return self._lost(Place(None, others[:MOST_PLACES]))
-        return Place(result.where, others)
+            return self._lost(Location(None, others[:MOST_PLACES]))
+        return Location(result.where, others)
 
-    def _pipeline(self, pipeline: Pipeline, place: Place, variables: Variables) -> Place:
+    def _pipeline(self, pipeline: Pipeline, place: Location, variables: Variables) -> Location:
         if len(pipeline.commands) == 1:
             return self._command(pipeline.commands[0], place, variables)
         for number, command in enumerate(pipeline.commands):
             self._apart(command, place, variables, fed=number > 0)
-            if number and self.searches and isinstance(command, Simple) and _has_xargs(command) and not pipeline.merged:
+            if (
+                number
+                and self.searches
+                and isinstance(command, SimpleNode)
+                and _has_xargs(command)
+                and not pipeline.merged
+            ):
                 self.commands[-1].feeders = _feeders(pipeline.commands[:number], command)
         return place
 
-    def _apart(self, command: Command, place: Place, variables: Variables, *, fed: bool = False) -> None:
+    def _apart(self, command: Command, place: Location, variables: Variables, *, fed: bool = False) -> None:
         """A command in a shell of its own, whose moves nobody else feels."""
         looping, self._looping = self._looping, 0
         given, self._given = self._given, self._given or fed
@@ -147,32 +153,32 @@ class Walk:
                 occurrence.fed = True
         self._looping, self._given = looping, given
 
-    def _substituted(self, parts: list[Part], place: Place, variables: Variables) -> None:
+    def _substituted(self, parts: list[Part], place: Location, variables: Variables) -> None:
         for part in parts:
             if part.script is not None:
                 looping, self._looping = self._looping, 0
                 self._script(part.script, place, variables)
                 self._looping = looping
 
-    def _words(self, words: list[Word], place: Place, variables: Variables) -> None:
+    def _words(self, words: list[Word], place: Location, variables: Variables) -> None:
         for word in words:
             self._substituted(word.parts, place, variables)
 
-    def _command(self, command: Command, place: Place, variables: Variables) -> Place:
+    def _command(self, command: Command, place: Location, variables: Variables) -> Location:
         given = self._given
         for redirect in command.redirects:
             self.redirects.append((redirect, place, variables))
             self._substituted(redirect.target.parts if redirect.target else redirect.inner, place, variables)
             self._given = self._given or _feeds(redirect)  # the next is opened with the input this one gives
         # The words of a simple command are looked at before its redirections, those of any other behind them.
-        self._given = given if isinstance(command, Simple) else self._given
+        self._given = given if isinstance(command, SimpleNode) else self._given
         after = self._redirected(command, place, variables)
         self._given = given
         return after
 
-    def _redirected(self, command: Command, place: Place, variables: Variables) -> Place:
+    def _redirected(self, command: Command, place: Location, variables: Variables) -> Location:
         match command:
-            case Simple():
+            case SimpleNode():
                 self._words(command.assignments, place, variables)
                 self._words(command.words, place, variables)
                 self.commands.append(Occurrence(command, place, variables))
@@ -194,7 +200,7 @@ class Walk:
                     self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
                 return self._compound(command, place, variables)
 
-    def _compound(self, command: Compound, place: Place, variables: Variables) -> Place:
+    def _compound(self, command: Compound, place: Location, variables: Variables) -> Location:
         match command.kind:
             case "group":
                 return self._script(command.scripts[0], place, variables)
@@ -233,7 +239,7 @@ class Walk:
             values += [one.value for one in found]
         return {**variables, name: tuple(dict.fromkeys(values))}
 
-    def _after(self, command: Simple, place: Place, variables: Variables) -> Place:
+    def _after(self, command: SimpleNode, place: Location, variables: Variables) -> Location:
         if not command.words:
             assigned = (word.source.partition("=")[0].removesuffix("+") for word in command.assignments)
             self._reassigns(any(name in variables for name in assigned))
@@ -256,7 +262,7 @@ class Walk:
         if does:
             self.trouble = self.trouble or "the variable of a loop may be changed inside it"
 
-    def _cd(self, arguments: list[str], place: Place) -> Place:
+    def _cd(self, arguments: list[str], place: Location) -> Location:
         if arguments[:1] == ["--"]:
             arguments = arguments[1:]
         target = arguments[0] if arguments else self._world.home
@@ -271,11 +277,11 @@ class Walk:
         if located.path == place.where:
             return place
         self._moves()
-        return Place(located.path)
+        return Location(located.path)
 
-    def _lost(self, place: Place) -> Place:
+    def _lost(self, place: Location) -> Location:
         self._moves()
-        return Place(None, place.all)
+        return Location(None, place.all)
 
     def _moves(self) -> None:
         self.moved = True
@@ -288,19 +294,19 @@ def _may_list(word: Word, variables: Variables) -> bool:
     return word.glob or any(is_loose(part, variables) for part in word.parts)
 
 
-def _has_options(command: Simple) -> bool:
+def _has_options(command: SimpleNode) -> bool:
     return any(word.dynamic or word.value.startswith("-") or assigns(word.value) for word in command.words[1:2])
 
 
-def _has_xargs(command: Simple) -> bool:
+def _has_xargs(command: SimpleNode) -> bool:
     return any(word.source == "xargs" for word in command.words)
 
 
-def _feeders(commands: list[Command], command: Simple) -> tuple[Simple, ...] | None:
+def _feeders(commands: list[Command], command: SimpleNode) -> tuple[SimpleNode, ...] | None:
     """The commands before `command` in its pipe, if what they print is all it gets."""
     if len(commands) > MOST_FEEDING or any(map(_feeds, command.redirects)):
         return None
-    found = tuple(one for one in commands if isinstance(one, Simple) and not one.assignments)
+    found = tuple(one for one in commands if isinstance(one, SimpleNode) and not one.assignments)
     quiet = all(_is_quiet(redirect) for one in found for redirect in one.redirects)
     return found if quiet and len(found) == len(commands) else None
 
@@ -316,5 +322,5 @@ def _is_quiet(redirect: Redirect) -> bool:
     return redirect.operator in (">", ">>") and redirect.descriptor == "2" and target == "/dev/null"
 
 
-def _spelled(command: Simple) -> str:
+def _spelled(command: SimpleNode) -> str:
     return " ".join(word.source for word in command.words)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from bobstay.permissions.shell.syntax import Command, Compound, Part, Redirect, Script, Simple, Test, Word
+from bobstay.permissions.shell.syntax import Command, Compound, Part, Redirect, Script, SimpleNode, Test, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -99,7 +99,7 @@ def _ours(script: Script) -> Iterator[Span]:
 
 def _of_command(command: Command) -> Iterator[Span]:
     match command:
-        case Simple(assignments=assignments, words=words):
+        case SimpleNode(assignments=assignments, words=words):
             yield from _of_simple(assignments, words)
         case Test(words=words, start=start, end=end):
             yield "whole", ((start, end),)

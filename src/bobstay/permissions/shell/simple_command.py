@@ -1,7 +1,8 @@
 """What is known of one simple command or redirection, in the place where it would run."""
 
-from bobstay.permissions.path_resolution import World
-from bobstay.permissions.shell.expansion import Seen, Variables, readings, seen
+from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.shell.analysis import RedirectTarget, SimpleCommand
+from bobstay.permissions.shell.expansion import ExpandedWord, Variables, readings, seen
 from bobstay.permissions.shell.hazards import is_hazardous
 from bobstay.permissions.shell.operands import (
     SWEEPERS,
@@ -13,12 +14,11 @@ from bobstay.permissions.shell.operands import (
     swept_by,
     written_by,
 )
-from bobstay.permissions.shell.wrappers import FED, harmless, is_harmless_assignment
-from bobstay.permissions.shell.analysis import Plain, Target
 from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
 from bobstay.permissions.shell.rule_texts import places
-from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, Simple, Test, Word
-from bobstay.permissions.shell.script_walker import Occurrence, Place, Walk
+from bobstay.permissions.shell.script_walker import Location, Occurrence, ScriptWalker
+from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, SimpleNode, Test, Word
+from bobstay.permissions.shell.wrappers import FED, harmless, is_harmless_assignment
 
 MOST = 20
 """Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
@@ -30,7 +30,7 @@ MOST_READ = 2000
 """Paths in other directories that are looked at, likewise."""
 
 
-def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
+def plain(occurrence: Occurrence, walk: ScriptWalker, cwd: str, world: PathWorld) -> SimpleCommand:
     command = occurrence.command
     if isinstance(command, Test):
         return _test(command, occurrence, world)
@@ -43,53 +43,62 @@ def plain(occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
     return found[0] if len(found) == 1 else _merged(found)
 
 
-def targets_of(redirect: Redirect, place: Place, variables: Variables) -> list[Target]:
+def targets_of(redirect: Redirect, place: Location, variables: Variables) -> list[RedirectTarget]:
     """The files a redirection opens: one for each place it may run in."""
     target = redirect.target
     if target is None:
         return []
     words = [word for way in seen(target, variables) for word in way]
-    found: list[Target] = []
+    found: list[RedirectTarget] = []
     for kind in (
         ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
     ):
         if target.tilde or target.brace or any(word.dynamic or word.glob or word.counted for word in words):
-            found.append(Target(kind, "", target.source))
+            found.append(RedirectTarget(kind, "", target.source))
             continue
         for word in words:
             if place.where is None and not word.value.startswith("/"):
-                found.append(Target(kind, "", target.source))
-            found += [Target(kind, joined(word.value, start), target.source) for start in place.all]
+                found.append(RedirectTarget(kind, "", target.source))
+            found += [RedirectTarget(kind, joined(word.value, start), target.source) for start in place.all]
     return found
 
 
-def listed(word: Word, place: Place) -> list[Target]:
+def listed(word: Word, place: Location) -> list[RedirectTarget]:
     """The directory the shell lists for the pattern of a loop, as a file that is read."""
     base = "" if word.dynamic or word.brace else glob_base(word.value)
     starts = place.all if base and (place.where is not None or base.startswith(("/", "~"))) else ()
-    return [Target("read", joined(base, start), word.source) for start in starts] or [Target("read", "", word.source)]
+    return [RedirectTarget("read", joined(base, start), word.source) for start in starts] or [
+        RedirectTarget("read", "", word.source)
+    ]
 
 
 def joined(path: str, start: str) -> str:
     return path if path.startswith(("/", "~")) or not path else f"{start}/{path}"
 
 
-def _test(command: Test, occurrence: Occurrence, world: World) -> Plain:
+def _test(command: Test, occurrence: Occurrence, world: PathWorld) -> SimpleCommand:
     words = [seen(word, {})[0][0] for word in command.words]
     source = " ".join(["[[", *(word.source for word in command.words), "]]"])
     tame = is_tame_double_test(words, occurrence.place.where, world)
-    return Plain((source,), exact_only=True, read_only=tame)
+    return SimpleCommand((source,), exact_only=True, read_only=tame)
 
 
-def _assignment(command: Simple) -> Plain:
+def _assignment(command: SimpleNode) -> SimpleCommand:
     """Variables, or nothing but redirections: the former need a rule of their own, the latter are judged apart."""
     texts = " ".join(_text(word) for word in command.assignments), " ".join(word.source for word in command.assignments)
-    return Plain(texts, exact_only=True, read_only=not command.assignments)
+    return SimpleCommand(texts, exact_only=True, read_only=not command.assignments)
 
 
-def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: Walk, cwd: str, world: World) -> Plain:
+def _variant(
+    command: SimpleNode,
+    words: list[ExpandedWord],
+    occurrence: Occurrence,
+    walk: ScriptWalker,
+    cwd: str,
+    world: PathWorld,
+) -> SimpleCommand:
     if not command.words[0].literal or not words[0].value.isascii() or words[0].value in ("", "let"):
-        return Plain((), exact_only=True, nameless=True)
+        return SimpleCommand((), exact_only=True, nameless=True)
     place = occurrence.place
     safe = all(map(is_harmless_assignment, command.assignments))
     forms = list(harmless(words)) if safe else [words]
@@ -110,7 +119,7 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     exact_only = not safe or is_hazardous(last)
     tame = safe and not git and is_tame(last, place.where, world)
     handed = safe and not git and not tame and _looks_with_names(last, occurrence, walk, world)
-    return Plain(
+    return SimpleCommand(
         _texts(command, forms if safe else []),
         exact_only=exact_only,
         expands=exact_only and any(word.glob or word.brace for word in command.words),
@@ -129,7 +138,7 @@ def _variant(command: Simple, words: list[Seen], occurrence: Occurrence, walk: W
     )
 
 
-def _looks_with_names(words: list[Seen], occurrence: Occurrence, walk: Walk, world: World) -> bool:
+def _looks_with_names(words: list[ExpandedWord], occurrence: Occurrence, walk: ScriptWalker, world: PathWorld) -> bool:
     """Whether it only looks at files whose names it gets from others, all of which are inside today."""
     if (words[0].value not in ("find", "xargs") and words[-1] is not FED) or walk.searches == 0:
         return False
@@ -139,7 +148,7 @@ def _looks_with_names(words: list[Seen], occurrence: Occurrence, walk: Walk, wor
     return look_with_names(words, occurrence, world)
 
 
-def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
+def _texts(command: SimpleNode, forms: list[list[ExpandedWord]]) -> tuple[str, ...]:
     """How an allow rule may know it: with all that stands before it, and without what is harmless."""
     whole = [*command.assignments, *command.words]
     found: dict[str, None] = {}
@@ -152,7 +161,7 @@ def _texts(command: Simple, forms: list[list[Seen]]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _length(form: list[Seen]) -> int:
+def _length(form: list[ExpandedWord]) -> int:
     """How many of the words were written: `xargs` adds one that was not."""
     return sum(1 for word in form if word.source)
 
@@ -162,13 +171,13 @@ def _text(word: Word) -> str:
     return value if value and word.literal and UNQUOTED.issuperset(value) else word.source
 
 
-def _absolute(paths: list[str], place: Place, cwd: str) -> tuple[str, ...]:
+def _absolute(paths: list[str], place: Location, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(joined(path, start) for path in paths for start in place.all or (cwd,)))
 
 
-def _merged(found: list[Plain]) -> Plain:
+def _merged(found: list[SimpleCommand]) -> SimpleCommand:
     """One answer for all readings of a command: as harmless as the worst of them."""
-    return Plain(
+    return SimpleCommand(
         found[0].texts,
         exact_only=any(one.exact_only for one in found),
         expands=any(one.expands for one in found),

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from bobstay.permissions.shell.syntax import Compound, Part, Script, Simple, Test, Word
 from bobstay.permissions.shell.name_sets import names
+from bobstay.permissions.shell.syntax import Compound, Part, Script, SimpleNode, Test, Word
 
 PATTERN = frozenset("*?[")
 SPELLING = PATTERN | {"\\"}
@@ -35,7 +35,7 @@ def may_be_pattern(script: Script) -> bool:
     return any(map(_speaks_of_patterns, _commands(script)))
 
 
-def _commands(script: Script) -> Iterator[Simple | Test | Compound]:
+def _commands(script: Script) -> Iterator[SimpleNode | Test | Compound]:
     waiting = [script]
     while waiting:
         for chain in waiting.pop().chains:
@@ -46,7 +46,7 @@ def _commands(script: Script) -> Iterator[Simple | Test | Compound]:
                         waiting += command.scripts
 
 
-def _speaks_of_patterns(command: Simple | Test | Compound) -> bool:
+def _speaks_of_patterns(command: SimpleNode | Test | Compound) -> bool:
     if any(redirect.target is None or redirect.operator == "<<<" for redirect in command.redirects):
         return True  # text handed over as data
     match command:
@@ -54,7 +54,7 @@ def _speaks_of_patterns(command: Simple | Test | Compound) -> bool:
             return False
         case Compound():
             return any(map(_holds_pattern, command.words))
-        case Simple(words=words):
+        case SimpleNode(words=words):
             return bool(words) and _prints_patterns(words)
 
 

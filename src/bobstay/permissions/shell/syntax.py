@@ -70,7 +70,7 @@ class Redirect(Struct):
     """What is expanded inside the here-document."""
 
 
-class Simple(Struct):
+class SimpleNode(Struct):
     """Assignments, words and redirections: what the shell runs in one go."""
 
     assignments: list[Word]
@@ -96,7 +96,7 @@ class Compound(Struct):
     """The variable of a loop over words."""
 
 
-Command: TypeAlias = "Simple | Test | Compound"
+Command: TypeAlias = "SimpleNode | Test | Compound"
 
 
 class Pipeline(Struct):
@@ -107,7 +107,7 @@ class Pipeline(Struct):
     """Errors go through some of its pipes as well."""
 
 
-class Chain(Struct):
+class AndOrList(Struct):
     """Pipelines joined by `&&` and `||`, and whether the shell waits for them."""
 
     pipelines: list[Pipeline]
@@ -115,7 +115,7 @@ class Chain(Struct):
 
 
 class Script(Struct):
-    chains: list[Chain]
+    chains: list[AndOrList]
     start: int = 0
     end: int = 0
 
@@ -125,7 +125,7 @@ def is_message(script: Script) -> bool:
     if len(script.chains) != 1 or script.chains[0].background or len(script.chains[0].pipelines) != 1:
         return False
     commands = script.chains[0].pipelines[0].commands
-    if len(commands) != 1 or not isinstance(commands[0], Simple):
+    if len(commands) != 1 or not isinstance(commands[0], SimpleNode):
         return False
     simple = commands[0]
     return (

@@ -30,7 +30,7 @@ ASCII = re.compile(r"[\x00-\x7f]+")
 BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
 
-class Words:
+class WordScanner:
     """The half of the parser that knows what words are made of."""
 
     def __init__(self, text: str, at: int, end: int, depth: int) -> None:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.getopt import Grammar, leading
-from bobstay.permissions.shell.syntax import Word
 from bobstay.permissions.shell.name_sets import names
+from bobstay.permissions.shell.syntax import Word
 
 SAFE_VARIABLES = names(
     "CI COLUMNS DEBUG FORCE_COLOR GOARCH GOOS LANG LC_ALL LC_CTYPE NODE_ENV NO_COLOR PYTHONUNBUFFERED "
@@ -37,7 +37,7 @@ MOST_WORDS = 30
 """Words in which the options of a wrapper end."""
 MOST = 12
 """Prefixes looked past; a command behind more of them is not looked at."""
-FED = Seen("", "", dynamic=True, splits=True)
+FED = ExpandedWord("", "", dynamic=True, splits=True)
 """The arguments `xargs` adds from its input."""
 
 
@@ -51,7 +51,7 @@ def _is_path(value: str) -> bool:
     return value.startswith(("/", ":", ".", "~")) or ".." in value
 
 
-def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
+def harmless(words: list[ExpandedWord]) -> Iterator[list[ExpandedWord]]:
     """The command itself, then what is left as each harmless prefix is taken off."""
     yield words
     timed = False
@@ -69,13 +69,13 @@ def harmless(words: list[Seen]) -> Iterator[list[Seen]]:
         yield words
 
 
-def _is_timed_variable(word: Seen) -> bool:
+def _is_timed_variable(word: ExpandedWord) -> bool:
     """`time` is a word of the grammar, so variables may follow it."""
     name, equals, _ = word.source.partition("=")
     return bool(equals) and name in SAFE_VARIABLES and not _is_path(word.value.partition("=")[2])
 
 
-def _length(words: list[Seen]) -> int:
+def _length(words: list[ExpandedWord]) -> int:
     """How many words the wrapper at the beginning takes, itself included; 0 if the command behind it cannot be told."""
     if words[0].value not in TRANSPARENT:
         return 0

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.permissions.shell.expansion import Seen
+from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.getopt import Grammar, leading
 from bobstay.permissions.shell.wrappers import FED, harmless
 
@@ -52,7 +52,7 @@ ODD: dict[Splitting, re.Pattern[str] | None] = {
 class Invocation(Struct, frozen=True):
     """What `xargs` was told to run."""
 
-    words: list[Seen]
+    words: list[ExpandedWord]
     """The command, with `FED` where names are put."""
     splitting: Splitting = "blanks"
     single: bool = False
@@ -61,7 +61,7 @@ class Invocation(Struct, frozen=True):
     """Names take the place of words in it, and without any it does not run."""
 
 
-def invocation(words: list[Seen]) -> Invocation | None:
+def invocation(words: list[ExpandedWord]) -> Invocation | None:
     """Read `xargs` with its options; None if what it runs, or with what, cannot be told."""
     if words[-1] is FED:
         return Invocation(words)
@@ -69,7 +69,7 @@ def invocation(words: list[Seen]) -> Invocation | None:
     if found is None or any(word.dynamic or not _is_known(word) for word in words[: found[0] + 2]):
         return None
     options = dict(found[1])
-    command = words[found[0] + 1 :] or [Seen("echo", "echo")]
+    command = words[found[0] + 1 :] or [ExpandedWord("echo", "echo")]
     if not QUIET.issuperset(options) or len({"i", "I", "l", "L", "n"} & options.keys()) > 1:
         return None
     splitting: Splitting | None = "nul" if "0" in options else "blanks"
@@ -86,18 +86,18 @@ def invocation(words: list[Seen]) -> Invocation | None:
     return Invocation(words, "items" if splitting == "blanks" else splitting, single=True, placed=True)
 
 
-def _is_known(word: Seen) -> bool:
+def _is_known(word: ExpandedWord) -> bool:
     """Whether its text is what `xargs` sees, so that it can be told where names take the place of some of it."""
     return not (word.glob or word.counted or word.pipe or word.source.startswith("~"))
 
 
-def stripped(words: list[Seen]) -> list[Seen]:
+def stripped(words: list[ExpandedWord]) -> list[ExpandedWord]:
     """The command behind the wrappers that may be looked through."""
     *_, last = harmless(words)
     return last
 
 
-def placed(word: Seen, place: str) -> Seen:
+def placed(word: ExpandedWord, place: str) -> ExpandedWord:
     """A word in which names take the place of some text: a whole word, or the end of a path; else it is unknown."""
     before, found, after = word.value.partition(place)
     if not found or word.dynamic or word.glob:
@@ -105,4 +105,4 @@ def placed(word: Seen, place: str) -> Seen:
     if not before and not after:
         return FED
     directory = before.endswith("/") and not after and not before.startswith("-")
-    return Seen(before, word.source, dynamic=True, splits=True, below=before if directory else "")
+    return ExpandedWord(before, word.source, dynamic=True, splits=True, below=before if directory else "")

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from bobstay.model.session_events import ArtifactMade
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.artifacts import left_by
 
 
@@ -11,7 +11,7 @@ class Artifacts(Struct, frozen=True):
     artifacts: tuple[ArtifactMade, ...]
 
 
-async def list_artifacts(call: Call) -> Artifacts:
+async def list_artifacts(call: ApiCall) -> Artifacts:
     """List the research notes, plans and reviews a session left."""
     return Artifacts(tuple(await left_by(call.console, call.path["id"])))
 

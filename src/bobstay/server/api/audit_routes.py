@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.audit_reader import MOST_ENTRIES, AuditPage, trail
 
 Name = Annotated[str, Meta(max_length=200)]
@@ -25,7 +25,7 @@ class AuditQuery(Struct, frozen=True):
     """Only what was done to this session; empty for all."""
 
 
-async def get_audit(call: Call) -> AuditPage:
+async def get_audit(call: ApiCall) -> AuditPage:
     """List who did what, newest first."""
     query: AuditQuery = call.query
     database = call.console.database

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Answer, Call, Endpoint
-from bobstay.server.auth.client_store import Client, Kind
-from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME
+from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
+from bobstay.server.auth.client_store import AuthClient, Kind
 from bobstay.server.auth.cookies import clear_cookie
-from bobstay.server.auth.login import Entered
+from bobstay.server.auth.login import LoggedIn
+from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME
 from bobstay.server.auth.principal import SCOPES, Principal, Scope, scopes_of
 from bobstay.server.auth.user_store import LONGEST_PASSWORD, User
-from bobstay.server.errors import ApiError
 from bobstay.server.db.database_errors import translated
+from bobstay.server.errors import ApiError
 
 SMALL = 16 * 1024
 """Bytes: nothing here needs a longer body."""
@@ -22,7 +22,7 @@ Label = Annotated[str, Meta(max_length=60, pattern=PRINTABLE)]
 Secret = Annotated[str, Meta(max_length=LONGEST_PASSWORD)]
 
 
-class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
+class CodeExchange(Struct, frozen=True, forbid_unknown_fields=True):
     code: Secret
     label: Label = ""
     """What to call this device in the list of clients."""
@@ -51,7 +51,7 @@ class TicketRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The path of the one connection, without a query."""
 
 
-class Ticket(Struct, frozen=True):
+class TicketIssued(Struct, frozen=True):
     ticket: str
     """Put it into the query as `ticket`. It is good once, for seconds, for its path."""
     expires_at: float
@@ -110,14 +110,14 @@ class PutUser(Struct, frozen=True, forbid_unknown_fields=True):
     """Left out, they keep the one they have; who has none comes in by a trusted reverse proxy only."""
 
 
-async def exchange(call: Call) -> Answer:
+async def exchange(call: ApiCall) -> EndpointAnswer:
     """Exchange a one-time code for a cookie."""
-    body: Exchange = call.body
+    body: CodeExchange = call.body
     doors = call.console.doors
     return _entered(await doors.entry.exchange(doors.threshold.visit(call.request.scope), body.code, body.label))
 
 
-async def login(call: Call) -> Answer:
+async def login(call: ApiCall) -> EndpointAnswer:
     """Sign in with a name and a password."""
     body: Login = call.body
     doors = call.console.doors
@@ -125,25 +125,25 @@ async def login(call: Call) -> Answer:
     return _entered(await doors.entry.login(visit, body.name, body.password, body.label))
 
 
-async def logout(call: Call) -> Answer:
+async def logout(call: ApiCall) -> EndpointAnswer:
     """Revoke what this request came with, and clear the cookie."""
     doors = call.console.doors
     if call.principal.client:
         await doors.revoke(call.principal.client, call.principal.name)
     cookie = clear_cookie(doors.threshold.visit(call.request.scope), doors.rules.port)
-    return Answer(SignedOut(), 200, {"set-cookie": cookie})
+    return EndpointAnswer(SignedOut(), 200, {"set-cookie": cookie})
 
 
 class SignedOut(Struct, frozen=True):
     signed_out: bool = True
 
 
-async def me(call: Call) -> Me:
+async def me(call: ApiCall) -> Me:
     """Say who asks and what they may do."""
     return _me(_somebody(call))
 
 
-async def change_password(call: Call) -> Answer:
+async def change_password(call: ApiCall) -> EndpointAnswer:
     """Change your own password; everything you are signed in with elsewhere ends."""
     body: NewPassword = call.body
     doors = call.console.doors
@@ -154,13 +154,13 @@ async def change_password(call: Call) -> Answer:
     return _entered(await doors.entry.login(visit, name, body.new, ""))
 
 
-async def ticket(call: Call) -> Ticket:
+async def ticket(call: ApiCall) -> TicketIssued:
     """Give out a ticket that lets one connection in without a header or cookie."""
     body: TicketRequest = call.body
-    return Ticket(*call.console.doors.tickets.issue(_somebody(call).client, body.path))
+    return TicketIssued(*call.console.doors.tickets.issue(_somebody(call).client, body.path))
 
 
-async def code(call: Call) -> OneTimeCode:
+async def code(call: ApiCall) -> OneTimeCode:
     """Make a one-time code for another device."""
     body: NewCode = call.body
     who = f"{call.principal.name[:100]}/{body.label}"
@@ -177,7 +177,7 @@ async def code(call: Call) -> OneTimeCode:
     return OneTimeCode(secret, f"#code={secret}", expires_at)
 
 
-async def clients(call: Call) -> ClientList:
+async def clients(call: ApiCall) -> ClientList:
     """List the tokens and browsers that can come in: everybody's for an admin, else your own."""
     who = _somebody(call)
     with translated():
@@ -185,7 +185,7 @@ async def clients(call: Call) -> ClientList:
     return ClientList(tuple(_client(client, who) for client in found))
 
 
-async def revoke_client(call: Call) -> None:
+async def revoke_client(call: ApiCall) -> None:
     """Revoke a token or browser; what it has open is closed within a second."""
     who = _somebody(call)
     with translated():
@@ -195,19 +195,19 @@ async def revoke_client(call: Call) -> None:
     await call.console.doors.revoke(client.id, who.name)
 
 
-async def users(call: Call) -> UserList:
+async def users(call: ApiCall) -> UserList:
     """List the people of the team."""
     with translated():
         return UserList(tuple(_user(user) for user in await call.console.doors.users.listed()))
 
 
-async def put_user(call: Call) -> UserView:
+async def put_user(call: ApiCall) -> UserView:
     """Add somebody to the team, or change what they may do; they have to sign in again."""
     body: PutUser = call.body
     return _user(await _put(call, call.path["name"], _scopes(body.scopes), body.password))
 
 
-async def remove_user(call: Call) -> None:
+async def remove_user(call: ApiCall) -> None:
     """Remove somebody from the team; what they have open is closed."""
     name = call.path["name"]
     with translated():
@@ -218,7 +218,7 @@ async def remove_user(call: Call) -> None:
     call.console.doors.audit.record(call.principal.name, "auth.user_removed", {"name": name})
 
 
-async def _put(call: Call, name: str, scopes: frozenset[Scope], password: str | None) -> User:
+async def _put(call: ApiCall, name: str, scopes: frozenset[Scope], password: str | None) -> User:
     doors = call.console.doors
     try:
         with translated():
@@ -231,7 +231,7 @@ async def _put(call: Call, name: str, scopes: frozenset[Scope], password: str | 
     return user
 
 
-def _somebody(call: Call) -> Principal:
+def _somebody(call: ApiCall) -> Principal:
     """Raises:
     ApiError: unauthorized, if nobody is known to ask.
     """
@@ -250,8 +250,8 @@ def _scopes(names: tuple[Scope, ...]) -> frozenset[Scope]:
         raise ApiError("invalid", str(error)) from None
 
 
-def _entered(entered: Entered) -> Answer:
-    return Answer(_me(entered.client.principal), 200, {"set-cookie": entered.cookie})
+def _entered(entered: LoggedIn) -> EndpointAnswer:
+    return EndpointAnswer(_me(entered.client.principal), 200, {"set-cookie": entered.cookie})
 
 
 def _me(principal: Principal) -> Me:
@@ -262,7 +262,7 @@ def _ordered(scopes: frozenset[Scope]) -> tuple[Scope, ...]:
     return tuple(scope for scope in SCOPES if scope in scopes)
 
 
-def _client(client: Client, asks: Principal) -> ClientView:
+def _client(client: AuthClient, asks: Principal) -> ClientView:
     return ClientView(
         client.id,
         client.kind,
@@ -282,14 +282,14 @@ def _user(user: User) -> UserView:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/auth/exchange", exchange, None, Exchange, None, Me, 200, ("bad_code", "too_many"), SMALL),
+    Endpoint("POST", "/auth/exchange", exchange, None, CodeExchange, None, Me, 200, ("bad_code", "too_many"), SMALL),
     Endpoint("POST", "/auth/login", login, None, Login, None, Me, 200, ("bad_code", "too_many"), SMALL),
     Endpoint("POST", "/auth/logout", logout, None, returns=SignedOut),
     Endpoint("GET", "/auth/me", me, None, returns=Me),
     Endpoint(
         "POST", "/auth/password", change_password, None, NewPassword, None, Me, 200, ("bad_code", "too_many"), SMALL
     ),
-    Endpoint("POST", "/auth/tickets", ticket, None, TicketRequest, None, Ticket, 201, ("too_many",), SMALL),
+    Endpoint("POST", "/auth/tickets", ticket, None, TicketRequest, None, TicketIssued, 201, ("too_many",), SMALL),
     Endpoint("POST", "/auth/codes", code, "admin", NewCode, None, OneTimeCode, 201, body_limit=SMALL),
     Endpoint("GET", "/auth/clients", clients, None, returns=ClientList),
     Endpoint("DELETE", "/auth/clients/{id}", revoke_client, None, status=204, errors=("not_found",)),

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import Code
 from bobstay.server.sessions.session_view import WorkerView
 
@@ -12,17 +12,17 @@ class NewTerminal(Struct, frozen=True, forbid_unknown_fields=True):
     """Go on in it with the talk of the session's external engine."""
 
 
-async def open_terminal(call: Call) -> WorkerView:
+async def open_terminal(call: ApiCall) -> WorkerView:
     """Open a terminal in the session's directory."""
     return await call.console.crew.open_terminal(call.path["id"], resume=call.body.resume)
 
 
-async def close_terminal(call: Call) -> None:
+async def close_terminal(call: ApiCall) -> None:
     """Close a terminal and end all that runs in it."""
     await call.console.crew.stop(call.path["worker_id"])
 
 
-async def watch_changes(call: Call) -> WorkerView:
+async def watch_changes(call: ApiCall) -> WorkerView:
     """Tell those who follow the session of changes in its work tree, from now on."""
     return await call.console.crew.watch(call.path["id"])
 

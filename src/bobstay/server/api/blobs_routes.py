@@ -5,14 +5,14 @@ import os
 
 from starlette.responses import Response
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.files.output_blobs import Blob, Ends, ends, open_blob
+from bobstay.server.api.endpoint import ApiCall, Endpoint
+from bobstay.server.files.output_blobs import Blob, BlobEnds, ends, open_blob
 from bobstay.server.files.range_response import ranged
 
 OUTPUT = "output"
 
 
-async def read_blob(call: Call) -> Response:
+async def read_blob(call: ApiCall) -> Response:
     """Read the whole output of a call as plain bytes, or a part of it by range."""
     blob = await _open(call)
     name = f"{call.path['call_id'][:100]}.txt"
@@ -26,7 +26,7 @@ async def read_blob(call: Call) -> Response:
     )
 
 
-async def summarise_blob(call: Call) -> Ends:
+async def summarise_blob(call: ApiCall) -> BlobEnds:
     """Show how the output of a call begins and ends, its size and its digest."""
     blob = await _open(call)
     try:
@@ -35,7 +35,7 @@ async def summarise_blob(call: Call) -> Ends:
         blob.close()
 
 
-async def _open(call: Call) -> Blob:
+async def _open(call: ApiCall) -> Blob:
     session_id = call.path["id"]
     call.console.registry.view(session_id)
     reader = call.console.registry.reader(session_id)
@@ -52,5 +52,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         errors=("not_found", "range_not_satisfiable"),
         media="text/plain",
     ),
-    Endpoint("GET", "/sessions/{id}/blobs/{call_id}/summary", summarise_blob, returns=Ends, errors=("not_found",)),
+    Endpoint("GET", "/sessions/{id}/blobs/{call_id}/summary", summarise_blob, returns=BlobEnds, errors=("not_found",)),
 )

@@ -15,21 +15,21 @@ from bobstay.config.key_sources import person_settings
 from bobstay.config.options import Options
 from bobstay.model.session_events import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.api.permission_lifting import LIFTING
 from bobstay.server.api.session_bodies import MOST_LISTED, MOST_SENT, ImagePart, NewSession
-from bobstay.server.api.endpoint import Call, Endpoint
 from bobstay.server.api.transcript_routes import MOST_EVENTS
-from bobstay.server.console import Console
 from bobstay.server.auxiliary_workers import MOST_TERMINALS
+from bobstay.server.console import Console
 from bobstay.server.files.session_directory import bounds_of, permitted
 from bobstay.server.sessions.open_session import CRITICAL, WARNING
-from bobstay.server.streams.stream_timing import Timing
 from bobstay.server.streams.browser_socket import LARGEST_FRAME
-from bobstay.server.workers.worker import WorkerError
+from bobstay.server.streams.stream_timing import StreamTiming
+from bobstay.server.workers.process.engine_process import program_of
 from bobstay.server.workers.process.engine_trust import is_claude
 from bobstay.server.workers.process.engine_version import version_warning
-from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workflows import BYPASS, MODES
 from bobstay.version import __version__
 
@@ -47,15 +47,15 @@ LABELS = {
 }
 
 
-class Threshold(Struct, frozen=True):
+class ContextThreshold(Struct, frozen=True):
     at: float
     """Part of the context that is full."""
     text: str
 
 
 class Thresholds(Struct, frozen=True):
-    warning: Threshold = Threshold(WARNING, WARNING_TEXT)
-    critical: Threshold = Threshold(CRITICAL, CRITICAL_TEXT)
+    warning: ContextThreshold = ContextThreshold(WARNING, WARNING_TEXT)
+    critical: ContextThreshold = ContextThreshold(CRITICAL, CRITICAL_TEXT)
 
 
 class ModeOption(Struct, frozen=True):
@@ -113,7 +113,7 @@ class BypassLimits(Struct, frozen=True):
     most_minutes: float
 
 
-class Limits(Struct, frozen=True):
+class ServerLimits(Struct, frozen=True):
     body_bytes: int
     """Of a message with its pictures, as JSON."""
     image_bytes: int
@@ -133,7 +133,7 @@ class ServerConfig(Struct, frozen=True):
     version: str
     server_id: str
     """Of this run of the server; the same as in `server.hello`."""
-    timing: Timing
+    timing: StreamTiming
     """Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4)."""
     thresholds: Thresholds
     workflows: tuple[ModeOption, ...]
@@ -144,7 +144,7 @@ class ServerConfig(Struct, frozen=True):
     engines: tuple[str, ...]
     engine_options: tuple[EngineOption, ...]
     """The same, with whether they can be started."""
-    limits: Limits
+    limits: ServerLimits
     bypass: BypassLimits
     default_max_turns: int
     roots: tuple[str, ...]
@@ -156,7 +156,7 @@ class ServerConfig(Struct, frozen=True):
     """Whether devices can be told, see `/push`."""
 
 
-async def config(call: Call) -> ServerConfig:
+async def config(call: ApiCall) -> ServerConfig:
     """Show what a client must know of this server: times, limits, modes, models, engines."""
     console = call.console
     given, environment = console.config, console.environment
@@ -166,7 +166,7 @@ async def config(call: Call) -> ServerConfig:
     return ServerConfig(
         version=__version__,
         server_id=streams.server_id if streams is not None else "",
-        timing=Timing.of(given.heartbeat),
+        timing=StreamTiming.of(given.heartbeat),
         thresholds=Thresholds(),
         workflows=tuple(
             ModeOption(mode.name, mode.label, mode.description, mode.details, mode.permission_modes, mode.leaves)
@@ -180,7 +180,7 @@ async def config(call: Call) -> ServerConfig:
         default_model=default,
         engines=("native", *given.engines),
         engine_options=engines,
-        limits=Limits(
+        limits=ServerLimits(
             MOST_SENT,
             (MOST_SENT - ROUND) * 3 // 4,
             get_args(get_type_hints(ImagePart)["media_type"]),

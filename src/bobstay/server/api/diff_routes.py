@@ -6,12 +6,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bobstay.model.ids import new_id
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.attribution import Scope, own_changes
 from bobstay.server.errors import ApiError
-from bobstay.server.files.working_changes import Changes, changes
 from bobstay.server.files.session_directory import bounds_of, look
-from bobstay.server.revert.revert_changes import HunkPlace, Wish, take_back
+from bobstay.server.files.working_changes import WorkingChanges, changes
+from bobstay.server.revert.revert_changes import HunkPlace, RevertRequest, take_back
 from bobstay.server.sessions.session_view import SessionView
 
 KEPT = "rejected"
@@ -44,7 +44,7 @@ class Rejected(Struct, frozen=True):
     path: str
     kept: str
     """Where a copy of the file before this is, on the server; empty if there was no file."""
-    changes: Changes
+    changes: WorkingChanges
     """What still differs at this path."""
     undo: str = ""
     """Quote it to have the file as it was before."""
@@ -58,7 +58,7 @@ class Undone(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-async def show_diff(call: Call) -> Changes:
+async def show_diff(call: ApiCall) -> WorkingChanges:
     """Show what is different from a commit, new files included."""
     view = call.console.registry.view(call.path["id"])
     with look(view.cwd, bounds_of(call.console)) as place:
@@ -68,7 +68,7 @@ async def show_diff(call: Call) -> Changes:
     return await own_changes(call.console, view, found, call.query.scope)
 
 
-async def reject_diff(call: Call) -> Rejected:
+async def reject_diff(call: ApiCall) -> Rejected:
     """Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept."""
     wanted: Rejection = call.body
     if wanted.hunk is not None and not wanted.sha256:
@@ -76,7 +76,7 @@ async def reject_diff(call: Call) -> Rejected:
     view = call.console.registry.view(call.path["id"])
     environment, base = call.console.environment.children, _base(view, wanted.base)
     with look(view.cwd, bounds_of(call.console)) as place:
-        wish = Wish(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
+        wish = RevertRequest(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
         taken = await take_back(place, environment, os.path.join(call.console.config.state, KEPT), wish)
         token = new_id()
         call.console.undos.add(token, place, taken.steps)
@@ -86,7 +86,7 @@ async def reject_diff(call: Call) -> Rejected:
         return Rejected(wanted.path, taken.kept, left, token)
 
 
-async def undo_reject(call: Call) -> Undone:
+async def undo_reject(call: ApiCall) -> Undone:
     """Put back what was rejected, if nobody has changed the file meanwhile."""
     view = call.console.registry.view(call.path["id"])
     with look(view.cwd, bounds_of(call.console)) as place:
@@ -105,7 +105,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/sessions/{id}/diff",
         show_diff,
         query=DiffQuery,
-        returns=Changes,
+        returns=WorkingChanges,
         errors=("not_found", "forbidden", "invalid", "not_supported", "conflict", "unavailable"),
     ),
     Endpoint(

@@ -8,13 +8,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.api.idempotency import once
 from bobstay.server.api.query_parsing import read_query
-from bobstay.server.api.endpoint import Answer, Call, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, ProblemBody
 from bobstay.server.sessions.public_view import shown
-from bobstay.sessions.log_codec import to_json
 from bobstay.sessions.log import (
     BadSessionId,
     EntryMissing,
@@ -24,6 +23,7 @@ from bobstay.sessions.log import (
     SessionExists,
     SessionMissing,
 )
+from bobstay.sessions.log_codec import to_json
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ async def answered(endpoint: Endpoint, request: Request) -> Response:
     except ApiError as error:
         note_refusal(console, endpoint, "", session, error)
         raise
-    call = Call(
+    call = ApiCall(
         console,
         request,
         principal,
@@ -72,7 +72,7 @@ async def answered(endpoint: Endpoint, request: Request) -> Response:
     return answer
 
 
-def note_deed(endpoint: Endpoint, call: Call, session: str, **detail: Any) -> None:
+def note_deed(endpoint: Endpoint, call: ApiCall, session: str, **detail: Any) -> None:
     """Write down what was done."""
     if endpoint.method != "GET":
         if call.made:
@@ -98,12 +98,12 @@ def session_of(console: Console, endpoint: Endpoint, path: dict[str, str]) -> st
     return ""
 
 
-async def run(endpoint: Endpoint, call: Call) -> Response:
+async def run(endpoint: Endpoint, call: ApiCall) -> Response:
     """The answer of an endpoint as HTTP has it."""
     said = await endpoint.run(call)
     if isinstance(said, Response):
         return said
-    if isinstance(said, Answer):
+    if isinstance(said, EndpointAnswer):
         return json(said.value, said.status, said.headers)
     if endpoint.returns is None:
         return Response(status_code=204)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.draft_table import LONGEST, Draft, draft_of, save_draft
 
 
@@ -12,13 +12,13 @@ class NewDraft(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=LONGEST)]
 
 
-async def show_draft(call: Call) -> Draft:
+async def show_draft(call: ApiCall) -> Draft:
     """Show your own draft for a session; empty if there is none."""
     view = call.console.registry.view(call.path["id"])
     return await draft_of(call.console.database, call.principal.name, view.id)
 
 
-async def put_draft(call: Call) -> Draft:
+async def put_draft(call: ApiCall) -> Draft:
     """Save your draft for a session; an empty text removes it."""
     view = call.console.registry.view(call.path["id"])
     return await save_draft(call.console.database, call.principal.name, view.id, call.body.text)

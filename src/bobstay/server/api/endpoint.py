@@ -6,12 +6,12 @@ from typing import Any
 from msgspec import Struct
 from starlette.requests import Request
 
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import Principal, Scope
+from bobstay.server.console import Console
 from bobstay.server.errors import Code
 
 
-class Call(Struct):
+class ApiCall(Struct):
     """One request, checked: who asks, what for, with which words."""
 
     console: Console
@@ -30,7 +30,7 @@ class Endpoint(Struct, frozen=True):
     method: str
     path: str
     """Below `/api/v1`, with `{names}` for its parameters."""
-    run: Callable[[Call], Awaitable[Any]]
+    run: Callable[[ApiCall], Awaitable[Any]]
     """Its docstring is the summary in the documentation."""
     scope: Scope | None = "read"
     """None: no one is asked who they are."""
@@ -46,7 +46,7 @@ class Endpoint(Struct, frozen=True):
     """Of the answer."""
 
 
-class Answer(Struct, frozen=True):
+class EndpointAnswer(Struct, frozen=True):
     """An answer with another status than the usual one of its endpoint."""
 
     value: Any

@@ -1,34 +1,36 @@
 """All endpoints of the API, collected from the module of each resource."""
 
-from bobstay.server.api import openapi
-from bobstay.server.api import artifacts_routes
-from bobstay.server.api import audit_routes
-from bobstay.server.api import auth_routes
-from bobstay.server.api import blobs_routes
-from bobstay.server.api import config_routes
-from bobstay.server.api import auxiliary_worker_routes
-from bobstay.server.api import demo_routes
-from bobstay.server.api import diff_routes
-from bobstay.server.api import drafts_routes
-from bobstay.server.api import export_routes
-from bobstay.server.api import files_routes
-from bobstay.server.api import health_routes
-from bobstay.server.api import interactions_routes
-from bobstay.server.api import projects_routes
-from bobstay.server.api import providers_routes
-from bobstay.server.api import notification_routes
-from bobstay.server.api import roots_routes
-from bobstay.server.api import rules_routes
-from bobstay.server.api import search_routes
-from bobstay.server.api import sessions_routes
-from bobstay.server.api import inventory_routes
-from bobstay.server.api import tasks_routes
-from bobstay.server.api import transcript_routes
-from bobstay.server.api import trash_routes
-from bobstay.server.api import trust_routes
-from bobstay.server.api import usage_routes
-from bobstay.server.api import workers_routes
-from bobstay.server.api import worktrees_routes
+from bobstay.server.api import (
+    artifacts_routes,
+    audit_routes,
+    auth_routes,
+    auxiliary_worker_routes,
+    blobs_routes,
+    config_routes,
+    demo_routes,
+    diff_routes,
+    drafts_routes,
+    export_routes,
+    files_routes,
+    health_routes,
+    interactions_routes,
+    inventory_routes,
+    notification_routes,
+    openapi,
+    projects_routes,
+    providers_routes,
+    roots_routes,
+    rules_routes,
+    search_routes,
+    sessions_routes,
+    tasks_routes,
+    transcript_routes,
+    trash_routes,
+    trust_routes,
+    usage_routes,
+    workers_routes,
+    worktrees_routes,
+)
 from bobstay.server.api.endpoint import Endpoint
 from bobstay.server.streams import sse_stream
 

@@ -7,8 +7,8 @@ from typing import Literal
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
-from bobstay.redaction.redactor import Mask
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.redaction.redactor import Redactor
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.export import export_markdown
 from bobstay.server.export.export_entries import branch, entries
 from bobstay.server.export.export_names import file_name
@@ -26,11 +26,11 @@ class ExportQuery(Struct, frozen=True):
     """`md` for people, `json` for the talk that leads to now, `jsonl` for every entry of the log."""
 
 
-async def export(call: Call) -> Response:
+async def export(call: ApiCall) -> Response:
     """Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log."""
     view = call.console.registry.view(call.path["id"])
     kind: Literal["md", "json", "jsonl"] = call.query.format
-    mask = Mask(call.console.environment.secrets)
+    mask = Redactor(call.console.environment.secrets)
     shown: SessionView = mask.value(view)
     # A reader of its own: it is used in a thread, and the shared one belongs to the event loop.
     reader = LogReader(call.console.registry.reader(view.id).path)
@@ -42,7 +42,7 @@ async def export(call: Call) -> Response:
     )
 
 
-def _made(kind: str, reader: LogReader, mask: Mask, view: SessionView) -> Iterator[bytes]:
+def _made(kind: str, reader: LogReader, mask: Redactor, view: SessionView) -> Iterator[bytes]:
     match kind:
         case "jsonl":
             for envelope in entries(reader, mask, view.seq):

@@ -9,16 +9,16 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import working_directory
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import Code
-from bobstay.server.files.working_changes import ignored_among
+from bobstay.server.files.directory_listing import MOST, MOST_DIRECTORIES, DirectoryListing, directories, listing
 from bobstay.server.files.path_completion import find
-from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decoded, media_type, read_up_to
-from bobstay.server.files.directory_listing import MOST, MOST_DIRECTORIES, Listing, directories, listing
 from bobstay.server.files.path_names import meant, shown
-from bobstay.server.files.session_directory import Bounds, bounds_of, look
 from bobstay.server.files.range_response import ranged
+from bobstay.server.files.session_directory import AllowedRoots, bounds_of, look
+from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decoded, media_type, read_up_to
+from bobstay.server.files.working_changes import ignored_among
+from bobstay.server.session_commands import working_directory
 
 
 class FilesQuery(Struct, frozen=True):
@@ -75,11 +75,11 @@ class Directories(Struct, frozen=True):
     directories: tuple[str, ...]
 
 
-async def list_files(call: Call) -> Listing:
+async def list_files(call: ApiCall) -> DirectoryListing:
     """List what is in a directory of a session: directories first, then by name."""
     where, bounds = _where(call)
 
-    def read() -> Listing:
+    def read() -> DirectoryListing:
         with look(where, bounds) as place:
             return listing(place, call.query.path, call.query.limit)
 
@@ -93,13 +93,13 @@ async def list_files(call: Call) -> Listing:
     return replace(found, entries=tuple(marked))
 
 
-async def read_file(call: Call) -> FileContent:
+async def read_file(call: ApiCall) -> FileContent:
     """Read a file: text with its encoding, or the bytes of a small file that is no text."""
     where, bounds = _where(call)
     return await asyncio.to_thread(_content, where, bounds, call.query.path)
 
 
-async def read_raw_file(call: Call) -> Response:
+async def read_raw_file(call: ApiCall) -> Response:
     """Read a file's bytes, all or by range, under headers that let no browser run them."""
     where, bounds = _where(call)
 
@@ -122,7 +122,7 @@ async def read_raw_file(call: Call) -> Response:
     )
 
 
-async def complete_file(call: Call) -> Completions:
+async def complete_file(call: ApiCall) -> Completions:
     """List files and directories of a session whose path holds the given letters in order."""
     where, bounds = _where(call)
     with look(where, bounds) as place:
@@ -130,7 +130,7 @@ async def complete_file(call: Call) -> Completions:
     return Completions(tuple(map(shown, found)))
 
 
-async def complete_in_directory(call: Call) -> Completions:
+async def complete_in_directory(call: ApiCall) -> Completions:
     """List files whose path holds the given letters in order, in a directory where no session works yet."""
     cwd = working_directory(call.console, call.query.cwd)
     with look(cwd, bounds_of(call.console)) as place:
@@ -138,7 +138,7 @@ async def complete_in_directory(call: Call) -> Completions:
     return Completions(tuple(map(shown, found)))
 
 
-async def list_directories(call: Call) -> Directories:
+async def list_directories(call: ApiCall) -> Directories:
     """List directories a new session may work in that begin with what was typed."""
     bounds = bounds_of(call.console)
     found = await asyncio.to_thread(lambda: list(directories(call.query.prefix, bounds)))
@@ -146,11 +146,11 @@ async def list_directories(call: Call) -> Directories:
     return Directories(tuple(valid[:MOST_DIRECTORIES]))
 
 
-def _where(call: Call) -> tuple[str, Bounds]:
+def _where(call: ApiCall) -> tuple[str, AllowedRoots]:
     return call.console.registry.view(call.path["id"]).cwd, bounds_of(call.console)
 
 
-def _content(where: str, bounds: Bounds, path: str) -> FileContent:
+def _content(where: str, bounds: AllowedRoots, path: str) -> FileContent:
     with look(where, bounds) as place, place.file(path) as handle:
         about = os.fstat(handle)
         data = read_up_to(handle, MOST_TEXT)
@@ -178,7 +178,7 @@ def _is_text(path: str) -> bool:
 
 _REFUSALS: tuple[Code, ...] = ("not_found", "forbidden", "invalid")
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("GET", "/sessions/{id}/files", list_files, query=FilesQuery, returns=Listing, errors=_REFUSALS),
+    Endpoint("GET", "/sessions/{id}/files", list_files, query=FilesQuery, returns=DirectoryListing, errors=_REFUSALS),
     Endpoint("GET", "/sessions/{id}/file", read_file, query=FileQuery, returns=FileContent, errors=_REFUSALS),
     Endpoint(
         "GET",

@@ -6,9 +6,9 @@ from hashlib import sha256
 import msgspec
 from starlette.responses import Response
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.errors import ApiError
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db import state_tables
+from bobstay.server.errors import ApiError
 
 HEADER = "idempotency-key"
 LONGEST = 200
@@ -19,7 +19,7 @@ def is_repeatable(endpoint: Endpoint) -> bool:
     return endpoint.method != "GET" and endpoint.scope is not None
 
 
-async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Response]]) -> Response:
+async def once(endpoint: Endpoint, call: ApiCall, run: Callable[[], Awaitable[Response]]) -> Response:
     """Run the request, or repeat what the same one was answered within a day.
 
     Raises:
@@ -44,7 +44,7 @@ async def once(endpoint: Endpoint, call: Call, run: Callable[[], Awaitable[Respo
     return answer
 
 
-def fingerprint(call: Call) -> str:
+def fingerprint(call: ApiCall) -> str:
     """The same for the same request, sent again."""
     said = msgspec.json.encode(
         [call.request.method, call.request.url.path, call.request.url.query, call.body], order="sorted"

@@ -7,17 +7,17 @@ from msgspec import Meta, Struct
 
 from bobstay.model.event import InteractionOpened
 from bobstay.model.message import ToolCall
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import delivery
-from bobstay.server.errors import ApiError
-from bobstay.server.inbox import Decision, Outcome, Reach, answer_of
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.session_listing import MOST_LISTED, InteractionRow, State, list_interactions
+from bobstay.server.errors import ApiError
+from bobstay.server.inbox import Decision, InteractionOutcome, Reach, answer_of
+from bobstay.server.session_commands import delivery
 from bobstay.server.sessions.log_reader import questions
 from bobstay.server.sessions.session_view import PREVIEW_LENGTH, InteractionView, SessionView
 from bobstay.server.workflows import MODES, may_be_in
 
 
-class Decided(Struct, frozen=True):
+class InteractionDecision(Struct, frozen=True):
     """How an interaction ended."""
 
     outcome: Literal["allowed", "denied", "cancelled"]
@@ -38,7 +38,7 @@ class OpenItem(Struct, frozen=True):
     summary: InteractionView
     opened: InteractionOpened
     """What is asked. Of one that is decided long texts are cut; the log has them whole."""
-    outcome: Decided | None = None
+    outcome: InteractionDecision | None = None
     """How it ended; null while it is open."""
 
 
@@ -48,7 +48,7 @@ class Items(Struct, frozen=True):
     """Give it back as `cursor` for the next page; null on the last. All open ones are on one page."""
 
 
-class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
+class DecisionBody(Struct, frozen=True, forbid_unknown_fields=True):
     decision: Decision
     input_sha256: str
     """Of what was shown: an answer is good for that very input."""
@@ -75,7 +75,7 @@ class InboxQuery(Struct, frozen=True):
     """Interactions on a page at most. All open ones come on one page, however many there are."""
 
 
-async def listing(call: Call) -> Items:
+async def listing(call: ApiCall) -> Items:
     """List what waits for a person, over all sessions, or what was decided and by whom."""
     query: InboxQuery = call.query
     if query.state != "open":
@@ -88,9 +88,9 @@ async def listing(call: Call) -> Items:
     return Items(tuple(found))
 
 
-async def decide(call: Call) -> Outcome:
+async def decide(call: ApiCall) -> InteractionOutcome:
     """Allow, deny or answer. The first answer wins; a later one is told the outcome."""
-    verdict: Verdict = call.body
+    verdict: DecisionBody = call.body
     opened = call.console.inbox.opened(call.path["id"]) or await _not_taken_up_yet(call)
     if opened is None:
         raise await call.console.inbox.too_late(call.path["id"])
@@ -118,7 +118,7 @@ async def decide(call: Call) -> Outcome:
     return await call.console.inbox.decide(opened.id, answer, verdict.input_sha256, deliver)
 
 
-async def _not_taken_up_yet(call: Call) -> InteractionOpened | None:
+async def _not_taken_up_yet(call: ApiCall) -> InteractionOpened | None:
     """A question from before the server started, whose session waits to be taken up: it can be answered already."""
     id, registry = call.path["id"], call.console.registry
     view = next((one for one in registry.views.values() if any(entry.id == id for entry in one.interactions)), None)
@@ -131,9 +131,9 @@ async def _not_taken_up_yet(call: Call) -> InteractionOpened | None:
     return call.console.inbox.opened(id)
 
 
-def _check_scopes(call: Call, opened: InteractionOpened) -> None:
+def _check_scopes(call: ApiCall, opened: InteractionOpened) -> None:
     """To approve is to say yes or no to what is asked. Another input is a prompt, and a lasting rule is a setting."""
-    verdict: Verdict = call.body
+    verdict: DecisionBody = call.body
     if verdict.decision == "deny":
         return
     if verdict.input is not None and verdict.input != opened.call.input and not call.principal.may("operate"):
@@ -144,7 +144,7 @@ def _check_scopes(call: Call, opened: InteractionOpened) -> None:
         raise ApiError("forbidden", text, needed="admin")
 
 
-async def _from_tables(call: Call, query: InboxQuery) -> Items:
+async def _from_tables(call: ApiCall, query: InboxQuery) -> Items:
     console = call.console
     if query.session_id:
         console.registry.view(query.session_id)
@@ -165,11 +165,11 @@ def _kept(row: InteractionRow) -> OpenItem:
     opened = InteractionOpened(row.id, row.kind, asked, row.reason, description=row.description)
     outcome = None
     if row.state != "open":
-        outcome = Decided(row.state, row.by, row.message, row.changed_input, row.closed_at)
+        outcome = InteractionDecision(row.state, row.by, row.message, row.changed_input, row.closed_at)
     return OpenItem(row.session_id, row.session_title, row.cwd, summary, opened, outcome)
 
 
-async def _items(call: Call, view: SessionView) -> list[OpenItem]:
+async def _items(call: ApiCall, view: SessionView) -> list[OpenItem]:
     wanted = {entry.id: entry for entry in view.interactions}
     waiting = {id: opened for id in wanted if (opened := call.console.inbox.opened(id)) is not None}
     if len(waiting) < len(wanted):
@@ -187,8 +187,8 @@ ENDPOINTS = (
         "/interactions/{id}/decision",
         decide,
         "approve",
-        Verdict,
-        returns=Outcome,
+        DecisionBody,
+        returns=InteractionOutcome,
         errors=("already_answered", "input_changed", "unavailable", "cannot_start"),
     ),
 )

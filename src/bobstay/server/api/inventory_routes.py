@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from bobstay.model.session_events import SessionConfig
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import working_directory
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.files.session_directory import allowed, bounds_of
-from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.preflight import check_engine
 from bobstay.server.inventory.gather_inventory import around
-from bobstay.server.inventory.inventory_types import Surroundings
+from bobstay.server.inventory.inventory_types import EngineInventory
+from bobstay.server.preflight import check_engine
+from bobstay.server.session_commands import working_directory
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workflows import Workflow
 
 
@@ -24,14 +24,14 @@ class PlaceQuery(Struct, frozen=True):
     """The model it would have; empty for the default one."""
 
 
-async def show_surroundings(call: Call) -> Surroundings:
+async def show_surroundings(call: ApiCall) -> EngineInventory:
     """Show what a session's engine has around it, and what can be done with the session."""
     view = call.console.registry.view(call.path["id"])
     allowed(view.cwd, bounds_of(call.console))
     return await around(call.console, view)
 
 
-async def show_surroundings_of_place(call: Call) -> Surroundings:
+async def show_surroundings_of_place(call: ApiCall) -> EngineInventory:
     """Show what a new session would have around it in a directory."""
     query: PlaceQuery = call.query
     check_engine(call.console, query.engine)
@@ -41,13 +41,13 @@ async def show_surroundings_of_place(call: Call) -> Surroundings:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/sessions/{id}/surroundings", show_surroundings, returns=Surroundings, errors=("invalid",)),
+    Endpoint("GET", "/sessions/{id}/surroundings", show_surroundings, returns=EngineInventory, errors=("invalid",)),
     Endpoint(
         "GET",
         "/surroundings",
         show_surroundings_of_place,
         query=PlaceQuery,
-        returns=Surroundings,
+        returns=EngineInventory,
         errors=("not_found",),
     ),
 )

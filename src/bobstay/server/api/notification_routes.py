@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.errors import ApiError
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.state_tables import Subscription
-from bobstay.server.notifications.notifier import Bell
+from bobstay.server.errors import ApiError
+from bobstay.server.notifications.notifier import Notifier
 
 
 class PushKey(Struct, frozen=True):
@@ -47,12 +47,12 @@ class PushDevices(Struct, frozen=True):
     subscriptions: tuple[PushDevice, ...]
 
 
-async def push_key(call: Call) -> PushKey:
+async def push_key(call: ApiCall) -> PushKey:
     """Show the public key of this server for subscriptions."""
     return PushKey(_bell(call).public_key())
 
 
-async def subscribe(call: Call) -> PushDevice:
+async def subscribe(call: ApiCall) -> PushDevice:
     """Let a device be told of questions and failures; it goes when the client that made it is revoked."""
     new: NewSubscription = call.body
     keys = {"p256dh": new.keys.p256dh, "auth": new.keys.auth}
@@ -67,13 +67,13 @@ async def subscribe(call: Call) -> PushDevice:
     return _device(call, made)
 
 
-async def list_subscriptions(call: Call) -> PushDevices:
+async def list_subscriptions(call: ApiCall) -> PushDevices:
     """List your devices that are told of news; an admin sees everybody's."""
     found = await _bell(call).devices()
     return PushDevices(tuple(_device(call, device) for device in found if _may(call, device)))
 
 
-async def unsubscribe(call: Call) -> None:
+async def unsubscribe(call: ApiCall) -> None:
     """Stop telling a device of news."""
     bell = _bell(call)
     device = next((device for device in await bell.devices() if device.id == call.path["id"]), None)
@@ -82,11 +82,11 @@ async def unsubscribe(call: Call) -> None:
     await bell.unsubscribe(device.id)
 
 
-def _may(call: Call, device: Subscription) -> bool:
+def _may(call: ApiCall, device: Subscription) -> bool:
     return device.who == call.principal.name or call.principal.may("admin")
 
 
-def _device(call: Call, device: Subscription) -> PushDevice:
+def _device(call: ApiCall, device: Subscription) -> PushDevice:
     return PushDevice(
         device.id,
         device.label,
@@ -98,7 +98,7 @@ def _device(call: Call, device: Subscription) -> PushDevice:
     )
 
 
-def _bell(call: Call) -> Bell:
+def _bell(call: ApiCall) -> Notifier:
     bell = call.console.bell
     if bell is None:
         raise ApiError("not_supported", "This server sends no notifications.")

@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from bobstay.model.event import Durable
 from bobstay.server.api.dispatch import json
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.idempotency import is_repeatable
-from bobstay.server.api.openapi_parameters import has_parameters, header_parameters, path_parameters, plain_path
 from bobstay.server.api.json_schemas import REF, components, fields_of, left_out, pruned, schema_of
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.openapi_parameters import has_parameters, header_parameters, path_parameters, plain_path
 from bobstay.server.auth.principal import SCOPES
 from bobstay.server.errors import STATUS, Code, ProblemBody
 from bobstay.server.streams import live_frames
-from bobstay.server.streams.stream_frames import NAMES, Frame
 from bobstay.server.streams.live_frames import AnyLive
+from bobstay.server.streams.stream_frames import NAMES, Frame
 from bobstay.version import __version__
 
 PREFIX = "/api/v1"
@@ -78,7 +78,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 def operation(endpoint: Endpoint) -> dict[str, Any]:
     """One entry of `paths`."""
-    tag = endpoint.run.__module__.rpartition(".")[2]
+    tag = endpoint.run.__module__.rpartition(".")[2].removesuffix("_routes")
     said: dict[str, Any] = {
         "operationId": _operation_id(tag, endpoint.run.__name__),
         "tags": [tag],
@@ -142,7 +142,7 @@ def current() -> dict[str, Any]:
     return document(ENDPOINTS)
 
 
-async def openapi(_: Call) -> Response:
+async def openapi(_: ApiCall) -> Response:
     """Give this document."""
     return json(current())
 

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from bobstay.server.api.idempotency import HEADER, LONGEST, is_repeatable
 from bobstay.server.api.endpoint import Endpoint
+from bobstay.server.api.idempotency import HEADER, LONGEST, is_repeatable
 
 _NAME = re.compile(r"{(\w+)(?::\w+)?}")
 _MEANINGS = {

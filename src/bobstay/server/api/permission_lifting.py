@@ -3,7 +3,7 @@
 import time
 
 from bobstay.model.session_events import SessionConfig
-from bobstay.server.api.endpoint import Call
+from bobstay.server.api.endpoint import ApiCall
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workflows import BYPASS, only_reads
@@ -12,7 +12,7 @@ LIFTING = ("acceptEdits", "auto", BYPASS)
 """Permission modes in which somebody is asked less."""
 
 
-def check_lifting(call: Call, mode: str, *, given: bool = False) -> None:
+def check_lifting(call: ApiCall, mode: str, *, given: bool = False) -> None:
     """Where less would be asked, or code of the sender's choice run, only those who decide such things may wish so.
 
     Raises:
@@ -23,7 +23,7 @@ def check_lifting(call: Call, mode: str, *, given: bool = False) -> None:
         raise ApiError("forbidden", text, needed="approve")
 
 
-def check_child(call: Call, parent: SessionView, config: SessionConfig) -> None:
+def check_child(call: ApiCall, parent: SessionView, config: SessionConfig) -> None:
     """The same for a session that goes on from another: what it would be counts, not the words of the request.
 
     Raises:
@@ -38,7 +38,7 @@ def check_child(call: Call, parent: SessionView, config: SessionConfig) -> None:
     check_workflow(call, parent.config, config)
 
 
-def check_workflow(call: Call, before: SessionConfig, after: SessionConfig) -> None:
+def check_workflow(call: ApiCall, before: SessionConfig, after: SessionConfig) -> None:
     """A session that only reads may write from here on: only those who approve may wish so.
 
     Raises:

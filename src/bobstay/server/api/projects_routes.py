@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.demo_project import NAME
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
@@ -38,14 +38,14 @@ class RecentDirectories(Struct, frozen=True):
     directories: tuple[RecentDirectory, ...]
 
 
-async def projects(call: Call) -> Projects:
+async def projects(call: ApiCall) -> Projects:
     """List the directories sessions belong to, with counts; those active last first."""
     found = [_project(path, views) for path, views in _by_directory(call).items()]
     found.sort(key=lambda project: (-project.last_active, project.path))
     return Projects(tuple(found))
 
 
-async def recent_dirs(call: Call) -> RecentDirectories:
+async def recent_dirs(call: ApiCall) -> RecentDirectories:
     """List the directories sessions were begun in last, as a choice for the next one."""
     found = [
         RecentDirectory(path, max(view.created_at for view in views), len(views))
@@ -56,7 +56,7 @@ async def recent_dirs(call: Call) -> RecentDirectories:
     return RecentDirectories(tuple(found[:MOST_RECENT]))
 
 
-def _by_directory(call: Call) -> dict[str, list[SessionView]]:
+def _by_directory(call: ApiCall) -> dict[str, list[SessionView]]:
     found: dict[str, list[SessionView]] = {}
     for view in call.console.registry.views.values():
         path = view.config.project or view.cwd

@@ -16,13 +16,13 @@ from bobstay.config.key_sources import (
     provider_names,
 )
 from bobstay.config.key_store import KeyStore, KeysUnusable
-from bobstay.config.settings_files import Loaded
-from bobstay.redaction.redactor import Mask
+from bobstay.config.settings_files import LoadedSettings
 from bobstay.permissions.rule_updates import UpdateFailed, set_value
-from bobstay.providers.provider_registry import LOCAL, Keys
 from bobstay.providers.local_servers import LocalServer, find_servers
+from bobstay.providers.provider_registry import LOCAL, ProviderKeys
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.api.config_routes import models_of
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
 
 SECONDS = 20.0
@@ -87,7 +87,7 @@ class LocalServers(Struct, frozen=True):
     servers: tuple[LocalServer, ...]
 
 
-async def list_providers(call: Call) -> ProviderList:
+async def list_providers(call: ApiCall) -> ProviderList:
     """List the model providers, where the key of each comes from, and the default model; no key is shown."""
     environment = call.console.environment
     default, _ = await models_of(environment)
@@ -113,7 +113,7 @@ async def list_providers(call: Call) -> ProviderList:
     return ProviderList(tuple(views), default, chosen, environment.model, warning)
 
 
-async def store_key(call: Call) -> ProviderList:
+async def store_key(call: ApiCall) -> ProviderList:
     """Store a key for a provider, in the system's keyring or a file that only the user can read."""
     name, _ = await _provider(call)
     key = _key(call.body.key)
@@ -124,7 +124,7 @@ async def store_key(call: Call) -> ProviderList:
     return await list_providers(call)
 
 
-async def remove_key(call: Call) -> ProviderList:
+async def remove_key(call: ApiCall) -> ProviderList:
     """Forget the stored key of a provider."""
     name, _ = await _provider(call)
     try:
@@ -134,7 +134,7 @@ async def remove_key(call: Call) -> ProviderList:
     return await list_providers(call)
 
 
-async def test_key(call: Call) -> KeyVerdict:
+async def test_key(call: ApiCall) -> KeyVerdict:
     """Ask a provider whether it accepts a key, by the smallest request there is."""
     name, loaded = await _provider(call)
     key = _key(call.body.key) if call.body.key else await asyncio.to_thread(_used_key, call, name, loaded)
@@ -147,10 +147,10 @@ async def test_key(call: Call) -> KeyVerdict:
         problem = f"{LABELS.get(name, name)} did not answer within {SECONDS:.0f} seconds."
     except ValueError as error:
         problem = str(error)
-    return KeyVerdict(accepted=not problem, problem=Mask({"key": key}).text(problem))
+    return KeyVerdict(accepted=not problem, problem=Redactor({"key": key}).text(problem))
 
 
-async def set_default_model(call: Call) -> ProviderList:
+async def set_default_model(call: ApiCall) -> ProviderList:
     """Choose the model of sessions that name none: it is written to the user's settings."""
     model = call.body.model.strip()
     environment = call.console.environment
@@ -170,12 +170,12 @@ async def set_default_model(call: Call) -> ProviderList:
     return await list_providers(call)
 
 
-async def find_local(call: Call) -> LocalServers:
+async def find_local(call: ApiCall) -> LocalServers:
     """Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses."""
-    return LocalServers(await find_servers(Keys(call.console.environment.keys)))
+    return LocalServers(await find_servers(ProviderKeys(call.console.environment.keys)))
 
 
-async def _provider(call: Call) -> tuple[str, Loaded]:
+async def _provider(call: ApiCall) -> tuple[str, LoadedSettings]:
     name = call.path["name"]
     loaded, _ = await asyncio.to_thread(person_settings, call.console.environment)
     if name not in provider_names(loaded):
@@ -191,7 +191,7 @@ def _key(said: str) -> str:
     return key
 
 
-def _used_key(call: Call, name: str, loaded: Loaded) -> str:
+def _used_key(call: ApiCall, name: str, loaded: LoadedSettings) -> str:
     environment = call.console.environment
     for variable in key_variables(loaded, name):
         found = [environment.named, *(layer.settings.variables for layer in loaded.layers)]
@@ -203,7 +203,7 @@ def _used_key(call: Call, name: str, loaded: Loaded) -> str:
         return ""
 
 
-def _store(call: Call) -> KeyStore:
+def _store(call: ApiCall) -> KeyStore:
     return KeyStore(call.console.environment.paths.bobstay)
 
 

@@ -6,9 +6,9 @@ import os
 from msgspec import Struct
 
 from bobstay.server.added_roots import write_roots
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import Bounds, bounds_of, is_own
+from bobstay.server.files.session_directory import AllowedRoots, bounds_of, is_own
 
 MOST = 100
 
@@ -27,13 +27,13 @@ class RootPath(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
 
 
-async def list_roots(call: Call) -> Roots:
+async def list_roots(call: ApiCall) -> Roots:
     """List the directories sessions may work in, with all below them."""
     added = set(call.console.added_roots)
     return Roots(tuple(Root(path, path in added) for path in bounds_of(call.console).roots))
 
 
-async def add_root(call: Call) -> Roots:
+async def add_root(call: ApiCall) -> Roots:
     """Let sessions work in one more directory."""
     real = await asyncio.to_thread(_checked, call.body.path, bounds_of(call.console))
     added = call.console.added_roots
@@ -42,14 +42,14 @@ async def add_root(call: Call) -> Roots:
     return await _kept(call, (*(one for one in added if one != real), real))
 
 
-async def remove_root(call: Call) -> Roots:
+async def remove_root(call: ApiCall) -> Roots:
     """Take back a directory that was added."""
     if call.body.path not in call.console.added_roots:
         raise ApiError("not_found", "This directory was not added here.")
     return await _kept(call, tuple(one for one in call.console.added_roots if one != call.body.path))
 
 
-def _checked(given: str, bounds: Bounds) -> str:
+def _checked(given: str, bounds: AllowedRoots) -> str:
     path = os.path.expanduser(given)
     if "\0" in path or not path.startswith("/"):
         raise ApiError("invalid", "Enter an absolute path.", field="path")
@@ -61,7 +61,7 @@ def _checked(given: str, bounds: Bounds) -> str:
     return real
 
 
-async def _kept(call: Call, roots: tuple[str, ...]) -> Roots:
+async def _kept(call: ApiCall, roots: tuple[str, ...]) -> Roots:
     try:
         write_roots(call.console.config.state, roots)
     except OSError as error:

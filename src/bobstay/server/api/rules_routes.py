@@ -9,11 +9,11 @@ from bobstay.config.settings_files import BrokenSettings, RuleText, load
 from bobstay.config.trust import own_change
 from bobstay.config.trust_store import TrustUnusable
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
-from bobstay.permissions.suggest import broad
 from bobstay.permissions.rule_updates import UpdateFailed, defect, write
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import working_directory
+from bobstay.permissions.suggest import broad
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import working_directory
 
 DESTINATIONS = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
@@ -44,7 +44,7 @@ class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
     scope: Literal["user", "project", "local"]
 
 
-async def list_rules(call: Call) -> RuleList:
+async def list_rules(call: ApiCall) -> RuleList:
     """List the rules in force in a directory, the strongest source first."""
     cwd = working_directory(call.console, call.query.cwd)
     try:
@@ -54,17 +54,17 @@ async def list_rules(call: Call) -> RuleList:
     return RuleList(tuple(_shown(text) for text in loaded.rules), loaded.trusted)
 
 
-async def add_rule(call: Call) -> RuleList:
+async def add_rule(call: ApiCall) -> RuleList:
     """Add a rule to the settings of the user, the project, or the project on this machine."""
     return await _changed(call, "addRules")
 
 
-async def remove_rule(call: Call) -> RuleList:
+async def remove_rule(call: ApiCall) -> RuleList:
     """Remove a rule from the settings it stands in."""
     return await _changed(call, "removeRules")
 
 
-async def _changed(call: Call, kind: str) -> RuleList:
+async def _changed(call: ApiCall, kind: str) -> RuleList:
     change: RuleChange = call.body
     cwd = working_directory(call.console, change.cwd)
     try:

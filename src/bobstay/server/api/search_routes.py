@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.db.full_text_search import MOST_HITS, Found, search
+from bobstay.server.api.endpoint import ApiCall, Endpoint
+from bobstay.server.db.full_text_search import MOST_HITS, SearchResults, search
 
 
 class SearchQuery(Struct, frozen=True):
@@ -19,7 +19,7 @@ class SearchQuery(Struct, frozen=True):
     """Places on a page at most."""
 
 
-async def search_all(call: Call) -> Found:
+async def search_all(call: ApiCall) -> SearchResults:
     """Search what was said and done in all sessions, or in one."""
     query: SearchQuery = call.query
     if query.session_id:
@@ -28,4 +28,4 @@ async def search_all(call: Call) -> Found:
     return await search(call.console.database, query.q, query.session_id, query.cursor, query.limit)
 
 
-ENDPOINTS = (Endpoint("GET", "/search", search_all, query=SearchQuery, returns=Found, errors=("not_found",)),)
+ENDPOINTS = (Endpoint("GET", "/search", search_all, query=SearchQuery, returns=SearchResults, errors=("not_found",)),)

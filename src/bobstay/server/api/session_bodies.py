@@ -75,7 +75,7 @@ class SessionList(Struct, frozen=True):
     """Give it back as `cursor` for the next page; null on the last."""
 
 
-class ListQuery(Struct, frozen=True):
+class SessionListQuery(Struct, frozen=True):
     status: str = ""
     """Only sessions in one of these states, with commas between them; empty for all."""
     project: str = ""
@@ -100,12 +100,12 @@ class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
     delivery: Delivery = "queue"
 
 
-class Accepted(Struct, frozen=True):
+class MessageAccepted(Struct, frozen=True):
     input_id: str
     session: SessionView
 
 
-class Continue(Struct, frozen=True, forbid_unknown_fields=True):
+class ContinueBody(Struct, frozen=True, forbid_unknown_fields=True):
     prompt: str = ""
     client_id: str = ""
     """Chosen by the client. The same request with the same id makes no second session: the first one is answered."""
@@ -115,7 +115,7 @@ class Continue(Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: ModeName | None = None
 
 
-class Fork(Struct, frozen=True, forbid_unknown_fields=True):
+class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
     at: str = ""
     """Id of the entry, prompt or message after which the copy goes its own way; empty for all of it."""
     prompt: str = ""
@@ -123,7 +123,7 @@ class Fork(Struct, frozen=True, forbid_unknown_fields=True):
     """Chosen by the client. The same request with the same id makes no second session: the first one is answered."""
 
 
-class Change(Struct, frozen=True, forbid_unknown_fields=True):
+class SessionChange(Struct, frozen=True, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
     title: Title | UnsetType = UNSET

@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable
 from hashlib import sha256
 
 from bobstay.model.ids import uuid_of
+from bobstay.server.api.endpoint import ApiCall
 from bobstay.server.api.idempotency import fingerprint
-from bobstay.server.api.endpoint import Call
-from bobstay.server.session_commands import Words, say_first
 from bobstay.server.deletion import trash_of
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import UserMessage, say_first
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log import SessionMissing
 
 
-async def made_once(call: Call, words: Words, make: Callable[[str], Awaitable[SessionView]]) -> SessionView:
+async def made_once(call: ApiCall, words: UserMessage, make: Callable[[str], Awaitable[SessionView]]) -> SessionView:
     """What `make` makes under the id it is given, or the session that is there under this id already.
 
     `words` are said in it once: if it was made and they were not stored any more, they are now. The
@@ -36,7 +36,7 @@ async def made_once(call: Call, words: Words, make: Callable[[str], Awaitable[Se
         return await _made(call, make(id))
 
 
-async def _made(call: Call, making: Awaitable[SessionView]) -> SessionView:
+async def _made(call: ApiCall, making: Awaitable[SessionView]) -> SessionView:
     view = await making
     call.made = view.id
     return view

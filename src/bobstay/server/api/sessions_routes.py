@@ -6,29 +6,27 @@ from typing import Any, get_args
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
-from bobstay.model.session_events import SessionChanged, SessionConfig
 from bobstay.model.message import Block, Image, Text
-from bobstay.server import artifacts, deletion
-from bobstay.server import session_commands
-from bobstay.server import session_secrets
+from bobstay.model.session_events import SessionChanged, SessionConfig
+from bobstay.server import artifacts, deletion, session_commands, session_secrets
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.permission_lifting import bypass_end, check_child, check_lifting, check_workflow
-from bobstay.server.api.session_idempotency import made_once
 from bobstay.server.api.session_bodies import (
     MOST_SENT,
-    Accepted,
-    Change,
-    Continue,
-    Fork,
+    ContinueBody,
+    ForkBody,
     ImagePart,
     InputChange,
-    ListQuery,
+    MessageAccepted,
     NewMessage,
     NewSession,
+    SessionChange,
     SessionList,
+    SessionListQuery,
 )
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import Tree, Words
+from bobstay.server.api.session_idempotency import made_once
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import UserMessage, WorktreeRequest
 from bobstay.server.sessions.session_status import BUSY, Status
 from bobstay.server.sessions.session_view import SessionView
 
@@ -36,7 +34,7 @@ LISTED = tuple(status for status in get_args(Status) if status != "discarded")
 """The states of sessions that are in lists."""
 
 
-async def create(call: Call) -> SessionView:
+async def create(call: ApiCall) -> SessionView:
     """Begin a session; with a prompt, its agent sets to work."""
     new: NewSession = call.body
     check_lifting(call, new.permission_mode, given=bool(new.allowed_tools or new.mcp_config or new.env))
@@ -61,8 +59,10 @@ async def create(call: Call) -> SessionView:
     handed = await artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
     blocks = blocks_of(new.prompt, new.images)
     session_secrets.check(new.env)
-    words = Words((*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config)
-    tree = Tree(new.branch, new.base) if new.worktree else None
+    words = UserMessage(
+        (*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config
+    )
+    tree = WorktreeRequest(new.branch, new.base) if new.worktree else None
     return await made_once(
         call,
         words,
@@ -70,9 +70,9 @@ async def create(call: Call) -> SessionView:
     )
 
 
-async def listing(call: Call) -> SessionList:
+async def listing(call: ApiCall) -> SessionList:
     """List the sessions, those that changed last first."""
-    query: ListQuery = call.query
+    query: SessionListQuery = call.query
     statuses = _statuses(query.status)
     known = call.console.registry.views.values()
     engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
@@ -90,56 +90,58 @@ async def listing(call: Call) -> SessionList:
     return SessionList(tuple(page), more)
 
 
-async def show(call: Call) -> SessionView:
+async def show(call: ApiCall) -> SessionView:
     """Show one session."""
     return call.console.registry.view(call.path["id"])
 
 
-async def send(call: Call) -> Accepted:
+async def send(call: ApiCall) -> MessageAccepted:
     """Say something to a session; the same client_message_id is heard once."""
     new: NewMessage = call.body
     blocks = blocks_of(new.content, new.images)
     if not blocks:
         raise ApiError("invalid", "The message is empty.")
-    words = Words(blocks, call.principal.name, new.client_message_id)
+    words = UserMessage(blocks, call.principal.name, new.client_message_id)
     id = await session_commands.message(call.console, call.path["id"], words, new.delivery)
-    return Accepted(id, call.console.registry.view(call.path["id"]))
+    return MessageAccepted(id, call.console.registry.view(call.path["id"]))
 
 
-async def interrupt(call: Call) -> SessionView:
+async def interrupt(call: ApiCall) -> SessionView:
     """End what the session is doing now."""
     return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
 
 
-async def kill(call: Call) -> SessionView:
+async def kill(call: ApiCall) -> SessionView:
     """End what the session is doing by force, when an interrupt did not help."""
     return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
 
 
-async def retry(call: Call) -> SessionView:
+async def retry(call: ApiCall) -> SessionView:
     """Try again what failed or was interrupted in a session."""
     return await session_commands.retry(call.console, call.path["id"], by=call.principal.name)
 
 
-async def go_on(call: Call) -> SessionView:
+async def go_on(call: ApiCall) -> SessionView:
     """Go on from a session that ended, in a child of it."""
-    new: Continue = call.body
+    new: ContinueBody = call.body
     check_lifting(call, new.permission_mode or "")
     view = call.console.registry.view(call.path["id"])
     given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
     config = replace(view.config, max_turns=SessionConfig().max_turns)
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     check_child(call, view, config)
-    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await made_once(call, words, lambda id: session_commands.follow_on(call.console, view.id, words, config, id=id))
+    words = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await made_once(
+        call, words, lambda id: session_commands.follow_on(call.console, view.id, words, config, id=id)
+    )
 
 
-async def fork(call: Call) -> SessionView:
+async def fork(call: ApiCall) -> SessionView:
     """Copy a session, up to an entry if one is named; the copy goes its own way."""
-    new: Fork = call.body
+    new: ForkBody = call.body
     view = call.console.registry.view(call.path["id"])
     check_child(call, view, view.config)
-    words = Words(blocks_of(new.prompt), call.principal.name, new.client_id)
+    words = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await made_once(
         call,
         words,
@@ -147,7 +149,7 @@ async def fork(call: Call) -> SessionView:
     )
 
 
-async def change(call: Call) -> SessionView:
+async def change(call: ApiCall) -> SessionView:
     """Change a session's title, archive or pin it, or change its model, permission mode, workflow or limits."""
     given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
     check_lifting(call, given.get("permission_mode", ""))
@@ -166,7 +168,7 @@ async def change(call: Call) -> SessionView:
     return view
 
 
-async def delete(call: Call) -> None:
+async def delete(call: ApiCall) -> None:
     """Put a session into the trash; one that runs must be stopped first."""
     view = call.console.registry.view(call.path["id"])
     if view.status in BUSY:
@@ -174,7 +176,7 @@ async def delete(call: Call) -> None:
     await deletion.discard(call.console, view.id)
 
 
-async def edit_input(call: Call) -> SessionView:
+async def edit_input(call: ApiCall) -> SessionView:
     """Change a message that still waits in the queue."""
     blocks = blocks_of(call.body.content)
     if not blocks:
@@ -183,7 +185,7 @@ async def edit_input(call: Call) -> SessionView:
     return call.console.registry.view(call.path["id"])
 
 
-async def drop_input(call: Call) -> SessionView:
+async def drop_input(call: ApiCall) -> SessionView:
     """Take back a message that still waits in the queue."""
     await session_commands.drop_input(call.console, call.path["id"], call.path["input_id"])
     return call.console.registry.view(call.path["id"])
@@ -217,7 +219,7 @@ def _statuses(text: str) -> frozenset[str]:
     return wanted
 
 
-def _wanted(view: SessionView, query: ListQuery, statuses: frozenset[str]) -> bool:
+def _wanted(view: SessionView, query: SessionListQuery, statuses: frozenset[str]) -> bool:
     return (
         view.archived == query.archived
         and view.status != "discarded"
@@ -233,16 +235,16 @@ _STATE: Any = ("wrong_state", "busy_elsewhere", "storage", "cannot_start", "not_
 
 ENDPOINTS = (
     Endpoint("POST", "/sessions", create, "operate", NewSession, None, SessionView, 201, _BEGIN, MOST_SENT),
-    Endpoint("GET", "/sessions", listing, query=ListQuery, returns=SessionList),
+    Endpoint("GET", "/sessions", listing, query=SessionListQuery, returns=SessionList),
     Endpoint("GET", _ID, show, returns=SessionView),
-    Endpoint("PATCH", _ID, change, "operate", Change, returns=SessionView, errors=_STATE),
+    Endpoint("PATCH", _ID, change, "operate", SessionChange, returns=SessionView, errors=_STATE),
     Endpoint("DELETE", _ID, delete, "operate", errors=_STATE),
-    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, Accepted, 202, _STATE, MOST_SENT),
+    Endpoint("POST", _ID + "/messages", send, "operate", NewMessage, None, MessageAccepted, 202, _STATE, MOST_SENT),
     Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=SessionView, errors=_STATE),
     Endpoint("POST", _ID + "/kill", kill, "operate", returns=SessionView, errors=_STATE),
     Endpoint("POST", _ID + "/retry", retry, "operate", returns=SessionView, errors=_STATE),
-    Endpoint("POST", _ID + "/continue", go_on, "operate", Continue, None, SessionView, 201, _STATE),
-    Endpoint("POST", _ID + "/fork", fork, "operate", Fork, None, SessionView, 201, _STATE),
+    Endpoint("POST", _ID + "/continue", go_on, "operate", ContinueBody, None, SessionView, 201, _STATE),
+    Endpoint("POST", _ID + "/fork", fork, "operate", ForkBody, None, SessionView, 201, _STATE),
     Endpoint("PATCH", _ID + "/inputs/{input_id}", edit_input, "operate", InputChange, None, SessionView, 200, _STATE),
     Endpoint("DELETE", _ID + "/inputs/{input_id}", drop_input, "operate", returns=SessionView, errors=_STATE),
 )

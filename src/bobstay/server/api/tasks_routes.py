@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db import task_table
 from bobstay.server.db.task_table import TaskRow, TaskStatus
 from bobstay.server.streams.stream_frames import live
@@ -19,7 +19,7 @@ class TasksQuery(Struct, frozen=True):
     """Only the tasks of this session; empty for all."""
 
 
-class Tasks(Struct, frozen=True):
+class TaskListing(Struct, frozen=True):
     tasks: tuple[TaskRow, ...]
 
 
@@ -38,19 +38,19 @@ class TaskChange(Struct, frozen=True, forbid_unknown_fields=True):
     sort_order: Order | None = None
 
 
-async def list_tasks(call: Call) -> Tasks:
+async def list_tasks(call: ApiCall) -> TaskListing:
     """List tasks, of one session or of all."""
     if call.query.session_id:
         return await _of_session(call, call.query.session_id)
-    return Tasks(tuple(await task_table.listed(call.console.database)))
+    return TaskListing(tuple(await task_table.listed(call.console.database)))
 
 
-async def list_session_tasks(call: Call) -> Tasks:
+async def list_session_tasks(call: ApiCall) -> TaskListing:
     """List the tasks of a session: the agent's, then those of people."""
     return await _of_session(call, call.path["id"])
 
 
-async def add_task(call: Call) -> TaskRow:
+async def add_task(call: ApiCall) -> TaskRow:
     """Add a task of one's own to a session."""
     view = call.console.registry.view(call.path["id"])
     body: NewTask = call.body
@@ -66,7 +66,7 @@ async def add_task(call: Call) -> TaskRow:
     return task
 
 
-async def change_task(call: Call) -> TaskRow:
+async def change_task(call: ApiCall) -> TaskRow:
     """Change a task of a person."""
     body: TaskChange = call.body
     given = {"title": body.title, "status": body.status, "description": body.description, "sort_order": body.sort_order}
@@ -75,20 +75,20 @@ async def change_task(call: Call) -> TaskRow:
     return task
 
 
-async def remove_task(call: Call) -> None:
+async def remove_task(call: ApiCall) -> None:
     """Remove a task of a person."""
     task = await task_table.remove(call.console.database, call.path["id"])
     await _tell(call, task.session_id)
 
 
-async def _of_session(call: Call, session_id: str) -> Tasks:
+async def _of_session(call: ApiCall, session_id: str) -> TaskListing:
     """What the agent last said is in it: the tables are waited for."""
     view = call.console.registry.view(session_id)
     await call.console.database.flushed(view.id, view.seq)
-    return Tasks(tuple(await task_table.listed(call.console.database, view.id)))
+    return TaskListing(tuple(await task_table.listed(call.console.database, view.id)))
 
 
-async def _tell(call: Call, session_id: str) -> None:
+async def _tell(call: ApiCall, session_id: str) -> None:
     """Let everybody who looks at the session see the list as it is now."""
     topic = f"session:{session_id}"
     if call.console.hub.followed(topic):
@@ -97,8 +97,8 @@ async def _tell(call: Call, session_id: str) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/tasks", list_tasks, query=TasksQuery, returns=Tasks, errors=("not_found",)),
-    Endpoint("GET", "/sessions/{id}/tasks", list_session_tasks, returns=Tasks, errors=("not_found",)),
+    Endpoint("GET", "/tasks", list_tasks, query=TasksQuery, returns=TaskListing, errors=("not_found",)),
+    Endpoint("GET", "/sessions/{id}/tasks", list_session_tasks, returns=TaskListing, errors=("not_found",)),
     Endpoint(
         "POST",
         "/sessions/{id}/tasks",

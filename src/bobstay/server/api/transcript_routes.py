@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from bobstay.model.event import Envelope
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.errors import ApiError
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db import transcript_pages
 from bobstay.server.db.transcript_pages import CallRow, Transcript
+from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.text_cutting import LEAST, Cut, cut_entry
 
@@ -60,7 +60,7 @@ class RowsQuery(Struct, frozen=True):
     """Rows on a page at most."""
 
 
-async def snapshot(call: Call) -> Snapshot:
+async def snapshot(call: ApiCall) -> Snapshot:
     """Give all that is needed to show a session; follow it on a stream from `seq` on."""
     registry = call.console.registry
     view = registry.view(call.path["id"])
@@ -77,7 +77,7 @@ async def snapshot(call: Call) -> Snapshot:
     return Snapshot(view, events, parts, events[-1].seq if events else 0, cuts)
 
 
-async def events(call: Call) -> EventPage:
+async def events(call: ApiCall) -> EventPage:
     """List a page of the entries of a session's log, oldest first."""
     query: EventsQuery = call.query
     view = call.console.registry.view(call.path["id"])
@@ -101,14 +101,14 @@ def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...
     return tuple(entry for entry, _ in made), tuple(cut for _, cuts in made for cut in cuts)
 
 
-async def list_rows(call: Call) -> Transcript:
+async def list_rows(call: ApiCall) -> Transcript:
     """List a page of the transcript, newest first."""
     view = call.console.registry.view(call.path["id"])
     await call.console.database.flushed(view.id, view.seq, PATIENCE)
     return await transcript_pages.rows(call.console.database, view.id, call.query.before, call.query.limit)
 
 
-async def show_call(call: Call) -> CallRow:
+async def show_call(call: ApiCall) -> CallRow:
     """Show one call of a tool with its whole input and output."""
     view = call.console.registry.view(call.path["id"])
     await call.console.database.flushed(view.id, view.seq, PATIENCE)
@@ -118,7 +118,7 @@ async def show_call(call: Call) -> CallRow:
     return found
 
 
-async def restore(call: Call) -> SessionView:
+async def restore(call: ApiCall) -> SessionView:
     """Bring a session back from the archive of old ones."""
     registry, id = call.console.registry, call.path["id"]
     if not registry.view(id).stored:

@@ -7,9 +7,9 @@ from bobstay.config.trust import is_apart, standing
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore, TrustUnusable
 from bobstay.config.trust_warning import parts_to_warn_of
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import working_directory
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import working_directory
 
 
 class TrustView(Struct, frozen=True):
@@ -32,12 +32,12 @@ class TrustBody(Struct, frozen=True, forbid_unknown_fields=True):
     cwd: str
 
 
-async def show_trust(call: Call) -> TrustView:
+async def show_trust(call: ApiCall) -> TrustView:
     """Show whether a directory's settings, hooks and git configuration are obeyed, and which those are."""
     return _view(call, working_directory(call.console, call.query.cwd))
 
 
-async def give_trust(call: Call) -> TrustView:
+async def give_trust(call: ApiCall) -> TrustView:
     """Trust a directory as it is now; when an executable part of it changes, that ends."""
     paths = call.console.environment.paths
     cwd = working_directory(call.console, call.body.cwd)
@@ -50,7 +50,7 @@ async def give_trust(call: Call) -> TrustView:
     return _view(call, cwd)
 
 
-async def take_trust(call: Call) -> TrustView:
+async def take_trust(call: ApiCall) -> TrustView:
     """Take trust in a directory back."""
     cwd = working_directory(call.console, call.body.cwd)
     try:
@@ -60,7 +60,7 @@ async def take_trust(call: Call) -> TrustView:
     return _view(call, cwd)
 
 
-def _view(call: Call, cwd: str) -> TrustView:
+def _view(call: ApiCall, cwd: str) -> TrustView:
     how = standing(cwd, call.console.environment.paths)
     try:
         parts = tuple(sorted(executable_parts(cwd)))

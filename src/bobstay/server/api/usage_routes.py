@@ -4,7 +4,7 @@ from datetime import date
 
 from msgspec import Struct
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.spending import Spending, spending
 from bobstay.server.db.tool_time import Group
 
@@ -18,7 +18,7 @@ class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
     """The last day, in UTC."""
 
 
-async def get_usage(call: Call) -> Spending:
+async def get_usage(call: ApiCall) -> Spending:
     """Sum up tokens, costs and the time of tools, with how much came from caches."""
     query: UsageQuery = call.query
     since = query.since.isoformat() if query.since else ""

@@ -5,9 +5,9 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.console import Console
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.auth.principal import Scope
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, Code
 from bobstay.server.sessions.session_status import AGENTS
 from bobstay.server.sessions.session_view import UP, Activity, CurrentTask, WorkerView
@@ -37,7 +37,7 @@ class Workers(Struct, frozen=True):
     workers: tuple[WorkerState, ...]
 
 
-class Host(Protocol):
+class WorkerHost(Protocol):
     """Looks after the workers of some kinds. Other kinds than agents add theirs to `HOSTS`."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
@@ -49,7 +49,7 @@ class Host(Protocol):
         ...
 
 
-class Agents:
+class AgentHost:
     """The agent of a session: the runner has it."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
@@ -61,7 +61,7 @@ class Agents:
         await console.runner.wake(session_id)
 
 
-class Crew:
+class AuxiliaryHost:
     """Terminals and watchers: they can be closed; another one is opened by its own endpoint."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
@@ -72,16 +72,21 @@ class Crew:
         raise ApiError("not_supported", "Close it and open another one: a terminal cannot be started anew.")
 
 
-HOSTS: dict[Kind, Host] = {"native": Agents(), "process": Agents(), "terminal": Crew(), "git_diff": Crew()}
+HOSTS: dict[Kind, WorkerHost] = {
+    "native": AgentHost(),
+    "process": AgentHost(),
+    "terminal": AuxiliaryHost(),
+    "git_diff": AuxiliaryHost(),
+}
 
 
-async def listing(call: Call) -> Workers:
+async def listing(call: ApiCall) -> Workers:
     """List the workers of a session: its agent and its terminals, with those that have ended."""
     view = call.console.registry.view(call.path["id"])
     return Workers(tuple(_state(call.console, view.id, worker) for worker in view.workers))
 
 
-async def stop(call: Call) -> WorkerState:
+async def stop(call: ApiCall) -> WorkerState:
     """End a worker; an agent needs `operate`, a terminal needs `terminal`."""
     if not call.principal.may("terminal"):
         _needs(call, "operate")  # said before anything is told of which workers there are
@@ -91,19 +96,19 @@ async def stop(call: Call) -> WorkerState:
     return _state(call.console, call.path["id"], _worker(call))
 
 
-async def restart(call: Call) -> WorkerState:
+async def restart(call: ApiCall) -> WorkerState:
     """End a worker and start it anew."""
     worker = _worker(call)
     await _host(worker).restart(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
 
 
-def _needs(call: Call, scope: Scope) -> None:
+def _needs(call: ApiCall, scope: Scope) -> None:
     if not call.principal.may(scope):
         raise ApiError("forbidden", f"To stop this, the scope `{scope}` is needed.", needed=scope)
 
 
-def _worker(call: Call) -> WorkerView:
+def _worker(call: ApiCall) -> WorkerView:
     view = call.console.registry.view(call.path["id"])
     for worker in view.workers:
         if worker.id == call.path["worker_id"]:
@@ -111,7 +116,7 @@ def _worker(call: Call) -> WorkerView:
     raise ApiError("not_found", "There is no such worker in this session.")
 
 
-def _host(worker: WorkerView) -> Host:
+def _host(worker: WorkerView) -> WorkerHost:
     host = HOSTS.get(worker.kind)
     if host is None:
         raise ApiError("not_supported", f"A worker of the kind {worker.kind} cannot be stopped or restarted here.")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bobstay.config.trust_store import TrustStore
 from bobstay.model.session_events import Configured, SessionConfig
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, Code
 from bobstay.server.files.session_directory import WORKTREES
@@ -45,13 +45,13 @@ def worktrees_of(console: Console) -> Worktrees:
     return Worktrees(folder, console.environment.children)
 
 
-async def show_worktree(call: Call) -> WorktreeState:
+async def show_worktree(call: ApiCall) -> WorktreeState:
     """Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have."""
     config = _config(call)
     return await worktrees_of(call.console).state(config.worktree, config.project, config.base)
 
 
-async def commit_worktree(call: Call) -> Committed:
+async def commit_worktree(call: ApiCall) -> Committed:
     """Commit all changes in a session's work tree."""
     config = _config(call)
     trees = worktrees_of(call.console)
@@ -59,7 +59,7 @@ async def commit_worktree(call: Call) -> Committed:
     return Committed(commit, await trees.state(config.worktree, config.project, config.base))
 
 
-async def merge_worktree(call: Call) -> Committed:
+async def merge_worktree(call: ApiCall) -> Committed:
     """Merge a session's work tree into the branch checked out in its project."""
     config = _config(call)
     trees = worktrees_of(call.console)
@@ -67,7 +67,7 @@ async def merge_worktree(call: Call) -> Committed:
     return Committed(commit, await trees.state(config.worktree, config.project, config.base))
 
 
-async def remove_worktree(call: Call) -> None:
+async def remove_worktree(call: ApiCall) -> None:
     """Remove a session's work tree; refused while something would be lost, unless forced."""
     config = _config(call)
     session_id = call.path["id"]
@@ -81,7 +81,7 @@ async def remove_worktree(call: Call) -> None:
     call.console.runner.let_go(session_id)
 
 
-def _config(call: Call) -> SessionConfig:
+def _config(call: ApiCall) -> SessionConfig:
     config = call.console.registry.view(call.path["id"]).config
     if not config.worktree:
         raise ApiError("not_found", "This session has no work tree of its own.")

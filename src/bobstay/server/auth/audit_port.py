@@ -8,13 +8,13 @@ MOST_REFUSALS = 60
 """Entries a minute."""
 
 
-class Audit(Protocol):
+class AuditLog(Protocol):
     def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
         """Write an entry, soon. `detail` never holds a secret."""
         ...
 
 
-class NoAudit:
+class NoAuditLog:
     """For parts that are tried without a book."""
 
     def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
@@ -29,7 +29,7 @@ class Refusals:
         self._until = 0.0
         self._count = 0
 
-    def record(self, audit: Audit, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
+    def record(self, audit: AuditLog, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
         now = self._clock()
         if now >= self._until:
             if self._count > MOST_REFUSALS:

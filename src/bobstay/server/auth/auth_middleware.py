@@ -5,8 +5,8 @@ from typing import NoReturn
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bobstay.server.auth.origin_policy import KEY, OriginPolicy, RequestOrigin
 from bobstay.server.auth.security_headers import hardened
-from bobstay.server.auth.origin_policy import KEY, Threshold, Visit
 from bobstay.server.errors import ApiError, ProblemBody
 from bobstay.sessions.log_codec import to_json
 
@@ -16,13 +16,13 @@ DENIED = "websocket.http.response"
 """The extension of ASGI by which a socket is refused with an answer one can read."""
 
 
-class Gatekeeper:
+class AuthMiddleware:
     """The outermost application. It asks for Host and Origin; `Doors.admit`, which every route calls, for the person.
 
     A route that forgets to ask is found out here: its answer does not leave.
     """
 
-    def __init__(self, app: ASGIApp, threshold: Threshold) -> None:
+    def __init__(self, app: ASGIApp, threshold: OriginPolicy) -> None:
         self._app = app
         self._threshold = threshold
 
@@ -47,7 +47,7 @@ class Shell:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit: Visit = scope[KEY]
+        visit: RequestOrigin = scope[KEY]
         visit.shell = visit.reads
         await self._app(scope, receive, send)
 
@@ -67,7 +67,7 @@ class _Exit:
     async def send(self, message: Message) -> None:
         kind: str = message["type"]
         if kind in ("http.response.start", "websocket.http.response.start"):
-            visit: Visit = self._scope[KEY]
+            visit: RequestOrigin = self._scope[KEY]
             if 200 <= message["status"] < 300 and not (visit.admitted or visit.shell):
                 await self._forgotten()
             headers = hardened(list(message.get("headers", ())), shell=visit.shell and message["status"] < 400)

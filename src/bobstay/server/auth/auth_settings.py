@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bobstay.server.console import Config
 
 
-class Rules(Struct, frozen=True):
+class AuthSettings(Struct, frozen=True):
     host: str = "127.0.0.1"
     port: int = 3001
     """The one in use: whoever binds port 0 tells the real one."""
@@ -25,12 +25,12 @@ class Rules(Struct, frozen=True):
     about where a request came from."""
 
     @classmethod
-    def of(cls, config: "Config", *, port: int = 0, tls: bool = False, proxies: tuple[str, ...] = ()) -> "Rules":
+    def of(cls, config: "Config", *, port: int = 0, tls: bool = False, proxies: tuple[str, ...] = ()) -> "AuthSettings":
         trusted = proxies or config.proxies
         return cls(config.host, port or config.port, tls, config.public_urls, config.user_header, trusted)
 
 
-class OpenBind(Exception):  # noqa: N818 - reads as what happened
+class OpenBindError(Exception):  # noqa: N818 - reads as what happened
     """The server would be open to other machines, unprotected. The text says what to do."""
 
 
@@ -42,7 +42,7 @@ def check_bind(host: str, *, tls: bool, insecure: bool = False) -> None:
     """
     if is_loopback(host) or tls or insecure:
         return
-    raise OpenBind(
+    raise OpenBindError(
         f"Not listening on {host}: other machines could reach it, and passwords and cookies would cross the network in"
         " the clear. Bind 127.0.0.1 and reach it through an SSH tunnel or a reverse proxy with TLS, give a certificate,"
         " or say with the flag for it that the network is safe."

@@ -10,20 +10,20 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.requests import HTTPConnection
 
-from bobstay.server.auth.audit_port import Audit, NoAudit
-from bobstay.server.auth.client_store import Clients
-from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, Codes
+from bobstay.server.auth.audit_port import AuditLog, NoAuditLog
+from bobstay.server.auth.auth_settings import AuthSettings
+from bobstay.server.auth.client_store import ClientStore
 from bobstay.server.auth.cookies import secrets_in
-from bobstay.server.auth.login import Entry, Parts
+from bobstay.server.auth.login import LoginService, LoginServices
+from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, OneTimeCodes
+from bobstay.server.auth.origin_policy import OURS, OriginPolicy, RequestOrigin
 from bobstay.server.auth.principal import ANONYMOUS, OWNER, SCOPES, Principal, Scope, scopes_text
 from bobstay.server.auth.recent_principals import RecentPrincipals, shown_by
-from bobstay.server.auth.auth_settings import Rules
 from bobstay.server.auth.tickets import Tickets
-from bobstay.server.auth.user_store import PREFIX, Users
-from bobstay.server.auth.origin_policy import OURS, Threshold, Visit
-from bobstay.server.errors import ApiError
-from bobstay.server.db.own_tables import prepare
+from bobstay.server.auth.user_store import PREFIX, UserStore
 from bobstay.server.db.database_errors import translated
+from bobstay.server.db.own_tables import prepare
+from bobstay.server.errors import ApiError
 
 log = logging.getLogger(__name__)
 
@@ -38,25 +38,29 @@ START_LABEL = "start"
 START_CODE_LIFETIME = 3_600.0
 
 
-class Doors:
+class Authorizer:
     """Asks everybody who comes in. `start` and `close` it with the server."""
 
     def __init__(
-        self, engine: AsyncEngine, rules: Rules, audit: Audit | None = None, clock: Callable[[], float] = time.time
+        self,
+        engine: AsyncEngine,
+        rules: AuthSettings,
+        audit: AuditLog | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Raises:
         BadAddress: a public address or a proxy in `rules` is none.
         """
         self._engine = engine
-        self.threshold = Threshold(rules)
+        self.threshold = OriginPolicy(rules)
         self.rules = rules
-        self.audit = audit or NoAudit()
+        self.audit = audit or NoAuditLog()
         self.clock = clock
-        self.clients = Clients(engine, clock)
-        self.codes = Codes(engine, clock)
-        self.users = Users(engine, clock)
+        self.clients = ClientStore(engine, clock)
+        self.codes = OneTimeCodes(engine, clock)
+        self.users = UserStore(engine, clock)
         self.tickets = Tickets(clock)
-        self.entry = Entry(Parts(rules.port, self.clients, self.codes, self.users, self.audit, clock))
+        self.entry = LoginService(LoginServices(rules.port, self.clients, self.codes, self.users, self.audit, clock))
         self._recent = RecentPrincipals(clock)
         self._watches: dict[str, dict[int, Close]] = {}
         self._watch = 0
@@ -178,14 +182,14 @@ class Doors:
         for id in watched - living:
             self._end(id)
 
-    async def _identified(self, visit: Visit) -> Principal | None:
+    async def _identified(self, visit: RequestOrigin) -> Principal | None:
         """Who shows something that is good; the strongest that is shown counts, and no other is tried after it."""
         if visit.ticket and (visit.websocket or visit.reads) and not visit.ticket_holder:
             visit.ticket_holder = self.tickets.take(visit.ticket, visit.path) or "nobody"
         shown = shown_by(visit, secrets_in(visit, self.rules.port) if _from_our_page(visit) else [])
         return await self._recent.identified(shown, lambda: self._looked_up(visit))
 
-    async def _looked_up(self, visit: Visit) -> Principal | None:
+    async def _looked_up(self, visit: RequestOrigin) -> Principal | None:
         with translated():
             if visit.ticket:
                 return await self._of_ticket(visit)
@@ -203,7 +207,7 @@ class Doors:
                     return client.principal
         return None
 
-    async def _of_ticket(self, visit: Visit) -> Principal | None:
+    async def _of_ticket(self, visit: RequestOrigin) -> Principal | None:
         if not (visit.websocket or visit.reads):
             return None
         if visit.ticket_holder.startswith(PREFIX):
@@ -234,14 +238,14 @@ class Doors:
             end(id)
 
 
-def _from_our_page(visit: Visit) -> bool:
+def _from_our_page(visit: RequestOrigin) -> bool:
     """Whether a browser's own standing (cookie, proxy) may count: no other page can have made this request."""
     if visit.origin is not None:
         return True
     return visit.site in OURS and not visit.websocket
 
 
-def _why_not(visit: Visit) -> str:
+def _why_not(visit: RequestOrigin) -> str:
     if visit.ticket:
         return "The ticket is spent, expired, or for another path. Get a new one at /api/v1/auth/tickets."
     if visit.bearer is not None:

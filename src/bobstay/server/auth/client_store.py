@@ -18,7 +18,7 @@ FRESH = 0.5
 MOST_CACHED = 4_096
 
 
-class Client(Struct, frozen=True):
+class AuthClient(Struct, frozen=True):
     id: str
     kind: Kind
     who: str
@@ -34,21 +34,21 @@ class Client(Struct, frozen=True):
         return Principal(self.who, self.scopes, self.id)
 
 
-class Clients:
+class ClientStore:
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float]) -> None:
         self._engine = engine
         self._clock = clock
-        self._cache: dict[str, tuple[float, Client]] = {}
+        self._cache: dict[str, tuple[float, AuthClient]] = {}
         self._seen: dict[str, float] = {}
 
     async def create(
         self, kind: Kind, who: str, scopes: Iterable[Scope], *, label: str, by: str, lifetime: float | None
-    ) -> tuple[Client, str]:
+    ) -> tuple[AuthClient, str]:
         """A new client and its secret, which nobody can ask for again. `lifetime` None means until it is revoked."""
         now = self._clock()
         secret = new_secret()
         expires = None if lifetime is None else now + lifetime
-        client = Client(new_name(), kind, who, label, frozenset(scopes), now, by, expires)
+        client = AuthClient(new_name(), kind, who, label, frozenset(scopes), now, by, expires)
         row = {
             "id": client.id,
             "kind": kind,
@@ -64,13 +64,13 @@ class Clients:
             await connection.execute(CLIENTS.insert().values(row))
         return client, secret
 
-    async def by_secret(self, secret: str, kind: Kind) -> Client | None:
+    async def by_secret(self, secret: str, kind: Kind) -> AuthClient | None:
         """The live client of this secret. One kind's secret is no good as the other's."""
         key = digest(secret)
         client = await self._cached("secret_sha256", key)
         return client if client is not None and client.kind == kind else None
 
-    async def by_id(self, id: str) -> Client | None:
+    async def by_id(self, id: str) -> AuthClient | None:
         return await self._cached("id", id) if is_name(id) else None
 
     async def living(self, ids: Iterable[str]) -> set[str]:
@@ -83,7 +83,7 @@ class Clients:
                 found.update((await connection.execute(query)).scalars())
         return found
 
-    async def listed(self, who: str | None = None) -> list[Client]:
+    async def listed(self, who: str | None = None) -> list[AuthClient]:
         """Live clients, newest first; of one person, if one is named."""
         query = select(CLIENTS).where(*self._alive()).order_by(CLIENTS.c.created_at.desc()).limit(1_000)
         if who is not None:
@@ -107,7 +107,7 @@ class Clients:
                 for id, at in seen.items():
                     await connection.execute(update(CLIENTS).where(CLIENTS.c.id == id).values(last_seen=at))
 
-    async def _cached(self, column: Literal["secret_sha256", "id"], key: str) -> Client | None:
+    async def _cached(self, column: Literal["secret_sha256", "id"], key: str) -> AuthClient | None:
         until, client = self._cache.get(f"{column}:{key}", (0.0, None))
         if client is None or monotonic() >= until:
             client = await self._look_up(column, key)
@@ -116,7 +116,7 @@ class Clients:
         self._seen[client.id] = self._clock()
         return client
 
-    async def _look_up(self, column: Literal["secret_sha256", "id"], key: str) -> Client | None:
+    async def _look_up(self, column: Literal["secret_sha256", "id"], key: str) -> AuthClient | None:
         # The time counts from before the look: what is revoked meanwhile must not be believed for longer.
         until = monotonic() + FRESH
         async with self._engine.connect() as connection:
@@ -142,8 +142,8 @@ class Clients:
         return CLIENTS.c.revoked_at.is_(None), unexpired
 
 
-def _client(row: "Row[Any]") -> Client:
-    return Client(
+def _client(row: "Row[Any]") -> AuthClient:
+    return AuthClient(
         row.id,
         row.kind,
         row.who,

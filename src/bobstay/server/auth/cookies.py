@@ -1,21 +1,21 @@
 """The cookie of a browser: its name is bound to the port, because cookies themselves are not."""
 
-from bobstay.server.auth.origin_policy import Visit
+from bobstay.server.auth.origin_policy import RequestOrigin
 
 MOST = 3
 """Cookies of the right name that are tried: another server on this host may have put one of its own before ours."""
 
 
-def set_cookie(secret: str, lifetime: float, visit: Visit, port: int) -> str:
+def set_cookie(secret: str, lifetime: float, visit: RequestOrigin, port: int) -> str:
     """The header that gives a browser its cookie."""
     return _header(_name(port, visit.secure), secret, int(lifetime), visit.secure)
 
 
-def clear_cookie(visit: Visit, port: int) -> str:
+def clear_cookie(visit: RequestOrigin, port: int) -> str:
     return _header(_name(port, visit.secure), "", 0, visit.secure)
 
 
-def secrets_in(visit: Visit, port: int) -> list[str]:
+def secrets_in(visit: RequestOrigin, port: int) -> list[str]:
     """What the cookies of our name hold. Over TLS only the name counts that nobody else can set."""
     names = {_name(port, True)} if visit.secure else {_name(port, True), _name(port, False)}
     found: list[str] = []

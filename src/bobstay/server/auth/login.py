@@ -5,15 +5,15 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from bobstay.server.auth.attempt_limits import Attempts
-from bobstay.server.auth.audit_port import Audit
-from bobstay.server.auth.client_store import Client, Clients
-from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, Codes
+from bobstay.server.auth.audit_port import AuditLog
+from bobstay.server.auth.client_store import AuthClient, ClientStore
 from bobstay.server.auth.cookies import set_cookie
+from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, OneTimeCodes
+from bobstay.server.auth.origin_policy import RequestOrigin
 from bobstay.server.auth.principal import Scope
-from bobstay.server.auth.user_store import User, Users
-from bobstay.server.auth.origin_policy import Visit
-from bobstay.server.errors import ApiError
+from bobstay.server.auth.user_store import User, UserStore
 from bobstay.server.db.database_errors import translated
+from bobstay.server.errors import ApiError
 
 WINDOW = 60.0
 MOST_CODES = 10
@@ -23,32 +23,32 @@ MOST_BY_ADDRESS = 30
 MOST_BY_NAME = 60
 
 
-class Entered(Struct, frozen=True):
-    client: Client
+class LoggedIn(Struct, frozen=True):
+    client: AuthClient
     cookie: str
     """The value of the header Set-Cookie."""
 
 
-class Parts(Struct, frozen=True):
+class LoginServices(Struct, frozen=True):
     """What the ways in need of the doors."""
 
     port: int
-    clients: Clients
-    codes: Codes
-    users: Users
-    audit: Audit
+    clients: ClientStore
+    codes: OneTimeCodes
+    users: UserStore
+    audit: AuditLog
     clock: Callable[[], float]
 
 
-class Entry:
-    def __init__(self, parts: Parts) -> None:
+class LoginService:
+    def __init__(self, parts: LoginServices) -> None:
         self._parts = parts
         self._codes = Attempts(MOST_CODES, WINDOW, parts.clock)
         self._pairs = Attempts(MOST_PASSWORDS, WINDOW, parts.clock)
         self._addresses = Attempts(MOST_BY_ADDRESS, WINDOW, parts.clock)
         self._names = Attempts(MOST_BY_NAME, WINDOW, parts.clock)
 
-    async def exchange(self, visit: Visit, code: str, label: str) -> Entered:
+    async def exchange(self, visit: RequestOrigin, code: str, label: str) -> LoggedIn:
         """A cookie for a one-time code.
 
         A right code is taken even from an address that sent wrong ones: nobody guesses 160 bits, and on one machine all
@@ -69,7 +69,7 @@ class Entry:
             raise ApiError("bad_code", f"{text} Get another with: bobstay token code")
         return await self._enter(visit, found.who, found.scopes, label or found.label, found.created_by, found.lifetime)
 
-    async def login(self, visit: Visit, name: str, password: str, label: str) -> Entered:
+    async def login(self, visit: RequestOrigin, name: str, password: str, label: str) -> LoggedIn:
         """A cookie for a name and a password.
 
         Raises:
@@ -78,7 +78,7 @@ class Entry:
         user = await self.verified(visit, name, password)
         return await self._enter(visit, user.name, user.scopes, label, user.name, COOKIE_LIFETIME)
 
-    async def verified(self, visit: Visit, name: str, password: str) -> User:
+    async def verified(self, visit: RequestOrigin, name: str, password: str) -> User:
         """The user of this name and password. Each try counts as wrong until it is right: many at once gain nothing.
 
         Raises:
@@ -102,14 +102,14 @@ class Entry:
         return user
 
     async def _enter(
-        self, visit: Visit, who: str, scopes: frozenset[Scope], label: str, by: str, lifetime: float
-    ) -> Entered:
+        self, visit: RequestOrigin, who: str, scopes: frozenset[Scope], label: str, by: str, lifetime: float
+    ) -> LoggedIn:
         with translated():
             client, secret = await self._parts.clients.create(
                 "browser", who, scopes, label=label[:200], by=by, lifetime=lifetime
             )
         self._parts.audit.record(who, "auth.entered", {"client": client.id, "address": visit.address})
-        return Entered(client, set_cookie(secret, lifetime, visit, self._parts.port))
+        return LoggedIn(client, set_cookie(secret, lifetime, visit, self._parts.port))
 
 
 def _slow_down(wait: float) -> ApiError:

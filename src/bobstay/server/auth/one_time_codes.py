@@ -14,7 +14,7 @@ DAY = 86_400.0
 COOKIE_LIFETIME = 30 * DAY
 
 
-class Code(Struct, frozen=True):
+class IssuedCode(Struct, frozen=True):
     """What a code is good for."""
 
     who: str
@@ -24,7 +24,7 @@ class Code(Struct, frozen=True):
     lifetime: float
 
 
-class Codes:
+class OneTimeCodes:
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float]) -> None:
         self._engine = engine
         self._clock = clock
@@ -55,7 +55,7 @@ class Codes:
         async with self._engine.begin() as connection:
             await connection.execute(statement)
 
-    async def take(self, secret: str) -> Code | None:
+    async def take(self, secret: str) -> IssuedCode | None:
         """What the code is good for. Of many who come with the same one, one gets it: the update decides."""
         now = self._clock()
         unused = (CODES.c.used_at.is_(None), CODES.c.expires_at > now)
@@ -64,4 +64,4 @@ class Codes:
             row = (await connection.execute(statement.returning(CODES))).first()
         if row is None:
             return None
-        return Code(row.who, row.label, scopes_of(row.scopes.split(",")), row.created_by, row.lifetime)
+        return IssuedCode(row.who, row.label, scopes_of(row.scopes.split(",")), row.created_by, row.lifetime)

@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 from msgspec import Struct
 from starlette.types import Scope as Connection
 
+from bobstay.server.auth.auth_settings import AuthSettings, networks
+from bobstay.server.auth.credential_hashes import MARK
 from bobstay.server.auth.host_names import (
     LONGEST,
     Origin,
@@ -15,8 +17,6 @@ from bobstay.server.auth.host_names import (
     parse_origin,
     plain_address,
 )
-from bobstay.server.auth.credential_hashes import MARK
-from bobstay.server.auth.auth_settings import Rules, networks
 from bobstay.server.errors import ApiError
 
 KEY = "bobstay.visit"
@@ -27,7 +27,7 @@ _SINGLE = (b"host", b"origin", b"authorization", b"sec-fetch-site", b"sec-fetch-
 _MARK = MARK.encode()
 
 
-class Visit(Struct):
+class RequestOrigin(Struct):
     path: str
     websocket: bool
     reads: bool
@@ -52,10 +52,10 @@ class Visit(Struct):
     shell: bool = False
 
 
-class Threshold:
+class OriginPolicy:
     """Compiled from the rules once; looks at every connection."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: AuthSettings) -> None:
         """Raises:
         BadAddress: a public address or a proxy is none.
         """
@@ -65,18 +65,18 @@ class Threshold:
         self._user_header = rules.user_header.lower().encode()
         self._wanted = frozenset((*_SINGLE, b"cookie", b"x-forwarded-for", self._user_header))
 
-    def visit(self, scope: Connection) -> Visit:
+    def visit(self, scope: Connection) -> RequestOrigin:
         """The visit of this connection, looked at now unless it was before.
 
         Raises:
             ApiError: bad_host, bad_origin, bad_request.
         """
-        visit: Visit | None = scope.get(KEY)
+        visit: RequestOrigin | None = scope.get(KEY)
         if visit is None:
             visit = scope[KEY] = self._look(scope)
         return visit
 
-    def _look(self, scope: Connection) -> Visit:
+    def _look(self, scope: Connection) -> RequestOrigin:
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             # Not every server makes names small, though ASGI says so.
@@ -95,7 +95,7 @@ class Threshold:
         if elsewhere and not (reads and _first(headers, b"sec-fetch-mode") == "navigate"):
             raise ApiError("bad_origin", "Your browser says that another site made this request. Only this page may.")
         peer = scope["client"][0] if scope.get("client") else ""
-        return Visit(
+        return RequestOrigin(
             path=scope["path"],
             websocket=websocket,
             reads=reads,

@@ -7,8 +7,8 @@ from time import monotonic
 from msgspec.structs import replace
 
 from bobstay.server.auth.credential_hashes import digest
+from bobstay.server.auth.origin_policy import RequestOrigin
 from bobstay.server.auth.principal import SCOPES, Principal
-from bobstay.server.auth.origin_policy import Visit
 from bobstay.server.db.database_errors import DatabaseProblem
 
 LATELY = 300.0
@@ -64,7 +64,7 @@ class RecentPrincipals:
         return replace(principal, scopes=scopes, confirmed=False)
 
 
-def shown_by(visit: Visit, secrets: list[str]) -> list[str]:
+def shown_by(visit: RequestOrigin, secrets: list[str]) -> list[str]:
     """What somebody shows, the strongest only."""
     if visit.ticket:
         return [visit.ticket_holder] if visit.ticket_holder else []

@@ -40,7 +40,7 @@ class User(Struct, frozen=True):
         return Principal(self.name, self.scopes, PREFIX + self.name)
 
 
-class Users:
+class UserStore:
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float]) -> None:
         self._engine = engine
         self._clock = clock

@@ -5,17 +5,17 @@ from msgspec import Struct
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionConfig
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
-from bobstay.server.compat.frame_entry import Entry, Message
-from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.compat_sockets import Speaker, admitted, decoded, needs, talk, told_of
-from bobstay.server.compat.stream_json_encoder import Spoken, exited
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import Principal
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, feed_of, follow_session
+from bobstay.server.compat.compat_sockets import SocketSpeaker, admitted, decoded, needs, talk, told_of
+from bobstay.server.compat.frame_entry import FrameEntry, Message
+from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, exited
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import UserMessage
 from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/agent"
@@ -43,20 +43,20 @@ _decoder: "msgspec.json.Decoder[UserInput | StartProcess | KillProcess]" = msgsp
 )
 
 
-class Agent:
+class AgentTranslator:
     """Translates for one agent. Calls and results come twice: as blocks, and flat, as that console read them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._spoken: Spoken | None = None
+        self._spoken: StreamJsonEncoder | None = None
         self.session_id = ""
         """Empty until there is a session."""
 
     def attach(self, session_id: str) -> None:
         self.session_id = session_id
-        self._spoken = Spoken(session_id, self._console.registry)
+        self._spoken = StreamJsonEncoder(session_id, self._console.registry)
 
-    def messages(self, entry: Entry) -> list[Message]:
+    def messages(self, entry: FrameEntry) -> list[Message]:
         told: list[Message] = []
         spoken = self._spoken
         for said in spoken.messages(entry) if spoken is not None else ():
@@ -86,10 +86,12 @@ def engine_session(console: Console, session_id: str) -> str:
     return next((worker.engine_session for worker in reversed(workers) if worker.engine_session), session_id)
 
 
-class Page:
+class AgentConnection:
     """One connection, and what it says."""
 
-    def __init__(self, agents: "Agents", name: str, principal: Principal, agent: Agent, feed: Feed) -> None:
+    def __init__(
+        self, agents: "AgentNames", name: str, principal: Principal, agent: AgentTranslator, feed: CompatFeed
+    ) -> None:
         self._agents = agents
         self._console = agents.console
         self._name = name
@@ -109,8 +111,8 @@ class Page:
             await self._take(message)
             self._speaker().noted(message)  # the session may have begun just now
 
-    def _speaker(self) -> Speaker:
-        return Speaker(self._console, self._principal, PATH, self._agent.session_id)
+    def _speaker(self) -> SocketSpeaker:
+        return SocketSpeaker(self._console, self._principal, PATH, self._agent.session_id)
 
     async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
         console, id = self._console, self._agent.session_id
@@ -126,7 +128,7 @@ class Page:
             case UserInput(text=text):
                 if not text.strip():
                     raise ApiError("invalid", "The message is empty.")
-                await session_commands.message(console, id, Words((Text(text),), self._principal.name))
+                await session_commands.message(console, id, UserMessage((Text(text),), self._principal.name))
             case KillProcess():
                 if console.runner.worker(id) is None:
                     raise ApiError("wrong_state", "The process is not running.")
@@ -140,26 +142,26 @@ class Page:
             id = view.id
         else:
             config = SessionConfig(model=said.model or "", append_system_prompt=said.system_prompt or "")
-            words = Words((), self._principal.name)
+            words = UserMessage((), self._principal.name)
             id = (await session_commands.launch(self._console, said.working_dir or "", config, words)).id
         await self._console.runner.wake(id)
         return id
 
 
-class Agents:
+class AgentNames:
     """Which session an agent's name means: a session's id, or a name a page began one under."""
 
     def __init__(self, console: Console, streams: Streams) -> None:
         self.console = console
         self.streams = streams
         self._named: dict[str, str] = {}
-        self._waiting: dict[str, set[Page]] = {}
+        self._waiting: dict[str, set[AgentConnection]] = {}
         """Pages of names that mean no session yet."""
 
     def route(self) -> WebSocketRoute:
         return WebSocketRoute(PATH, self._serve, name="compat_agent")
 
-    async def begun(self, name: str, session_id: str, page: Page) -> None:
+    async def begun(self, name: str, session_id: str, page: AgentConnection) -> None:
         """From now on the name means this session, to all who came under it (S003-23)."""
         if name:
             self._named[name] = session_id
@@ -173,9 +175,9 @@ class Agents:
         principal = await admitted(self.console, websocket, lambda: None)
         if principal is None:
             return
-        agent = Agent(self.console)
+        agent = AgentTranslator(self.console)
         async with feed_of(self.streams, principal, agent) as feed:
-            page = Page(self, name, principal, agent, feed)
+            page = AgentConnection(self, name, principal, agent, feed)
             id = self._named.get(name, name)
             if id in self.console.registry.views:
                 await page.attach(id, websocket.query_params.get("after", ""))

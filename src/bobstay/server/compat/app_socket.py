@@ -4,10 +4,10 @@ import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from bobstay.server.compat.frame_entry import Entry, Message
 from bobstay.server.compat.compat_feed import feed_of
 from bobstay.server.compat.compat_shapes import session_of
 from bobstay.server.compat.compat_sockets import admitted, plain, talk
+from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.console import Console
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.session_changes import APP
@@ -16,7 +16,7 @@ from bobstay.server.streams.subscription import Streams
 PATH = "/ws/app"
 
 
-class App:
+class AppTranslator:
     """Translates the changes of lists. A client is first told of all sessions, then of each change."""
 
     def __init__(self, console: Console) -> None:
@@ -24,7 +24,7 @@ class App:
         self._known: set[str] = set()
         self._activity: dict[str, str] = {}
 
-    def messages(self, entry: Entry) -> list[Message]:
+    def messages(self, entry: FrameEntry) -> list[Message]:
         match entry.type:
             case "stream.synchronized":
                 views = [view for view in self._console.registry.views.values() if view.status != "discarded"]
@@ -67,7 +67,7 @@ def app_route(console: Console, streams: Streams) -> WebSocketRoute:
         principal = await admitted(console, websocket, lambda: None)
         if principal is None:
             return
-        async with feed_of(streams, principal, App(console)) as feed:
+        async with feed_of(streams, principal, AppTranslator(console)) as feed:
             feed.follow(APP)
 
             async def heard(_: str | bytes) -> None:

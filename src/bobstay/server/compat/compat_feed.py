@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from bobstay.model.ids import is_uuid
-from bobstay.server.compat.frame_entry import Entry, Message, read
 from bobstay.server.auth.principal import Principal
-from bobstay.server.streams.subscription import SESSION, Streams, Subscriptions
+from bobstay.server.compat.frame_entry import FrameEntry, Message, read
+from bobstay.server.streams.heartbeat import NAME, HeartbeatLoop
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.stream_frames import live
-from bobstay.server.streams.heartbeat import NAME, Beating
-from bobstay.server.streams.hub import Client
+from bobstay.server.streams.subscription import SESSION, Streams, Subscriptions
 
 HEARTBEAT: Message = {"type": "heartbeat"}
 SYNCHRONIZED: Message = {"type": "synchronized"}
@@ -23,13 +23,13 @@ ASIDE = "compat.aside"
 class Translator(Protocol):
     """Puts frames into a client's words. It sees every frame from the first on, whatever the client has already."""
 
-    def messages(self, entry: Entry) -> list[Message]: ...
+    def messages(self, entry: FrameEntry) -> list[Message]: ...
 
 
-class Feed:
+class CompatFeed:
     """Frames are read from the beginning of a log, so that sums are right; only what is new to the client is told."""
 
-    def __init__(self, client: Client, subscriptions: Subscriptions, translator: Translator) -> None:
+    def __init__(self, client: HubClient, subscriptions: Subscriptions, translator: Translator) -> None:
         self.client = client
         self._subscriptions = subscriptions
         self._translator = translator
@@ -67,21 +67,21 @@ class Feed:
 
 
 @asynccontextmanager
-async def feed_of(streams: Streams, principal: Principal, translator: Translator) -> AsyncGenerator[Feed, None]:
+async def feed_of(streams: Streams, principal: Principal, translator: Translator) -> AsyncGenerator[CompatFeed, None]:
     """A place for a client that follows nothing yet. It is closed when what it came with is revoked."""
-    client = Client(principal.name, principal=principal)
+    client = HubClient(principal.name, principal=principal)
     subscriptions = Subscriptions(streams, client)
     streams.hub.join(client)
-    beating = Beating(client, streams.timing.heartbeat)
+    beating = HeartbeatLoop(client, streams.timing.heartbeat)
     try:
-        yield Feed(client, subscriptions, translator)
+        yield CompatFeed(client, subscriptions, translator)
     finally:
         beating.cancel()
         subscriptions.close()
         client.close("gone")
 
 
-async def follow_session(streams: Streams, feed: Feed, session_id: str, after: str) -> None:
+async def follow_session(streams: Streams, feed: CompatFeed, session_id: str, after: str) -> None:
     """Follow a session from the cursor `after` on: a `seq`, the id of an entry, `now`, or nothing for all of it.
 
     A cursor that means nothing here is answered with `reset`, and everything (S004-29).

@@ -10,19 +10,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionConfig
 from bobstay.server import session_commands
 from bobstay.server.api.dispatch import answered, json, of_log
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.permission_lifting import check_child
 from bobstay.server.api.session_bodies import MOST_SENT
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.session_commands import Words
 from bobstay.server.compat.compat_shapes import CompatSession, WorkflowMode, session_of
 from bobstay.server.console import Console
+from bobstay.server.db import task_table
 from bobstay.server.errors import ApiError
 from bobstay.server.files.session_directory import bounds_of, permitted
-from bobstay.server.db import task_table
+from bobstay.server.session_commands import UserMessage
 from bobstay.sessions.log import LogError, SessionMissing
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ DEFAULT_TURNS = SessionConfig().max_turns
 """S000-30: a limit there is always."""
 
 
-class Launch(Struct, frozen=True):
+class CompatLaunch(Struct, frozen=True):
     """S000-44. Each name in both spellings; what else comes is not looked at."""
 
     query: str
@@ -44,7 +44,7 @@ class Launch(Struct, frozen=True):
     max_turns: int | None = None
 
 
-class Continue(Struct, frozen=True):
+class CompatContinue(Struct, frozen=True):
     query: str
     maxTurns: int | None = None  # noqa: N815
     max_turns: int | None = None
@@ -54,7 +54,7 @@ class Success(Struct, frozen=True):
     success: bool = True
 
 
-class ListQuery(Struct, frozen=True):
+class CompatListQuery(Struct, frozen=True):
     leaves: bool = True
     """Leave out sessions that others go on from (S000-48)."""
 
@@ -80,9 +80,9 @@ class TasksOut(Struct, frozen=True):
     tasks: tuple[TaskOut, ...]
 
 
-async def launch(call: Call) -> CompatSession:
+async def launch(call: ApiCall) -> CompatSession:
     """Begin a session and set its agent to work."""
-    new: Launch = call.body
+    new: CompatLaunch = call.body
     config = SessionConfig(
         workflow=new.workflowMode or new.workflow_mode or "chat",
         model=new.model or "",
@@ -94,9 +94,9 @@ async def launch(call: Call) -> CompatSession:
     return session_of(view, new.query)
 
 
-async def go_on(call: Call) -> CompatSession:
+async def go_on(call: ApiCall) -> CompatSession:
     """Go on from a session that ended, in a child of it (S000-27..29)."""
-    new: Continue = call.body
+    new: CompatContinue = call.body
     try:
         parent = call.console.registry.view(call.path["id"])
     except SessionMissing:
@@ -108,7 +108,7 @@ async def go_on(call: Call) -> CompatSession:
     return session_of(view, new.query)
 
 
-async def interrupt(call: Call) -> Success:
+async def interrupt(call: ApiCall) -> Success:
     """End what a session is doing."""
     try:
         await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
@@ -121,7 +121,7 @@ async def interrupt(call: Call) -> Success:
     return Success()
 
 
-async def show(call: Call) -> CompatSession:
+async def show(call: ApiCall) -> CompatSession:
     """One session."""
     try:
         return session_of(call.console.registry.view(call.path["id"]))
@@ -129,7 +129,7 @@ async def show(call: Call) -> CompatSession:
         raise ApiError("not_found", "Session not found") from None
 
 
-async def listing(call: Call) -> tuple[CompatSession, ...]:
+async def listing(call: ApiCall) -> tuple[CompatSession, ...]:
     """The sessions, those that changed last first; of those that were gone on from only the last."""
     views = [view for view in call.console.registry.views.values() if view.status != "discarded" and not view.archived]
     if call.query.leaves:
@@ -139,7 +139,7 @@ async def listing(call: Call) -> tuple[CompatSession, ...]:
     return tuple(session_of(view) for view in views)
 
 
-async def tasks(call: Call) -> TasksOut:
+async def tasks(call: ApiCall) -> TasksOut:
     """The tasks of a session, or of all (S002-3)."""
     session_id = call.query.session_id or call.query.sessionId
     if session_id:
@@ -177,7 +177,7 @@ def compat_route(endpoint: Endpoint) -> Route:
     return Route(PREFIX + endpoint.path, handle, methods=[endpoint.method], name=f"compat_{endpoint.run.__name__}")
 
 
-class Refusal(Struct, frozen=True):
+class CompatError(Struct, frozen=True):
     error: str
     code: str
     details: dict[str, Any] | UnsetType = UNSET
@@ -185,13 +185,13 @@ class Refusal(Struct, frozen=True):
 
 def refusal(error: ApiError) -> Response:
     problem = error.problem
-    return json(Refusal(problem.message, problem.code, problem.details or UNSET), error.status)
+    return json(CompatError(problem.message, problem.code, problem.details or UNSET), error.status)
 
 
-def _words(call: Call, query: str) -> Words:
+def _words(call: ApiCall, query: str) -> UserMessage:
     if not query.strip():
         raise ApiError("invalid", "The query is empty.")
-    return Words((Text(query),), call.principal.name)
+    return UserMessage((Text(query),), call.principal.name)
 
 
 def _turns(*given: int | None) -> int:
@@ -210,10 +210,10 @@ def _default_directory(console: Console) -> str:
 
 _ID = "/sessions/{id}"
 ENDPOINTS = (
-    Endpoint("POST", "/sessions", launch, "operate", Launch, None, CompatSession, body_limit=MOST_SENT),
-    Endpoint("GET", "/sessions", listing, query=ListQuery, returns=tuple[CompatSession, ...]),
+    Endpoint("POST", "/sessions", launch, "operate", CompatLaunch, None, CompatSession, body_limit=MOST_SENT),
+    Endpoint("GET", "/sessions", listing, query=CompatListQuery, returns=tuple[CompatSession, ...]),
     Endpoint("GET", _ID, show, returns=CompatSession),
-    Endpoint("POST", _ID + "/continue", go_on, "operate", Continue, None, CompatSession, body_limit=MOST_SENT),
+    Endpoint("POST", _ID + "/continue", go_on, "operate", CompatContinue, None, CompatSession, body_limit=MOST_SENT),
     Endpoint("POST", _ID + "/interrupt", interrupt, "operate", returns=Success),
     Endpoint("GET", "/tasks", tasks, query=TaskQuery, returns=TasksOut),
 )

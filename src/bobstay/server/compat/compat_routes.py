@@ -2,9 +2,8 @@
 
 from starlette.routing import BaseRoute
 
-from bobstay.server.compat import compat_rest
-from bobstay.server.compat import compat_sse
-from bobstay.server.compat.agent_socket import Agents
+from bobstay.server.compat import compat_rest, compat_sse
+from bobstay.server.compat.agent_socket import AgentNames
 from bobstay.server.compat.app_socket import app_route
 from bobstay.server.compat.worker_socket import worker_route
 from bobstay.server.console import Console
@@ -18,5 +17,5 @@ def routes(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
         *(compat_rest.compat_route(endpoint) for endpoint in compat_sse.ENDPOINTS),
         app_route(console, streams),
         worker_route(console, streams),
-        Agents(console, streams).route(),
+        AgentNames(console, streams).route(),
     )

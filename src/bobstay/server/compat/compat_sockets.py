@@ -9,17 +9,17 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bobstay.server.socket_admission import admit_to_socket
 from bobstay.server.api.dispatch import of_log
-from bobstay.server.compat.frame_entry import Message
-from bobstay.server.compat.compat_feed import SYNCHRONIZED, Feed
-from bobstay.server.compat.compat_rest import refusal
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import Principal, Scope
+from bobstay.server.compat.compat_feed import SYNCHRONIZED, CompatFeed
+from bobstay.server.compat.compat_rest import refusal
+from bobstay.server.compat.frame_entry import Message
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
+from bobstay.server.socket_admission import admit_to_socket
 from bobstay.server.streams.browser_socket import CODES
-from bobstay.sessions.log_codec import to_json
 from bobstay.sessions.log import LogError
+from bobstay.sessions.log_codec import to_json
 
 LARGEST_FRAME = 1024 * 1024
 """Characters of a message from a client."""
@@ -44,7 +44,7 @@ async def admitted(console: Console, websocket: WebSocket, check: Callable[[], o
     return principal
 
 
-async def talk(websocket: WebSocket, feed: Feed, heard: Heard, shown: Callable[[Message], list[Message]]) -> None:
+async def talk(websocket: WebSocket, feed: CompatFeed, heard: Heard, shown: Callable[[Message], list[Message]]) -> None:
     """Send what the feed tells, in the words of `shown`, and take what the client says, until either side ends it."""
 
     async def write() -> None:
@@ -92,7 +92,7 @@ def needs(principal: Principal, scope: Scope) -> None:
         raise ApiError("forbidden", f"This needs the scope `{scope}`.", needed=scope)
 
 
-class Speaker(Struct, frozen=True):
+class SocketSpeaker(Struct, frozen=True):
     """Who says something on a socket, about which session."""
 
     console: Console
@@ -113,7 +113,7 @@ class Speaker(Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def told_of(speaker: Speaker, feed: Feed) -> AsyncGenerator[None, None]:
+async def told_of(speaker: SocketSpeaker, feed: CompatFeed) -> AsyncGenerator[None, None]:
     """Nothing a client says ends the connection: what goes wrong is told it."""
     try:
         yield

@@ -10,25 +10,25 @@ from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bobstay.server.api.endpoint import Call, Endpoint
-from bobstay.server.compat.frame_entry import Message
-from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.legacy_events import Named
-from bobstay.server.console import Console
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.auth.principal import Principal
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, feed_of, follow_session
+from bobstay.server.compat.frame_entry import Message
+from bobstay.server.compat.legacy_events import LegacyEventEncoder
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_status import BUSY
-from bobstay.server.streams.subscription import Streams
 from bobstay.server.streams.sse_stream import streams_of
-from bobstay.sessions.log_codec import to_json
+from bobstay.server.streams.subscription import Streams
 from bobstay.sessions.log import SessionMissing
+from bobstay.sessions.log_codec import to_json
 
 HEADERS = {"Cache-Control": "no-cache", "Connection": "keep-alive", "X-Accel-Buffering": "no"}
 KEEPALIVE = b': keepalive\n\nevent: heartbeat\ndata: {"type":"heartbeat"}\n\n'
 """As the first console had it, and as an event, which a page can see (S000-50)."""
 
 
-class StreamQuery(Struct, frozen=True):
+class CompatStreamQuery(Struct, frozen=True):
     after: str = ""
     """A cursor; the header `Last-Event-ID` goes before it. `now` leaves out what was."""
     types: str = ""
@@ -37,16 +37,16 @@ class StreamQuery(Struct, frozen=True):
     """End the stream after an event of this type that happens from now on, such as `done`; at once if nothing runs."""
 
 
-class GlobalQuery(StreamQuery, frozen=True):
+class GlobalQuery(CompatStreamQuery, frozen=True):
     session_id: str = ""
 
 
-async def stream(call: Call) -> Response:
+async def stream(call: ApiCall) -> Response:
     """Follow a session (S000-49..52)."""
     return _answer(call, call.path["id"])
 
 
-async def stream_events(call: Call) -> Response:
+async def stream_events(call: ApiCall) -> Response:
     """Follow the session that is named by `session_id`."""
     if not call.query.session_id:
         raise ApiError("invalid", "Name a session with session_id, or follow all of them at /api/v1/stream.")
@@ -54,26 +54,28 @@ async def stream_events(call: Call) -> Response:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/sessions/{id}/stream", stream, query=StreamQuery, returns=Response, media="text/event-stream"),
+    Endpoint(
+        "GET", "/sessions/{id}/stream", stream, query=CompatStreamQuery, returns=Response, media="text/event-stream"
+    ),
     Endpoint("GET", "/stream/events", stream_events, query=GlobalQuery, returns=Response, media="text/event-stream"),
 )
 
 
-def _answer(call: Call, session_id: str) -> Response:
+def _answer(call: ApiCall, session_id: str) -> Response:
     try:
         call.console.registry.view(session_id)
     except SessionMissing:
         raise ApiError("not_found", "Session not found") from None
     after = call.request.headers.get("last-event-id") or call.query.after
-    query = StreamQuery(after, call.query.types, call.query.until)
-    return EventStream(call.console, streams_of(call.request), call.principal, session_id, query)
+    query = CompatStreamQuery(after, call.query.types, call.query.until)
+    return CompatEventStream(call.console, streams_of(call.request), call.principal, session_id, query)
 
 
-class EventStream(Response):
+class CompatEventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, console: Console, streams: Streams, principal: Principal, session_id: str, query: StreamQuery
+        self, console: Console, streams: Streams, principal: Principal, session_id: str, query: CompatStreamQuery
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
@@ -89,7 +91,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        translator = Named(self._session_id, self._console.registry)
+        translator = LegacyEventEncoder(self._session_id, self._console.registry)
         async with feed_of(self._streams, self._principal, translator) as feed:
             await follow_session(self._streams, feed, self._session_id, self._after)
             gone = asyncio.create_task(_gone(receive))
@@ -105,7 +107,7 @@ class EventStream(Response):
         if gone.cancelled():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _write(self, feed: Feed, send: Send) -> None:
+    async def _write(self, feed: CompatFeed, send: Send) -> None:
         runs = self._console.registry.view(self._session_id).status in BUSY
         happening = over = False
         while told := await feed.take():

@@ -6,39 +6,39 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket
 
-from bobstay.server.socket_admission import admit_to_socket
+from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.compat_rest import refusal
 from bobstay.server.compat.compat_sockets import decoded, needs
 from bobstay.server.console import Console
-from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.hub import Client
-from bobstay.server.streams.terminal_socket import Connection, place_of
-from bobstay.server.workers.scrollback import Exited, Follower, Output, Piece, Reset
+from bobstay.server.socket_admission import admit_to_socket
+from bobstay.server.streams.hub import HubClient
+from bobstay.server.streams.terminal_socket import TerminalConnection, place_of
+from bobstay.server.workers.scrollback import Piece, ScrollbackFollower, ScrollbackReset, TerminalExited, TerminalOutput
 from bobstay.server.workers.terminal_worker import TerminalWorker
 
 
-class Input(Struct, frozen=True, tag="input"):
+class TerminalInput(Struct, frozen=True, tag="input"):
     """What was typed."""
 
     data: str
 
 
-class Resize(Struct, frozen=True, tag="resize"):
+class TerminalResize(Struct, frozen=True, tag="resize"):
     cols: int
     rows: int
 
 
-class UserMessage(Struct, frozen=True, tag="user-message"):
+class TerminalUserMessage(Struct, frozen=True, tag="user-message"):
     pass
 
 
-class Cancel(Struct, frozen=True, tag="cancel"):
+class TerminalCancel(Struct, frozen=True, tag="cancel"):
     pass
 
 
-_decoder: "msgspec.json.Decoder[Input | Resize | UserMessage | Cancel]" = msgspec.json.Decoder(
-    Input | Resize | UserMessage | Cancel
+_decoder: "msgspec.json.Decoder[TerminalInput | TerminalResize | TerminalUserMessage | TerminalCancel]" = (
+    msgspec.json.Decoder(TerminalInput | TerminalResize | TerminalUserMessage | TerminalCancel)
 )
 
 
@@ -51,19 +51,19 @@ async def serve_terminal(console: Console, websocket: WebSocket, worker_id: str)
     except ApiError as error:
         await websocket.send_denial_response(refusal(error))
         return
-    client = Client(principal.name, principal=principal)
+    client = HubClient(principal.name, principal=principal)
     await _Talk(websocket, terminal, follower, client, principal).attended(console.hub)
 
 
-class _Talk(Connection):
+class _Talk(TerminalConnection):
     """Text instead of bytes: what is no UTF-8 is shown as such, and a character is never cut in two."""
 
     def __init__(
         self,
         websocket: WebSocket,
         terminal: TerminalWorker,
-        follower: Follower,
-        client: Client,
+        follower: ScrollbackFollower,
+        client: HubClient,
         principal: Principal,
     ) -> None:
         super().__init__(websocket, terminal, follower, client)
@@ -76,24 +76,24 @@ class _Talk(Connection):
 
     async def show(self, piece: Piece) -> None:
         match piece:
-            case Output(offset=offset, data=data):
+            case TerminalOutput(offset=offset, data=data):
                 text = self._text.decode(data)
                 behind = offset + len(data) - len(self._text.getstate()[0])
                 if text:
                     await self.tell({"type": "output", "data": text, "epoch": self._epoch, "offset": behind})
-            case Reset(epoch=epoch, offset=offset, reason=reason):
+            case ScrollbackReset(epoch=epoch, offset=offset, reason=reason):
                 self._epoch = epoch
                 self._text.reset()
                 await self.tell({"type": "reset", "reason": reason, "epoch": epoch, "offset": offset})
-            case Exited(code=code, signal=signal):
+            case TerminalExited(code=code, signal=signal):
                 await self.tell({"type": "exit", "exitCode": code or 0, "signal": signal or None})
 
     def take(self, data: bytes | None, text: str | None) -> None:
         needs(self._principal, "terminal")
         match decoded(text if text is not None else data or b"", _decoder):
-            case Input(data=typed):
+            case TerminalInput(data=typed):
                 self.type_in(typed.encode("utf-8", "replace"))
-            case Resize(cols=columns, rows=rows):
+            case TerminalResize(cols=columns, rows=rows):
                 self.resize(columns, rows)
-            case UserMessage() | Cancel():
+            case TerminalUserMessage() | TerminalCancel():
                 raise ApiError("not_supported", "A terminal is typed into: send `input`; Ctrl-C is `\\u0003`.")

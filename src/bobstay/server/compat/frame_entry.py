@@ -12,7 +12,7 @@ Message = dict[str, Any]
 """What goes to a client of a compatibility route."""
 
 
-class Entry(Struct, frozen=True):
+class FrameEntry(Struct, frozen=True):
     """A frame. With a `seq` it is of a stored event, without one it is transient."""
 
     type: str
@@ -39,9 +39,9 @@ class Entry(Struct, frozen=True):
         return msgspec.json.decode(self.data, type=dict[str, Any])
 
 
-_entry = msgspec.json.Decoder(Entry)
+_entry = msgspec.json.Decoder(FrameEntry)
 _event: "msgspec.json.Decoder[Durable]" = msgspec.json.Decoder(Durable)
 
 
-def read(frame: bytes) -> Entry:
+def read(frame: bytes) -> FrameEntry:
     return _entry.decode(frame)

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from bobstay.model.api_shape import block_json, reply_content
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import (
     BlockDone,
     Durable,
@@ -28,20 +27,21 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import ToolCall, Usage
+from bobstay.model.session_events import WorkerExited
 from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
-from bobstay.server.compat.frame_entry import Entry, Message
 from bobstay.server.compat.compat_shapes import TokenUsage
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.compat.frame_entry import FrameEntry, Message
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import input_hash
 from bobstay.wire.result_frame import VERDICTS, failure_text
 
 _TEXTS = {"warning": WARNING_TEXT, "critical": CRITICAL_TEXT}
 
 
-class Named:
+class LegacyEventEncoder:
     """One for a connection and session. Feed it every frame from the first on; what it returns is in order."""
 
-    def __init__(self, session_id: str, registry: Registry) -> None:
+    def __init__(self, session_id: str, registry: SessionRegistry) -> None:
         self._id = session_id
         self._registry = registry
         self._last = Usage()
@@ -52,7 +52,7 @@ class Named:
         self._held: list[Message] = []
         """Lists of tasks that a call has just made: its result is told first (S002-1)."""
 
-    def messages(self, entry: Entry) -> list[Message]:
+    def messages(self, entry: FrameEntry) -> list[Message]:
         """What a frame is to a client."""
         if not entry.seq:
             return self._transient(entry)
@@ -64,7 +64,7 @@ class Named:
             told.append({"type": "done", "sessionId": self._id})
         return told
 
-    def _told(self, event: Durable, entry: Entry) -> list[Message]:  # noqa: PLR0911 - one row a kind of event
+    def _told(self, event: Durable, entry: FrameEntry) -> list[Message]:  # noqa: PLR0911 - one row a kind of event
         match event:
             case TurnStarted(model=model, mode=mode):
                 return self._began(model, mode)
@@ -117,7 +117,7 @@ class Named:
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input, "sessionId": self._id},
         ]
 
-    def _counted(self, event: MessageDone, entry: Entry) -> list[Message]:
+    def _counted(self, event: MessageDone, entry: FrameEntry) -> list[Message]:
         self._turn += event.usage
         self._cost += event.cost
         if entry.parent_call or event.broken == "lost":
@@ -189,7 +189,7 @@ class Named:
             told.append(self._error(failure_text(event)))
         return told
 
-    def _status_change(self, entry: Entry) -> Message:
+    def _status_change(self, entry: FrameEntry) -> Message:
         assert entry.status is not None
         said: Message = {"type": "status_change", "status": entry.status.now, "sessionId": self._id}
         if entry.status.error:
@@ -199,7 +199,7 @@ class Named:
 
     # ------------------------------------------------------------ transient
 
-    def _transient(self, entry: Entry) -> list[Message]:
+    def _transient(self, entry: FrameEntry) -> list[Message]:
         match entry.type:
             case "part.delta":
                 said = msgspec.json.decode(entry.data, type=dict[str, Any])

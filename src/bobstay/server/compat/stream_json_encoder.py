@@ -6,15 +6,15 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from bobstay.model.session_events import WorkerExited
 from bobstay.model.event import Event, MessageDone, Raw, RunDone, TurnStarted
 from bobstay.model.live_events import BlockBegan, InputDelta, Live, MessageBegan, Retrying, TextDelta, ThinkingDelta
 from bobstay.model.message import Usage
-from bobstay.server.compat.frame_entry import Entry, Message
-from bobstay.server.sessions.session_registry import Registry
-from bobstay.server.sessions.session_status import Standing
+from bobstay.model.session_events import WorkerExited
+from bobstay.server.compat.frame_entry import FrameEntry, Message
+from bobstay.server.sessions.session_registry import SessionRegistry
+from bobstay.server.sessions.session_status import StatusFold
 from bobstay.server.sessions.session_view import Activity, SessionView
-from bobstay.wire.event_encoder import Encoder
+from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import Facts
 
 
@@ -38,20 +38,20 @@ class _Totals(Struct):
         model.cost += event.cost
 
 
-class Spoken:
+class StreamJsonEncoder:
     """One for a connection. Feed it every frame of a session from the first on."""
 
-    def __init__(self, session_id: str, registry: Registry) -> None:
+    def __init__(self, session_id: str, registry: SessionRegistry) -> None:
         self._id = session_id
         self._registry = registry
         self._entry = ""
         self._totals = _Totals()
-        self._encoder = Encoder(
+        self._encoder = EventEncoder(
             session_id, self._facts, lambda: self._totals, partial=True, replay=True, entry=lambda: self._entry
         )
         self._message = ""
         self._begun: set[tuple[str, int]] = set()
-        self.standing = Standing()
+        self.standing = StatusFold()
         self.live = False
         """Whether what is fed happens now, and is not only told again."""
 
@@ -62,7 +62,7 @@ class Spoken:
             return "asking"
         return "active" if self.standing.in_turn else "idle"
 
-    def messages(self, entry: Entry) -> list[Message]:
+    def messages(self, entry: FrameEntry) -> list[Message]:
         """What an engine would have said."""
         if entry.seq:
             return self._stored(entry)
@@ -77,7 +77,7 @@ class Spoken:
             return self._pieces([msgspec.convert(entry.words, Retrying)])
         return []
 
-    def _stored(self, entry: Entry) -> list[Message]:
+    def _stored(self, entry: FrameEntry) -> list[Message]:
         event = entry.event
         self.standing = self.standing.apply(event)
         self._entry = entry.id
@@ -138,7 +138,7 @@ _DELTAS: dict[str, Callable[[str, int, str], Live]] = {
 }
 
 
-def exited(entry: Entry) -> WorkerExited | None:
+def exited(entry: FrameEntry) -> WorkerExited | None:
     """The end of a session's agent, if this is what the frame tells. One put to sleep has not ended for anybody."""
     if entry.type != "worker.exited":
         return None

@@ -9,15 +9,15 @@ from starlette.websockets import WebSocket
 
 from bobstay.model.message import Text
 from bobstay.server import session_commands
-from bobstay.server.session_commands import Words
-from bobstay.server.compat.frame_entry import Entry, Message
-from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, Feed, feed_of, follow_session
-from bobstay.server.compat.compat_sockets import Speaker, admitted, decoded, needs, talk, told_of
-from bobstay.server.compat.stream_json_encoder import Spoken, exited
-from bobstay.server.compat.compat_terminal import serve_terminal
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import Principal
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, feed_of, follow_session
+from bobstay.server.compat.compat_sockets import SocketSpeaker, admitted, decoded, needs, talk, told_of
+from bobstay.server.compat.compat_terminal import serve_terminal
+from bobstay.server.compat.frame_entry import FrameEntry, Message
+from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, exited
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
+from bobstay.server.session_commands import UserMessage
 from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/session/{sid}/worker/{wid}"
@@ -25,41 +25,41 @@ ANY_AGENT = "agent"
 """Names the agent of a session before it was ever started."""
 
 
-class UserMessage(Struct, frozen=True, tag="user-message"):
+class WorkerUserMessage(Struct, frozen=True, tag="user-message"):
     content: str
     id: str = ""
     """The client's own id of it: sent twice, it is heard once."""
 
 
-class Cancel(Struct, frozen=True, tag="cancel"):
+class WorkerCancel(Struct, frozen=True, tag="cancel"):
     pass
 
 
-class Input(Struct, frozen=True, tag="input"):
+class WorkerInput(Struct, frozen=True, tag="input"):
     pass
 
 
-class Resize(Struct, frozen=True, tag="resize"):
+class WorkerResize(Struct, frozen=True, tag="resize"):
     pass
 
 
-class Picture(Struct, frozen=True, tag="image"):
+class WorkerImage(Struct, frozen=True, tag="image"):
     pass
 
 
-_Said: TypeAlias = UserMessage | Cancel | Input | Resize | Picture
+_Said: TypeAlias = WorkerUserMessage | WorkerCancel | WorkerInput | WorkerResize | WorkerImage
 _decoder: "msgspec.json.Decoder[_Said]" = msgspec.json.Decoder(_Said)
 
 
-class Worker:
+class WorkerTranslator:
     """Translates for one agent: its messages, and what it is doing."""
 
     def __init__(self, session_id: str, worker_id: str, console: Console) -> None:
-        self._spoken = Spoken(session_id, console.registry)
+        self._spoken = StreamJsonEncoder(session_id, console.registry)
         self._worker_id = worker_id
         self._told = ""
 
-    def messages(self, entry: Entry) -> list[Message]:
+    def messages(self, entry: FrameEntry) -> list[Message]:
         told: list[Message] = [{"type": "sdk-message", "message": said} for said in self._spoken.messages(entry)]
         if not self._spoken.live:
             return told
@@ -82,14 +82,14 @@ class Worker:
 class _Listening:
     """What a client says to an agent."""
 
-    def __init__(self, console: Console, principal: Principal, session_id: str, feed: Feed) -> None:
+    def __init__(self, console: Console, principal: Principal, session_id: str, feed: CompatFeed) -> None:
         self._console = console
         self._principal = principal
         self._session_id = session_id
         self._feed = feed
 
     async def heard(self, said: str | bytes) -> None:
-        speaker = Speaker(self._console, self._principal, PATH, self._session_id)
+        speaker = SocketSpeaker(self._console, self._principal, PATH, self._session_id)
         async with told_of(speaker, self._feed):
             message = decoded(said, _decoder)
             await self._take(message)
@@ -97,18 +97,18 @@ class _Listening:
 
     async def _take(self, said: _Said) -> None:
         match said:
-            case UserMessage(content=content, id=id):
+            case WorkerUserMessage(content=content, id=id):
                 needs(self._principal, "operate")
                 if not content.strip():
                     raise ApiError("invalid", "The message is empty.")
-                words = Words((Text(content),), self._principal.name, id)
+                words = UserMessage((Text(content),), self._principal.name, id)
                 await session_commands.message(self._console, self._session_id, words)
-            case Cancel():
+            case WorkerCancel():
                 needs(self._principal, "operate")
                 await session_commands.interrupt(self._console, self._session_id, by=self._principal.name)
-            case Input() | Resize():
+            case WorkerInput() | WorkerResize():
                 raise ApiError("not_supported", "An agent has no keyboard and no screen: send `user-message`.")
-            case Picture():
+            case WorkerImage():
                 text = "This socket takes no pictures: send them with POST /api/v1/sessions/{id}/messages."
                 raise ApiError("not_supported", text)
 
@@ -122,7 +122,7 @@ def worker_route(console: Console, streams: Streams) -> WebSocketRoute:
         principal = await admitted(console, websocket, lambda: _check(console, session_id, worker_id))
         if principal is None:
             return
-        translator = Worker(session_id, worker_id, console)
+        translator = WorkerTranslator(session_id, worker_id, console)
         after = websocket.query_params.get("after", "")
         async with feed_of(streams, principal, translator) as feed:
             await follow_session(streams, feed, session_id, after)

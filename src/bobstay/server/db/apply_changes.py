@@ -13,9 +13,6 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from bobstay.server.db import fulltext_dialects
-from bobstay.server.db.row_changes import Changes, Entry, Row
-from bobstay.server.db.projection import CALL, INTERACTION, project
-from bobstay.server.db.session_row import finished, title_document
 from bobstay.server.db.projected_tables import (
     PROJECTIONS,
     artifacts,
@@ -29,6 +26,9 @@ from bobstay.server.db.projected_tables import (
     tool_calls,
     usage,
 )
+from bobstay.server.db.projection import CALL, INTERACTION, project
+from bobstay.server.db.row_changes import LogEntry, Row, RowChanges
+from bobstay.server.db.session_row import finished, title_document
 
 log = logging.getLogger(__name__)
 _FIRST = {"interactions": frozenset(INTERACTION), "messages": frozenset({"seq", "at", "kind", "origin"})}
@@ -43,9 +43,9 @@ _CALL_ONCE = frozenset({"called_seq", "called_at"})
 """A call that is told of again stays where it was in the transcript (S002-13)."""
 
 
-def projected(entries: Iterable[Entry]) -> Changes:
+def projected(entries: Iterable[LogEntry]) -> RowChanges:
     """All that `entries` change, in order."""
-    into = Changes()
+    into = RowChanges()
     for entry in entries:
         project(entry, into)
     for session_id, row in into.sessions.items():
@@ -54,7 +54,7 @@ def projected(entries: Iterable[Entry]) -> Changes:
     return into
 
 
-def apply(connection: Connection, changes: Changes) -> None:
+def apply(connection: Connection, changes: RowChanges) -> None:
     _put(connection, messages, changes.messages)
     _put(connection, parts, changes.parts)
     _put(connection, tool_calls, changes.calls)

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import insert
 
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.storable_values import as_json, clean
-from bobstay.server.db.own_tables import audit
 from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.own_tables import audit
+from bobstay.server.db.storable_values import as_json, clean
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ LONGEST_DETAIL = 16 * 1024
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
 
 
-class AuditBook:
+class AuditWriter:
     """`record` never waits. While the database is away entries do; too many of them go to the log of the program."""
 
     def __init__(self, engines: Engines) -> None:

@@ -6,21 +6,21 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.log_tail import LogFile, place_after
 from bobstay.server.db.database_errors import translated
-from bobstay.server.db.session_row import read_view
+from bobstay.server.db.log_tail import LogFile, place_after
 from bobstay.server.db.projected_tables import sessions
+from bobstay.server.db.session_row import read_view
 from bobstay.server.sessions.session_view import SessionView
 
 
-class Source(Struct, frozen=True):
+class LogSource(Struct, frozen=True):
     """Where a session's log is, and whether that is the archive."""
 
     path: str
     stored: bool = False
 
 
-class Reading(Struct):
+class CatchUpReading(Struct):
     """A log that is being read again."""
 
     file: LogFile
@@ -30,7 +30,7 @@ class Reading(Struct):
     """The rows there are must go first."""
 
 
-def fold_rest(reading: Reading) -> SessionView:
+def fold_rest(reading: CatchUpReading) -> SessionView:
     """The view after all that is left to read.
 
     Raises:
@@ -59,7 +59,7 @@ async def reach(engines: Engines) -> dict[str, int]:
             return {row.id: row.seq for row in rows}
 
 
-async def begin(engines: Engines, session_id: str, source: Source) -> Reading:
+async def begin(engines: Engines, session_id: str, source: LogSource) -> CatchUpReading:
     """Raises:
     DatabaseProblem: how far the tables are cannot be asked.
     """
@@ -71,5 +71,5 @@ async def begin(engines: Engines, session_id: str, source: Source) -> Reading:
         view = read_view(row.view)
         place = await asyncio.to_thread(place_after, source.path, row.seq, row.entry)
         if view is not None and place is not None:
-            return Reading(LogFile(source.path, place, row.seq), view, stored=False, anew=False)
-    return Reading(LogFile(source.path), SessionView(session_id), source.stored, anew=row is not None)
+            return CatchUpReading(LogFile(source.path, place, row.seq), view, stored=False, anew=False)
+    return CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, anew=row is not None)

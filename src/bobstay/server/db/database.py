@@ -14,22 +14,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bobstay.model.event import Envelope
 from bobstay.server.db import apply_changes
-from bobstay.server.db.log_archive import Archive
-from bobstay.server.db.audit_writer import AuditBook
-from bobstay.server.db.database_claim import Claim, check_home
+from bobstay.server.db.audit_writer import AuditWriter
+from bobstay.server.db.catch_up import CatchUpReading, LogSource, begin, fold_rest, reach
+from bobstay.server.db.database_claim import DatabaseClaim, check_home
 from bobstay.server.db.database_engines import Engines, connect, resolve, truncate_wal
+from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.log_archive import Archive
 from bobstay.server.db.log_tail import LogFile, place_after
 from bobstay.server.db.migration import migrate
 from bobstay.server.db.own_tables import settings
-from bobstay.server.db.database_errors import DatabaseProblem, translated
-from bobstay.server.db.projection import VERSION
-from bobstay.server.db.catch_up import Reading, Source, begin, fold_rest, reach
-from bobstay.server.db.session_row import read_view
 from bobstay.server.db.projected_tables import sessions
-from bobstay.server.db.projection_writer import Writer
+from bobstay.server.db.projection import VERSION
+from bobstay.server.db.projection_writer import ProjectionWriter
+from bobstay.server.db.session_row import read_view
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import SUFFIX
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 log = logging.getLogger(__name__)
 DRAIN_SECONDS = 10.0
@@ -64,18 +64,18 @@ class Counts(Struct, frozen=True):
 class Database:
     """Made by `open`. Reading and writing what is nobody's projection is left to the modules beside this one."""
 
-    def __init__(self, engines: Engines, claim: Claim, state_dir: str, store: Store | None) -> None:
+    def __init__(self, engines: Engines, claim: DatabaseClaim, state_dir: str, store: LogStore | None) -> None:
         self.engines = engines
         self.archive = Archive(os.path.join(state_dir, "archive"))
-        self.writer = Writer(engines, claim, None if store is None else self._source)
-        self.audit = AuditBook(engines)
+        self.writer = ProjectionWriter(engines, claim, None if store is None else self._source)
+        self.audit = AuditWriter(engines)
         self._claim = claim
         self._store = store
         self._stale = False
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, state_dir: str, store: Store | None = None, *, adopt: bool = False) -> "Database":
+    async def open(cls, url: str, state_dir: str, store: LogStore | None = None, *, adopt: bool = False) -> "Database":
         """Open the database at `url` (SQLite in `state_dir` if empty) and bring its schema up to date.
 
         `store` is where sessions' logs are; without it, what could not be written cannot be read again.
@@ -87,7 +87,7 @@ class Database:
         engines = connect(resolve(url, state_dir))
         claim = None
         try:
-            claim = await Claim.take(engines, state_dir)
+            claim = await DatabaseClaim.take(engines, state_dir)
             await migrate(engines)
             await check_home(engines, state_dir, adopt=adopt)
             database = cls(engines, claim, state_dir, store)
@@ -142,7 +142,7 @@ class Database:
             change = update(sessions).where(sessions.c.id == session_id)
             await connection.execute(change.values(stored=stored, log_size=None))
 
-    async def catch_up(self, store: Store) -> Counts:
+    async def catch_up(self, store: LogStore) -> Counts:
         """Take in what the logs have and the tables have not; of logs that did not change nothing is read.
 
         Raises:
@@ -158,7 +158,7 @@ class Database:
         changed = [id for id, (source, size) in found.items() if not _is_current(known.get(id), source, size)]
         return await self._read(len(found), changed, len(gone))
 
-    async def rebuild(self, store: Store) -> Counts:
+    async def rebuild(self, store: LogStore) -> Counts:
         """Drop everything that is made from logs and make it anew. What is nobody's projection stays."""
         self._know(store)
         await self.writer.exclusively(apply_changes.empty)
@@ -168,7 +168,7 @@ class Database:
         await self._note_version()
         return counts
 
-    async def known_views(self, store: Store) -> tuple[dict[str, SessionView], list[str]]:
+    async def known_views(self, store: LogStore) -> tuple[dict[str, SessionView], list[str]]:
         """Sessions that are in the tables as their logs are now, and the ids of all others there are."""
         self._know(store)
         found, rows = await self._logs(), {} if self._stale else await self._rows()
@@ -190,7 +190,7 @@ class Database:
         if source is None:
             return None
         if self._stale:
-            reading = Reading(LogFile(source.path), SessionView(session_id), source.stored, anew=True)
+            reading = CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, anew=True)
         else:
             reading = await begin(self.engines, session_id, source)
         return replace(await asyncio.to_thread(fold_rest, reading), stored=source.stored)
@@ -260,7 +260,7 @@ class Database:
         async with self.reading() as connection:
             return {row.id: row for row in await connection.execute(query)}
 
-    def _know(self, store: Store) -> None:
+    def _know(self, store: LogStore) -> None:
         self._store = store
         self.writer.source = self._source
 
@@ -275,28 +275,28 @@ class Database:
         read = sum(indexed.get(session_id, 0) != seq for session_id, seq in before.items())
         return Counts(logs, read, entries, removed, self.writer.skipped - skipped)
 
-    async def _logs(self) -> dict[str, tuple[Source, int]]:
+    async def _logs(self) -> dict[str, tuple[LogSource, int]]:
         """Where each session's log is, and its size."""
-        found = {name: (Source(path, stored=True), 0) for name, path in self.archive.all().items()}
+        found = {name: (LogSource(path, stored=True), 0) for name, path in self.archive.all().items()}
         directory = self._store.directory if self._store is not None else ""
         try:
             with os.scandir(directory) as files:
                 for file in files:
                     name = file.name.removesuffix(SUFFIX)
                     if name != file.name and file.is_file():
-                        found[name] = (Source(file.path), file.stat().st_size)
+                        found[name] = (LogSource(file.path), file.stat().st_size)
         except FileNotFoundError:
             pass
         except OSError as error:
             raise DatabaseProblem("disk", f"the sessions cannot be listed: {error.strerror}") from None
         return found
 
-    def _source(self, session_id: str) -> Source | None:
+    def _source(self, session_id: str) -> LogSource | None:
         path = os.path.join(self._store.directory, session_id + SUFFIX) if self._store is not None else ""
         if path and os.path.isfile(path):
-            return Source(path)
+            return LogSource(path)
         kept = self.archive.path(session_id)
-        return Source(kept, stored=True) if os.path.isfile(kept) else None
+        return LogSource(kept, stored=True) if os.path.isfile(kept) else None
 
     async def _note_sizes(self) -> None:
         """Note how much of each log is in the tables, so that the next start need not look into it."""
@@ -316,6 +316,6 @@ class Database:
                 await connection.execute(change, noted)
 
 
-def _is_current(row: Any, source: Source, size: int) -> bool:
+def _is_current(row: Any, source: LogSource, size: int) -> bool:
     """Whether the tables have all of a log. Packed logs do not grow."""
     return row is not None and row.stored == source.stored and (source.stored or row.log_size == size)

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bobstay.model.ids import new_id
 from bobstay.server.db.apply_changes import upsert
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.own_tables import settings
 from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.own_tables import settings
 
 LOCK = "index.lock"
 HOME_FILE = "home-id"
@@ -20,7 +20,7 @@ ADVISORY = 0x626F6273
 """Names our lock among those of other programs in a PostgreSQL database."""
 
 
-class Claim:
+class DatabaseClaim:
     """The right to write an index: one process at a time, given back by the system when that process dies."""
 
     def __init__(self, fd: int, engines: Engines) -> None:
@@ -29,7 +29,7 @@ class Claim:
         self._connection: AsyncConnection | None = None
 
     @classmethod
-    async def take(cls, engines: Engines, state_dir: str) -> "Claim":
+    async def take(cls, engines: Engines, state_dir: str) -> "DatabaseClaim":
         """Raises:
         DatabaseProblem: another process has it (`in_use`), or the database cannot be reached.
         """

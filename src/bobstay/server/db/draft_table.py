@@ -6,9 +6,9 @@ from msgspec import Struct
 from sqlalchemy import delete, select
 
 from bobstay.server.db.apply_changes import upsert
-from bobstay.server.db.storable_values import clean, identity
 from bobstay.server.db.database import Database
 from bobstay.server.db.own_tables import drafts
+from bobstay.server.db.storable_values import clean, identity
 
 LONGEST = 256 * 1024
 """Characters of one draft."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from bobstay.model.session_events import ArtifactMade
 from bobstay.model.event import BlockDone, Durable, InteractionOpened, Prompted, ToolDone, ToolStarted
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply
+from bobstay.model.session_events import ArtifactMade
 
 LEAST = 500
 

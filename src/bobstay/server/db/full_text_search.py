@@ -7,17 +7,17 @@ from msgspec import Struct
 from sqlalchemy import RowMapping, Table, and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bobstay.server.errors import ApiError
-from bobstay.server.db.storable_values import exact, exactly, leaves
 from bobstay.server.db.database import Database
 from bobstay.server.db.fulltext_dialects import matches
 from bobstay.server.db.projected_tables import artifacts, documents, parts, sessions, tool_calls
 from bobstay.server.db.search_terms import Excerpt, excerpt, terms
+from bobstay.server.db.storable_values import exact, exactly, leaves
+from bobstay.server.errors import ApiError
 
 MOST_HITS = 100
 
 
-class Hit(Struct, frozen=True):
+class SearchHit(Struct, frozen=True):
     session_id: str
     session_title: str
     seq: int
@@ -32,8 +32,8 @@ class Hit(Struct, frozen=True):
     """The session's log is in the archive."""
 
 
-class Found(Struct, frozen=True):
-    hits: tuple[Hit, ...]
+class SearchResults(Struct, frozen=True):
+    hits: tuple[SearchHit, ...]
     """Newest first."""
     words: tuple[str, ...]
     """What was looked for, as it was understood; nothing is found where there are none."""
@@ -41,7 +41,9 @@ class Found(Struct, frozen=True):
     """Of the next page; none if this was the last."""
 
 
-async def search(database: Database, query: str, session_id: str = "", cursor: str = "", limit: int = 20) -> Found:
+async def search(
+    database: Database, query: str, session_id: str = "", cursor: str = "", limit: int = 20
+) -> SearchResults:
     """Look for all words of `query`, in one session if it is named. No query is an error.
 
     Raises:
@@ -50,7 +52,7 @@ async def search(database: Database, query: str, session_id: str = "", cursor: s
     limit = max(1, min(limit, MOST_HITS))
     wanted = terms(query)
     if not wanted:
-        return Found((), ())
+        return SearchResults((), ())
     asked = select(documents, sessions.c.title, sessions.c.stored, sessions.c.view).join(
         sessions, sessions.c.id == documents.c.session_id
     )
@@ -65,7 +67,7 @@ async def search(database: Database, query: str, session_id: str = "", cursor: s
         rows = (await connection.execute(asked)).mappings().all()
         texts = await _texts(connection, rows[:limit])
     hits = tuple(
-        Hit(
+        SearchHit(
             row["session_id"],
             row["title"],
             row["seq"],
@@ -79,7 +81,7 @@ async def search(database: Database, query: str, session_id: str = "", cursor: s
     )
     last = rows[limit - 1] if len(rows) > limit else None
     words = tuple(" ".join(term.words) for term in wanted)
-    return Found(hits, words, None if last is None else f"{exactly(last['at'])}_{last['id']}")
+    return SearchResults(hits, words, None if last is None else f"{exactly(last['at'])}_{last['id']}")
 
 
 def _read_cursor(cursor: str) -> tuple[float, int]:

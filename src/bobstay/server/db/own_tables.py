@@ -4,7 +4,14 @@ from sqlalchemy import Boolean, Column, Double, Index, Integer, String, Table, T
 from sqlalchemy import false as sql_false
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bobstay.server.db.projected_tables import METADATA, amount_column, count_column, key_column, row_number, text_column
+from bobstay.server.db.projected_tables import (
+    METADATA,
+    amount_column,
+    count_column,
+    key_column,
+    row_number,
+    text_column,
+)
 
 recent_dirs = Table(
     "recent_dirs",

@@ -3,14 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -37,7 +29,17 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.server.db.row_changes import Changes, Entry, Row
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
+from bobstay.server.db.projected_tables import interactions, tool_calls
+from bobstay.server.db.row_changes import LogEntry, Row, RowChanges
+from bobstay.server.db.search_terms import plain_words
 from bobstay.server.db.storable_values import (
     LONGEST_DIRECTORY,
     as_json,
@@ -49,8 +51,6 @@ from bobstay.server.db.storable_values import (
     shortened_json,
     whole,
 )
-from bobstay.server.db.projected_tables import interactions, tool_calls
-from bobstay.server.db.search_terms import plain_words
 from bobstay.server.sessions.session_view import SessionView, input_hash
 
 VERSION = 5
@@ -61,7 +61,7 @@ CALL = tuple(column.name for column in tool_calls.c if not column.primary_key an
 INTERACTION = tuple(column.name for column in interactions.c if not column.primary_key)
 
 
-def project(entry: Entry, into: Changes) -> None:
+def project(entry: LogEntry, into: RowChanges) -> None:
     """Add what `entry` changes to `into`."""
     session_id, envelope = entry.session_id, entry.envelope
     at = _Place(session_id, envelope, into)
@@ -203,7 +203,7 @@ def _tasks(session_id: str, todos: list[tuple[str, Any, Any]], at: float) -> lis
     ]
 
 
-def _session(entry: Entry, earlier: Row | None) -> Row:
+def _session(entry: LogEntry, earlier: Row | None) -> Row:
     """The session's row holds its view raw: it is encoded once for a whole batch, see `finished`."""
     event, seq = entry.envelope.event, whole(entry.envelope.seq)
     row = earlier or {"turn_seq": None, "over_seq": None}
@@ -220,7 +220,7 @@ def _session(entry: Entry, earlier: Row | None) -> Row:
 class _Place:
     """Where an entry stands, and the ways it adds rows."""
 
-    def __init__(self, session_id: str, envelope: Envelope, into: Changes) -> None:
+    def __init__(self, session_id: str, envelope: Envelope, into: RowChanges) -> None:
         self.session_id = session_id
         self.envelope = envelope
         self.into = into

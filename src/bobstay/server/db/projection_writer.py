@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 
 from bobstay.model.event import Envelope
 from bobstay.server.db.apply_changes import apply, forget, projected
-from bobstay.server.db.row_changes import Changes, Entry
-from bobstay.server.db.database_claim import Claim
+from bobstay.server.db.catch_up import CatchUpReading, LogSource, begin, reach
+from bobstay.server.db.database_claim import DatabaseClaim
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.log_tail import Piece
 from bobstay.server.db.database_errors import DatabaseProblem, problem_of, translated
-from bobstay.server.db.catch_up import Reading, Source, begin, reach
 from bobstay.server.db.entry_weight import weight
+from bobstay.server.db.log_tail import Piece
+from bobstay.server.db.row_changes import LogEntry, RowChanges
 from bobstay.server.sessions.session_view import SessionView
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,10 @@ ENDURED = 5.0
 """Seconds of trouble after which whoever waits for all to be written is told of it."""
 
 
-class Writer:
-    def __init__(self, engines: Engines, claim: Claim, source: Callable[[str], Source | None] | None = None) -> None:
+class ProjectionWriter:
+    def __init__(
+        self, engines: Engines, claim: DatabaseClaim, source: Callable[[str], LogSource | None] | None = None
+    ) -> None:
         self.source = source
         """Finds the log of a session; without it, nothing can be read again."""
         self.indexed: dict[str, int] = {}
@@ -50,10 +52,10 @@ class Writer:
         self._engines = engines
         self._claim = claim
         self._latest: dict[str, int] = {}
-        self._queue: deque[Entry] = deque()
+        self._queue: deque[LogEntry] = deque()
         self._weight = 0
         self._behind: dict[str, int] = {}
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, CatchUpReading] = {}
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
         self._waiters: list[tuple[str, int, asyncio.Future[None]]] = []
@@ -80,7 +82,7 @@ class Writer:
             self.fall_behind(session_id, envelope.seq)
             return
         self._latest[session_id] = envelope.seq
-        self._queue.append(Entry(session_id, envelope, view))
+        self._queue.append(LogEntry(session_id, envelope, view))
         self._weight += weight(envelope.event)
         if len(self._queue) > MOST_WAITING or self._weight > HEAVIEST:
             self._drop()
@@ -180,9 +182,9 @@ class Writer:
             if self._closing:
                 return
 
-    def _take(self) -> list[Entry]:
+    def _take(self) -> list[LogEntry]:
         """The next batch. What will be read from a log, or was, is left out: nothing must be counted twice."""
-        batch: list[Entry] = []
+        batch: list[LogEntry] = []
         heavy = 0
         while self._queue and len(batch) < BATCH and heavy < BATCH_WEIGHT:
             entry = self._queue.popleft()
@@ -202,7 +204,7 @@ class Writer:
         self._queue.clear()
         self._weight = 0
 
-    async def _stubbornly(self, batch: list[Entry], **about: object) -> None:
+    async def _stubbornly(self, batch: list[LogEntry], **about: object) -> None:
         """Write a batch, however long the database takes to come back."""
         pause = FIRST_PAUSE
         while batch and not self._given_up:
@@ -233,7 +235,7 @@ class Writer:
             self.fall_behind(session_id, max(seq, self._latest.get(session_id, 0)))
         return bool(lost)
 
-    async def _try(self, batch: list[Entry], **about: object) -> DatabaseProblem | None:
+    async def _try(self, batch: list[LogEntry], **about: object) -> DatabaseProblem | None:
         heavy = sum(weight(entry.envelope.event) for entry in batch) > IN_THREAD
         try:
             changes = await asyncio.to_thread(projected, batch) if heavy else projected(batch)
@@ -247,7 +249,7 @@ class Writer:
         self.problem = None
         return None
 
-    async def _commit(self, batch: list[Entry], changes: Changes, about: dict[str, object]) -> None:
+    async def _commit(self, batch: list[LogEntry], changes: RowChanges, about: dict[str, object]) -> None:
         gone = about.get("anew")
 
         def work(connection: Connection) -> None:
@@ -263,7 +265,7 @@ class Writer:
         if "size" not in about:
             self.touched.update(changes.sessions)
 
-    async def _one_by_one(self, batch: list[Entry], **about: object) -> None:
+    async def _one_by_one(self, batch: list[LogEntry], **about: object) -> None:
         """Among these is an entry the database refuses: let the others in, and leave that one to its log."""
         about.pop("size", None)
         for entry in batch:
@@ -314,11 +316,11 @@ class Writer:
         if piece.last and not came_meanwhile and (not piece.entries or wanted <= self.indexed.get(session_id, 0)):
             self._caught_up(session_id)
 
-    async def _take_in(self, session_id: str, reading: Reading, piece: Piece) -> None:
-        batch: list[Entry] = []
+    async def _take_in(self, session_id: str, reading: CatchUpReading, piece: Piece) -> None:
+        batch: list[LogEntry] = []
         for envelope in piece.entries:
             reading.view = reading.view.apply(envelope)
-            batch.append(Entry(session_id, envelope, reading.view))
+            batch.append(LogEntry(session_id, envelope, reading.view))
         about: dict[str, object] = {"stored": reading.stored, "size": piece.end}
         if reading.anew:
             about["anew"] = session_id
@@ -327,7 +329,7 @@ class Writer:
         await self._stubbornly(batch, **about)
         self.touched.discard(session_id)
 
-    async def _begin(self, session_id: str) -> Reading | None:
+    async def _begin(self, session_id: str) -> CatchUpReading | None:
         found = self.source(session_id) if self.source is not None else None
         if found is None:
             return None

@@ -10,13 +10,13 @@ from sqlalchemy import select
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions
 from bobstay.sessions.log import LogError, SessionBusy
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 log = logging.getLogger(__name__)
 DAY = 86_400.0
 
 
-class PutAway(Struct, frozen=True):
+class PackedLogs(Struct, frozen=True):
     sessions: tuple[str, ...]
     busy: tuple[str, ...]
     """Somebody writes them: not moved."""
@@ -24,7 +24,7 @@ class PutAway(Struct, frozen=True):
     """Not moved either, and why."""
 
 
-async def archive_older_than(database: Database, store: Store, days: float, *, by: str = "retention") -> PutAway:
+async def archive_older_than(database: Database, store: LogStore, days: float, *, by: str = "retention") -> PackedLogs:
     """Move the logs of sessions that were archived and did not change for `days` into the archive, packed.
 
     Their rows stay: they are listed and found as before, marked as stored. Each is noted in the audit trail.
@@ -50,4 +50,4 @@ async def archive_older_than(database: Database, store: Store, days: float, *, b
             await database.mark_stored(session_id, stored=True)
             database.audit.record(by, "session.stored", {"days": days}, session_id)
             moved.append(session_id)
-    return PutAway(tuple(moved), tuple(busy), failed)
+    return PackedLogs(tuple(moved), tuple(busy), failed)

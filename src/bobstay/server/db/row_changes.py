@@ -10,7 +10,7 @@ from bobstay.server.sessions.session_view import SessionView
 Row = dict[str, Any]
 
 
-class Entry(Struct, frozen=True):
+class LogEntry(Struct, frozen=True):
     """One entry of a session's log, and the session after it."""
 
     session_id: str
@@ -18,7 +18,7 @@ class Entry(Struct, frozen=True):
     view: SessionView
 
 
-class Changes(Struct):
+class RowChanges(Struct):
     """Rows to be put, in order. A row has all columns of its table; None leaves what is there."""
 
     messages: list[Row] = []

@@ -7,14 +7,14 @@ import time
 from msgspec import Struct
 from sqlalchemy import insert
 
-from bobstay.server.db.database_claim import HOME_SETTING, LOCK, lock_file
 from bobstay.server.db.database import Database
-from bobstay.server.db.own_tables import OWN
+from bobstay.server.db.database_claim import HOME_SETTING, LOCK, lock_file
 from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.own_tables import OWN
 from bobstay.server.db.projected_tables import tasks
 
 
-class SetAside(Struct, frozen=True):
+class SalvageReport(Struct, frozen=True):
     path: str
     """Where the damaged file is now."""
     saved: dict[str, int] = {}
@@ -53,7 +53,7 @@ def _renamed(path: str) -> str:
     return target
 
 
-async def salvage(database: Database, broken: str) -> SetAside:
+async def salvage(database: Database, broken: str) -> SalvageReport:
     """Copy from the file `broken` what is nobody's projection into `database`, row by row, until it cannot be read."""
     saved: dict[str, int] = {}
     lost: list[str] = []
@@ -76,7 +76,7 @@ async def salvage(database: Database, broken: str) -> SetAside:
                 lost.append(table.name)
             else:
                 saved[table.name] = saved.get(table.name, 0) + 1
-    return SetAside(broken, saved, tuple(dict.fromkeys(lost)))
+    return SalvageReport(broken, saved, tuple(dict.fromkeys(lost)))
 
 
 def _rows(path: str, table: str, columns: list[str]) -> tuple[list[dict[str, object]], bool]:

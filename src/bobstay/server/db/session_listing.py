@@ -6,13 +6,13 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import and_, or_, select, tuple_
 
-from bobstay.server.errors import ApiError
-from bobstay.server.db.storable_values import exact, exactly
 from bobstay.server.db.database import Database
 from bobstay.server.db.fulltext_dialects import matches
-from bobstay.server.db.session_row import read_view
 from bobstay.server.db.projected_tables import documents, interactions, sessions
 from bobstay.server.db.search_terms import terms
+from bobstay.server.db.session_row import read_view
+from bobstay.server.db.storable_values import exact, exactly
+from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import SessionView
 
 MOST_LISTED = 200

@@ -4,10 +4,10 @@ import msgspec
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from bobstay.server.db.row_changes import Row
-from bobstay.server.db.storable_values import as_json, clean, finite, whole
 from bobstay.server.db.projection import project_of
+from bobstay.server.db.row_changes import Row
 from bobstay.server.db.search_terms import plain_words
+from bobstay.server.db.storable_values import as_json, clean, finite, whole
 from bobstay.server.sessions.session_view import SessionView
 
 _decoder = msgspec.json.Decoder(SessionView)

@@ -9,11 +9,11 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bobstay.model.ids import new_id
-from bobstay.server.errors import ApiError
 from bobstay.server.db.apply_changes import upsert
-from bobstay.server.db.storable_values import as_json, clean, identity
 from bobstay.server.db.database import Database
 from bobstay.server.db.own_tables import idempotency, push_subscriptions, recent_dirs, session_env, settings
+from bobstay.server.db.storable_values import as_json, clean, identity
+from bobstay.server.errors import ApiError
 
 DAY = 86_400.0
 MOST_DIRECTORIES = 50

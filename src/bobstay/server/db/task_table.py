@@ -7,10 +7,10 @@ from msgspec import Struct
 from sqlalchemy import RowMapping, delete, insert, select, update
 
 from bobstay.model.ids import new_id
-from bobstay.server.errors import ApiError
-from bobstay.server.db.storable_values import clean, whole
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import tasks
+from bobstay.server.db.storable_values import clean, whole
+from bobstay.server.errors import ApiError
 
 TaskStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 MOST_LISTED = 2_000

@@ -18,7 +18,7 @@ SLACK = 0.1
 """Seconds: file systems count time more coarsely than we do."""
 
 
-class Run(Struct, frozen=True):
+class CommandRun(Struct, frozen=True):
     """A command, and when it ran."""
 
     command: str
@@ -30,10 +30,10 @@ class Run(Struct, frozen=True):
         return self.begun - SLACK <= moment <= self.ended + SLACK
 
 
-class Touched(Struct):
+class TouchedFiles(Struct):
     edited: dict[str, float] = field(default_factory=dict)
     """Absolute paths, and when each was edited last."""
-    runs: list[Run] = field(default_factory=list)
+    runs: list[CommandRun] = field(default_factory=list)
 
     def ran_at(self, moment: float) -> bool:
         return any(run.covers(moment) for run in self.runs)
@@ -43,7 +43,7 @@ class Touched(Struct):
         return any(os.path.basename(path) in run.command for run in self.runs)
 
 
-async def touched(database: Database, view: SessionView, *, last_turn: bool = False) -> Touched:
+async def touched(database: Database, view: SessionView, *, last_turn: bool = False) -> TouchedFiles:
     """What a session has changed by its own calls; with `last_turn` since its last prompt."""
     session_id, cwd, until = view.id, view.cwd, view.updated_at
     calls = tool_calls.c
@@ -56,14 +56,14 @@ async def touched(database: Database, view: SessionView, *, last_turn: bool = Fa
     if last_turn:
         begun = select(sessions.c.turn_seq).where(sessions.c.id == session_id).scalar_subquery()
         query = query.where(calls.called_seq >= begun)
-    found = Touched()
+    found = TouchedFiles()
     async with database.reading() as connection:
         for row in (await connection.execute(query.order_by(calls.called_seq))).mappings():
             _add(found, row, cwd, until)
     return found
 
 
-def _add(found: Touched, row: Mapping[Any, Any], cwd: str, until: float) -> None:
+def _add(found: TouchedFiles, row: Mapping[Any, Any], cwd: str, until: float) -> None:
     try:
         given = msgspec.json.decode(row["input"] or "null")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -74,7 +74,7 @@ def _add(found: Touched, row: Mapping[Any, Any], cwd: str, until: float) -> None
     if row["name"] in RUNNING:
         result: Any = row["result_at"]
         ended: float = until if result is None or given.get("run_in_background") else result
-        found.runs.append(Run(str(given.get("command", "")), begun, ended))
+        found.runs.append(CommandRun(str(given.get("command", "")), begun, ended))
         return
     path = given.get("file_path") or given.get("notebook_path")
     if isinstance(path, str) and path and "\0" not in path:

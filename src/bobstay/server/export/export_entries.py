@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Envelope
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.log_reader import LogReader
 
 
-def entries(reader: LogReader, mask: Mask, until: int) -> Iterator[Envelope]:
+def entries(reader: LogReader, mask: Redactor, until: int) -> Iterator[Envelope]:
     """All entries up to `until`, masked (FM-56)."""
     for envelope in reader.read():
         if envelope.seq > until:
@@ -16,7 +16,7 @@ def entries(reader: LogReader, mask: Mask, until: int) -> Iterator[Envelope]:
         yield masked
 
 
-def branch(reader: LogReader, mask: Mask, until: int) -> Iterator[Envelope]:
+def branch(reader: LogReader, mask: Redactor, until: int) -> Iterator[Envelope]:
     """The same for the entries that lead to the last one, without branches that were left.
 
     The log is read twice, so that only ids are held in memory and never what was said.

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from bobstay.model.session_events import ArtifactMade
 from bobstay.model.event import (
     BlockDone,
     Durable,
@@ -22,6 +21,7 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import timestamp
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall
+from bobstay.model.session_events import ArtifactMade
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import to_json
 

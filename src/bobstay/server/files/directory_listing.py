@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.server.files.path_names import parts_of, shown
-from bobstay.server.files.session_directory import Bounds, Place, permitted
+from bobstay.server.files.session_directory import AllowedRoots, SessionDirectory, permitted
 
 FileKind: TypeAlias = Literal["directory", "file", "link", "other"]
 MOST = 10_000
@@ -18,7 +18,7 @@ MOST_LOOKED_AT = 100_000
 MOST_DIRECTORIES = 100
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class DirectoryEntry(Struct, frozen=True, omit_defaults=True):
     name: str
     path: str
     """Relative to the session's directory, as other requests take it."""
@@ -31,14 +31,14 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """Git is told to ignore it."""
 
 
-class Listing(Struct, frozen=True):
+class DirectoryListing(Struct, frozen=True):
     path: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DirectoryEntry, ...]
     total: int
     truncated: bool = False
 
 
-def listing(place: Place, path: str, limit: int) -> Listing:
+def listing(place: SessionDirectory, path: str, limit: int) -> DirectoryListing:
     """The entries of a directory, directories first, then by name.
 
     Raises:
@@ -58,10 +58,10 @@ def listing(place: Place, path: str, limit: int) -> Listing:
                     found.append((not entry.is_dir(follow_symlinks=False), entry.name.casefold(), entry))
         chosen = heapq.nsmallest(limit, found, key=lambda row: (row[0], row[1], row[2].name))
         made = tuple(_entry(parts, handle, entry) for _, _, entry in chosen)
-    return Listing(shown(b"/".join(parts)), made, total, total > len(made) or looked > MOST_LOOKED_AT)
+    return DirectoryListing(shown(b"/".join(parts)), made, total, total > len(made) or looked > MOST_LOOKED_AT)
 
 
-def directories(prefix: str, bounds: Bounds) -> Iterator[str]:
+def directories(prefix: str, bounds: AllowedRoots) -> Iterator[str]:
     """Directories whose path begins with `prefix`, as far as sessions may work in them."""
     if not prefix:
         yield from bounds.roots
@@ -93,19 +93,19 @@ def directories(prefix: str, bounds: Bounds) -> Iterator[str]:
             yield path
 
 
-def _entry(parts: tuple[bytes, ...], handle: int, entry: "os.DirEntry[str]") -> Entry:
+def _entry(parts: tuple[bytes, ...], handle: int, entry: "os.DirEntry[str]") -> DirectoryEntry:
     name = os.fsencode(entry.name)
     path = shown(b"/".join((*parts, name)))
     try:
         found = os.stat(entry.name, dir_fd=handle, follow_symlinks=False)
     except OSError:
-        return Entry(shown(name), path, "other")  # gone since, or not to be looked at
+        return DirectoryEntry(shown(name), path, "other")  # gone since, or not to be looked at
     if stat.S_ISLNK(found.st_mode):
-        return Entry(shown(name), path, "link", 0, found.st_mtime, _target(entry.name, handle))
+        return DirectoryEntry(shown(name), path, "link", 0, found.st_mtime, _target(entry.name, handle))
     if stat.S_ISDIR(found.st_mode):
-        return Entry(shown(name), path, "directory", 0, found.st_mtime)
+        return DirectoryEntry(shown(name), path, "directory", 0, found.st_mtime)
     kind: FileKind = "file" if stat.S_ISREG(found.st_mode) else "other"
-    return Entry(shown(name), path, kind, found.st_size if kind == "file" else 0, found.st_mtime)
+    return DirectoryEntry(shown(name), path, kind, found.st_size if kind == "file" else 0, found.st_mtime)
 
 
 def _target(name: str, handle: int) -> str:

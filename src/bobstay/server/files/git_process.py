@@ -16,12 +16,12 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from bobstay.config.git_directory import Repository
+from bobstay.config.git_directory import GitDirectory
 from bobstay.config.trust import path_outside
 from bobstay.context.git_status import guarded
+from bobstay.server.errors import ApiError
 from bobstay.system.child_process import Child, find_program
 from bobstay.system.safe_read import read_regular
-from bobstay.server.errors import ApiError
 
 SECONDS = 20.0
 MOST = 8 * 1024 * 1024
@@ -60,7 +60,7 @@ _LONGEST_COPIED = 1 << 20
 _slots: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = weakref.WeakKeyDictionary()
 
 
-class Said(Struct, frozen=True):
+class GitResult(Struct, frozen=True):
     """What a git said."""
 
     code: int
@@ -81,7 +81,7 @@ class Git:
 
     async def run(
         self, *arguments: str | bytes, stdin: bytes = b"", most: int = MOST, seconds: float = SECONDS
-    ) -> Said:
+    ) -> GitResult:
         """Raises:
         ApiError: it does not start, or takes too long.
         """
@@ -109,7 +109,7 @@ class Repo:
     """A repository a session works in, seen from one of its directories."""
 
     def __init__(
-        self, directory: str, repository: Repository, environment: Mapping[str, str], scratch: str = ""
+        self, directory: str, repository: GitDirectory, environment: Mapping[str, str], scratch: str = ""
     ) -> None:
         self.directory = directory
         self.repository = repository
@@ -218,7 +218,7 @@ class Repo:
 _OWN = frozenset({"local", "worktree"})
 
 
-def failed(said: Said) -> ApiError:
+def failed(said: GitResult) -> ApiError:
     """Git's own words as an error of ours."""
     lines = [line.strip() for line in said.words.splitlines() if line.strip()]
     begin = next((number for number, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
@@ -248,7 +248,7 @@ def _slot() -> asyncio.Semaphore:
 
 async def _run(
     command: list[str], cwd: str, environment: dict[str, str], stdin: bytes, most: int, seconds: float
-) -> Said:
+) -> GitResult:
     pieces: dict[int, list[bytes]] = {1: [], 2: []}
     sizes = {1: 0, 2: 0}
     full = asyncio.Event()
@@ -280,7 +280,7 @@ async def _run(
         text = f"Git did not come to an end within {seconds:.0f} seconds. The repository may be very large; try again."
         raise ApiError("unavailable", text)
     words = b"".join(pieces[2]).decode(errors="replace")
-    return Said(child.ended.result(), b"".join(pieces[1]), words, full.is_set())
+    return GitResult(child.ended.result(), b"".join(pieces[1]), words, full.is_set())
 
 
 def _split(settings: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -27,7 +27,7 @@ _digests: "OrderedDict[tuple[str, int, int], str]" = OrderedDict()
 """Digests of files that were asked for lately, by path, size and time of change."""
 
 
-class Ends(Struct, frozen=True):
+class BlobEnds(Struct, frozen=True):
     """What an output begins and ends with, and what it is as a whole."""
 
     call_id: str
@@ -94,11 +94,11 @@ def open_blob(reader: LogReader, session_id: str, call_id: str, output: str) -> 
     return Blob(data=text.encode("utf-8", "replace"), whole=mentioned not in text)
 
 
-def ends(blob: Blob, call_id: str) -> Ends:
+def ends(blob: Blob, call_id: str) -> BlobEnds:
     """How it begins and ends. Reads all of it once for the digest."""
     head = blob.read(0, HEAD)
     tail = b"" if blob.size <= HEAD else blob.read(max(HEAD, blob.size - TAIL), TAIL)
-    return Ends(
+    return BlobEnds(
         call_id, blob.size, blob.digest(), head.decode(errors="replace"), tail.decode(errors="replace"), blob.whole
     )
 

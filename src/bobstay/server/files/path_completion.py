@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.working_changes import known_files
 from bobstay.server.files.path_names import shown
-from bobstay.server.files.session_directory import Place
+from bobstay.server.files.session_directory import SessionDirectory
+from bobstay.server.files.working_changes import known_files
 
 MOST_WALKED = 20_000
 DEEPEST = 12
@@ -24,7 +24,7 @@ _KEPT = 32
 _lists: "OrderedDict[str, tuple[float, list[bytes]]]" = OrderedDict()
 
 
-async def find(place: Place, environment: dict[str, str], query: bytes, limit: int) -> list[bytes]:
+async def find(place: SessionDirectory, environment: dict[str, str], query: bytes, limit: int) -> list[bytes]:
     """Files and directories of a place that fit `query`, best first."""
     made, names = _lists.get(place.path, (float("-inf"), []))
     if time.monotonic() - made > _FRESH:
@@ -71,7 +71,7 @@ def with_folders(paths: Sequence[bytes]) -> list[bytes]:
     return [*folders, *paths]
 
 
-def walked(place: Place) -> list[bytes]:
+def walked(place: SessionDirectory) -> list[bytes]:
     """Files below a directory that is in no repository, by breadth, as far as is sensible."""
     found: list[bytes] = []
     queue: list[tuple[bytes, ...]] = [()]
@@ -87,7 +87,7 @@ def walked(place: Place) -> list[bytes]:
     return found
 
 
-def _names(place: Place, parts: tuple[bytes, ...]) -> list[tuple[bytes, bool]]:
+def _names(place: SessionDirectory, parts: tuple[bytes, ...]) -> list[tuple[bytes, bool]]:
     try:
         with place.directory(shown(b"/".join(parts))) as handle, os.scandir(handle) as entries:
             rows = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]

@@ -4,10 +4,10 @@ import os
 import re
 from collections.abc import Mapping
 
-from bobstay.config.git_directory import Repository, find_repository, open_repository
-from bobstay.system.safe_read import read_regular
+from bobstay.config.git_directory import GitDirectory, find_repository, open_repository
 from bobstay.server.errors import ApiError
 from bobstay.server.files.git_process import Repo
+from bobstay.system.safe_read import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9_./+@#~^{}=,%-]{1,200}")
 _LONGEST = 4096
@@ -65,7 +65,7 @@ def check_branch(name: str) -> str:
     return name
 
 
-def _belongs(repository: Repository) -> bool:
+def _belongs(repository: GitDirectory) -> bool:
     """Whether the git directory is the work tree's own: a work tree must not show another repository's files."""
     top = os.path.realpath(repository.top)
     if _inside(repository.directory, top):
@@ -73,7 +73,7 @@ def _belongs(repository: Repository) -> bool:
     return _is_linked(repository) or _is_module(repository, top)
 
 
-def _is_linked(repository: Repository) -> bool:
+def _is_linked(repository: GitDirectory) -> bool:
     """A linked work tree: its git directory names the very `.git` we came from, and is one of the repository's."""
     named = read_regular(os.path.join(repository.directory, "gitdir"), _LONGEST)
     if named is None:
@@ -83,7 +83,7 @@ def _is_linked(repository: Repository) -> bool:
     return known and back == os.path.realpath(repository.entry)
 
 
-def _is_module(repository: Repository, top: str) -> bool:
+def _is_module(repository: GitDirectory, top: str) -> bool:
     """A submodule: its git directory is kept by the repository around it."""
     around = find_repository(os.path.dirname(top))
     while around is not None:

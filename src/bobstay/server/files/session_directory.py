@@ -19,7 +19,7 @@ WORKTREES = "worktrees"
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
-class Bounds(Struct, frozen=True):
+class AllowedRoots(Struct, frozen=True):
     """What may be looked at. All of these are real paths."""
 
     roots: tuple[str, ...]
@@ -29,20 +29,20 @@ class Bounds(Struct, frozen=True):
     """Exceptions inside the hidden ones: work trees made for sessions."""
 
 
-def bounds_of(console: "Console") -> Bounds:
+def bounds_of(console: "Console") -> AllowedRoots:
     """What sessions of this server may work in."""
     return bounds_for(console.config, console.environment.paths, console.added_roots)
 
 
-def bounds_for(config: "Config", paths: "Paths", added: Sequence[str] = ()) -> Bounds:
+def bounds_for(config: "Config", paths: "Paths", added: Sequence[str] = ()) -> AllowedRoots:
     """The same, before there is a console. `added` are directories that people added in the page."""
     roots = (*(config.roots or (paths.home, os.getcwd())), *added)
     hidden = (paths.bobstay, config.state)
     trees = os.path.join(os.path.realpath(paths.bobstay), WORKTREES)
-    return Bounds(_real(roots), _real(hidden), (trees,))
+    return AllowedRoots(_real(roots), _real(hidden), (trees,))
 
 
-def allowed(path: str, bounds: Bounds) -> str:
+def allowed(path: str, bounds: AllowedRoots) -> str:
     """The real path of an existing directory, if sessions may work there.
 
     Raises:
@@ -63,7 +63,7 @@ def allowed(path: str, bounds: Bounds) -> str:
     return real
 
 
-def permitted(real: str, bounds: Bounds) -> bool:
+def permitted(real: str, bounds: AllowedRoots) -> bool:
     """Whether a real path lies where people may look."""
     if any(_within(real, place) for place in bounds.shown):
         return True
@@ -72,15 +72,15 @@ def permitted(real: str, bounds: Bounds) -> bool:
     return any(_within(real, root) for root in bounds.roots)
 
 
-def is_own(real: str, bounds: Bounds) -> bool:
+def is_own(real: str, bounds: AllowedRoots) -> bool:
     """Whether a real path lies in the server's own files or in those of the kernel, which nobody is shown."""
     return any(_within(real, place) for place in (*bounds.hidden, *_KERNEL))
 
 
-class Place:
+class SessionDirectory:
     """A session's directory, opened for looking. Use it in a `with`, for one request."""
 
-    def __init__(self, real: str, root: int, bounds: Bounds) -> None:
+    def __init__(self, real: str, root: int, bounds: AllowedRoots) -> None:
         self.path = real
         self.root = root
         self.bounds = bounds
@@ -114,7 +114,7 @@ class Place:
 
 
 @contextmanager
-def look(directory: str, bounds: Bounds) -> Generator[Place, None, None]:
+def look(directory: str, bounds: AllowedRoots) -> Generator[SessionDirectory, None, None]:
     """Open a session's directory.
 
     Raises:
@@ -123,12 +123,12 @@ def look(directory: str, bounds: Bounds) -> Generator[Place, None, None]:
     real = allowed(directory, bounds)
     root = open_directory(real)
     try:
-        yield Place(real, root, bounds)
+        yield SessionDirectory(real, root, bounds)
     finally:
         os.close(root)
 
 
-def _outside(path: str, bounds: Bounds) -> str:
+def _outside(path: str, bounds: AllowedRoots) -> str:
     roots = ", ".join(map(_words, bounds.roots))
     return (
         f"{_words(path)} is outside the directories of this server: {roots}. "

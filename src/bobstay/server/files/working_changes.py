@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import opened
-from bobstay.server.files.text_content import LOOKED_AT, read_up_to
 from bobstay.server.files.git_diff_parser import DiffFile, Look, as_added, parse_list, parse_patch
 from bobstay.server.files.git_process import EMPTY_TREES, Git, Repo
 from bobstay.server.files.path_names import meant, parts_of, shown
-from bobstay.server.files.session_directory import Place
 from bobstay.server.files.repository_lookup import check_name, repo_of
+from bobstay.server.files.session_directory import SessionDirectory
+from bobstay.server.files.text_content import LOOKED_AT, read_up_to
 
 MOST_FILES = 2_000
 MOST_PATCH = 4 * 1024 * 1024
@@ -28,7 +28,7 @@ QUIET = (
 )
 
 
-class Changes(Struct, frozen=True):
+class WorkingChanges(Struct, frozen=True):
     base: str
     """The commit compared with; empty where there is none yet."""
     head: str
@@ -40,8 +40,8 @@ class Changes(Struct, frozen=True):
 
 
 async def changes(
-    place: Place, environment: dict[str, str], *, base: str = "", path: str = "", hunks: bool = True
-) -> Changes:
+    place: SessionDirectory, environment: dict[str, str], *, base: str = "", path: str = "", hunks: bool = True
+) -> WorkingChanges:
     """Compare the directory as it is now with `base`, or with HEAD.
 
     Raises:
@@ -74,10 +74,10 @@ async def changes(
     joined = [_joined(file, patch, hunks=hunks) for file in files[:MOST_FILES]]
     total = len(files) + len(untracked)
     shown_files = await asyncio.to_thread(_all_described, place, (joined + made)[:MOST_FILES], hunks=hunks)
-    return Changes(since, head, tuple(shown_files), total, total > len(shown_files) or listed.cut or new.cut)
+    return WorkingChanges(since, head, tuple(shown_files), total, total > len(shown_files) or listed.cut or new.cut)
 
 
-def version_of(place: Place, path: str) -> tuple[str, int]:
+def version_of(place: SessionDirectory, path: str) -> tuple[str, int]:
     """What changes whenever a file does, and its size; empty where there is none. No link leads out of the place."""
     parts = parts_of(path)
     try:
@@ -103,11 +103,11 @@ def _is_in(name: bytes, only: bytes) -> bool:
     return name == only or name.startswith(only + b"/")
 
 
-def _all_described(place: Place, files: list[DiffFile], *, hunks: bool) -> list[DiffFile]:
+def _all_described(place: SessionDirectory, files: list[DiffFile], *, hunks: bool) -> list[DiffFile]:
     return [_described(place, file, hunks=hunks) for file in files]
 
 
-def _described(place: Place, file: DiffFile, *, hunks: bool) -> DiffFile:
+def _described(place: SessionDirectory, file: DiffFile, *, hunks: bool) -> DiffFile:
     version, size = version_of(place, file.path)
     view = file.view if file.view != "text" else _view(file, hunks=hunks)
     rejectable = view not in ("link", "submodule", "unreadable") and file.status not in ("unmerged", "type_changed")
@@ -145,7 +145,7 @@ def _joined(file: DiffFile, patch: dict[str, DiffFile], *, hunks: bool) -> DiffF
     return replace(file, truncated=True) if missing else file
 
 
-def _untracked(place: Place, names: list[bytes], room: int) -> list[DiffFile]:
+def _untracked(place: SessionDirectory, names: list[bytes], room: int) -> list[DiffFile]:
     """New files, as if every line of theirs was added; `room` bytes of hunks in all."""
     found: list[DiffFile] = []
     for name in names[:MOST_FILES]:
@@ -157,7 +157,7 @@ def _untracked(place: Place, names: list[bytes], room: int) -> list[DiffFile]:
     return found
 
 
-def _new_file(place: Place, name: bytes, room: int) -> DiffFile:
+def _new_file(place: SessionDirectory, name: bytes, room: int) -> DiffFile:
     path = shown(name)
     try:
         with place.file(path) as handle:
@@ -175,7 +175,9 @@ def _new_file(place: Place, name: bytes, room: int) -> DiffFile:
     return DiffFile(path, "untracked", added=lines, truncated=cut, hunks=made)
 
 
-async def known_files(place: Place, environment: dict[str, str], most: int = 8 * 1024 * 1024) -> list[bytes] | None:
+async def known_files(
+    place: SessionDirectory, environment: dict[str, str], most: int = 8 * 1024 * 1024
+) -> list[bytes] | None:
     """All files git tracks or would track, relative to the directory; None where there is no repository."""
     try:
         repo: Repo = repo_of(place.path, environment)
@@ -191,7 +193,7 @@ async def known_files(place: Place, environment: dict[str, str], most: int = 8 *
     return [name for name in dict.fromkeys(names) if name]
 
 
-async def ignored_among(place: Place, environment: dict[str, str], paths: list[bytes]) -> frozenset[bytes]:
+async def ignored_among(place: SessionDirectory, environment: dict[str, str], paths: list[bytes]) -> frozenset[bytes]:
     """Those of `paths` that git is told to ignore. Where that cannot be told, none."""
     if not paths:
         return frozenset()
@@ -207,7 +209,7 @@ async def ignored_among(place: Place, environment: dict[str, str], paths: list[b
     return frozenset(name.removeprefix(b"./") for name in said.out.split(b"\0") if said.code == 0)
 
 
-async def ignored_folders(place: Place, environment: dict[str, str]) -> frozenset[str]:
+async def ignored_folders(place: SessionDirectory, environment: dict[str, str]) -> frozenset[str]:
     """Directories below a place of which git ignores everything, by their real paths."""
     repo = repo_of(place.path, environment)
     async with repo.reading() as git:

@@ -1,9 +1,9 @@
 """What can really be done with a session: by what its engine is, how it runs, and who holds it now."""
 
 from bobstay.providers.catalogue import Catalogue
+from bobstay.server.inventory.inventory_types import Capabilities
 from bobstay.server.sessions.external_sessions import is_outside
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.inventory.inventory_types import Capabilities
 
 NATIVE = "native"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from bobstay.server.errors import ApiError
+from bobstay.server.files.session_directory import SessionDirectory
 from bobstay.server.files.text_content import read_up_to
-from bobstay.server.files.session_directory import Place
-from bobstay.server.inventory.inventory_types import Level, Named, SlashCommand
+from bobstay.server.inventory.inventory_types import Level, NamedExtension, SlashCommand
 
 MOST = 300
 """Files of one kind."""
@@ -19,10 +19,10 @@ HEAD = 8_192
 _FIELD = re.compile(r"^(name|description|argument-hint):[ \t]*(.+)$", re.MULTILINE)
 
 
-class Shelf(Struct, frozen=True):
+class CommandFolder(Struct, frozen=True):
     """A folder such as `.claude`. `place` sees to it that nothing outside of it is read."""
 
-    place: Place
+    place: SessionDirectory
     folder: str
     """Relative to the place; empty for the place itself."""
     level: Level
@@ -33,16 +33,18 @@ class Shelf(Struct, frozen=True):
             words, hint = head.get("description", ""), head.get("argument-hint", "")
             yield SlashCommand(name.replace("/", ":"), words, hint, path, self.level, self.trusted)
 
-    def agents(self) -> Iterator[Named]:
+    def agents(self) -> Iterator[NamedExtension]:
         for path, name, head in self._files("agents"):
             words = head.get("description", "")
-            yield Named(head.get("name", name), words, path, self.level, self.trusted)
+            yield NamedExtension(head.get("name", name), words, path, self.level, self.trusted)
 
-    def skills(self) -> Iterator[Named]:
+    def skills(self) -> Iterator[NamedExtension]:
         for path, name, head in self._files("skills"):
             if name.endswith("/SKILL"):
                 words = head.get("description", "")
-                yield Named(head.get("name", name.removesuffix("/SKILL")), words, path, self.level, self.trusted)
+                yield NamedExtension(
+                    head.get("name", name.removesuffix("/SKILL")), words, path, self.level, self.trusted
+                )
 
     def _files(self, kind: str) -> Iterator[tuple[str, str, dict[str, str]]]:
         top = f"{self.folder}/{kind}" if self.folder else kind
@@ -57,7 +59,7 @@ class Shelf(Struct, frozen=True):
             yield os.path.join(self.place.path, top, name), name.removesuffix(".md"), _head(data)
 
 
-def _walk(place: Place, folder: str, depth: int) -> Iterator[str]:
+def _walk(place: SessionDirectory, folder: str, depth: int) -> Iterator[str]:
     """Markdown files below a folder, relative to it."""
     try:
         with place.directory(folder) as handle, os.scandir(handle) as entries:

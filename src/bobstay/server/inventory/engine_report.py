@@ -8,21 +8,21 @@ from sqlalchemy import select
 
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import surroundings
-from bobstay.server.inventory.inventory_types import McpServer, Named, SlashCommand
+from bobstay.server.inventory.inventory_types import McpServer, NamedExtension, SlashCommand
 from bobstay.server.workers.process.untrusted_fields import text
 
 
-class Told(Struct, frozen=True):
+class EngineReport(Struct, frozen=True):
     at: float
     version: str
     tools: tuple[str, ...]
     commands: tuple[SlashCommand, ...]
     mcp_servers: tuple[McpServer, ...]
-    skills: tuple[Named, ...]
-    agents: tuple[Named, ...]
+    skills: tuple[NamedExtension, ...]
+    agents: tuple[NamedExtension, ...]
 
 
-async def newest(database: Database, session_id: str) -> Told | None:
+async def newest(database: Database, session_id: str) -> EngineReport | None:
     """What the engine of a session said last; None if it said nothing yet."""
     query = select(surroundings.c.at, surroundings.c.data).where(surroundings.c.session_id == session_id)
     async with database.reading() as connection:
@@ -36,10 +36,10 @@ async def newest(database: Database, session_id: str) -> Told | None:
     return read(data, row.at) if isinstance(data, dict) else None
 
 
-def read(data: dict[str, Any], at: float) -> Told:
+def read(data: dict[str, Any], at: float) -> EngineReport:
     described = {text(entry, "name"): entry for entry in _objects(data.get("commands"))}
     names = list(dict.fromkeys((*_strings(data.get("slash_commands")), *described)))
-    return Told(
+    return EngineReport(
         at,
         text(data, "claude_code_version"),
         tuple(_strings(data.get("tools"))),
@@ -49,8 +49,8 @@ def read(data: dict[str, Any], at: float) -> Told:
             for entry in _objects(data.get("mcp_servers"))
             if text(entry, "name")
         ),
-        tuple(Named(name, "", "", "engine", True) for name in _strings(data.get("skills"))),
-        tuple(Named(name, "", "", "engine", True) for name in _strings(data.get("agents"))),
+        tuple(NamedExtension(name, "", "", "engine", True) for name in _strings(data.get("skills"))),
+        tuple(NamedExtension(name, "", "", "engine", True) for name in _strings(data.get("agents"))),
     )
 
 

@@ -8,28 +8,28 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bobstay.config.settings_files import BrokenSettings, Loaded, load
+from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load
 from bobstay.config.trust import standing
 from bobstay.context.git_status import branch, find_repository
 from bobstay.context.instructions import Instruction, of_project, of_user
-from bobstay.redaction.redactor import Mask
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.permissions.sandbox.availability import available
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import Bounds, bounds_of, look
-from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.files.session_directory import AllowedRoots, bounds_of, look
 from bobstay.server.inventory.capabilities import NATIVE, capabilities
+from bobstay.server.inventory.command_files import CommandFolder
+from bobstay.server.inventory.engine_report import EngineReport, newest
+from bobstay.server.inventory.inventory_types import EngineInventory, InstructionFile, Level, McpServer, SandboxState
 from bobstay.server.inventory.settings_inventory import files_of, hooks_of, of_session, servers_of
-from bobstay.server.inventory.inventory_types import InstructionFile, Level, McpServer, SandboxState, Surroundings
-from bobstay.server.inventory.command_files import Shelf
-from bobstay.server.inventory.engine_report import Told, newest
-from bobstay.server.workers.worker import WorkerError
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.process.engine_trust import folder_trust
+from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workflows import denied_tools
-from bobstay.tools.tool_registry import Shelf as Tools
+from bobstay.tools.tool_registry import ToolRegistry as Tools
 
 PATIENCE = 2.0
 OWN = frozenset({NATIVE, "bobstay"})
@@ -37,7 +37,7 @@ OWN = frozenset({NATIVE, "bobstay"})
 _THEIRS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
-async def around(console: Console, view: SessionView) -> Surroundings:
+async def around(console: Console, view: SessionView) -> EngineInventory:
     """What is around a session, or around one that would begin like `view`."""
     said = None
     if view.seq and view.config.engine != NATIVE:
@@ -48,17 +48,17 @@ async def around(console: Console, view: SessionView) -> Surroundings:
         found = _joined(found, said)
     names = frozenset(command.name for command in found.commands)
     found = replace(found, capabilities=capabilities(view, names))
-    masked: Surroundings = Mask(console.environment.secrets).value(found)
+    masked: EngineInventory = Redactor(console.environment.secrets).value(found)
     return masked
 
 
-def _ours(console: Console, view: SessionView) -> Surroundings:
+def _ours(console: Console, view: SessionView) -> EngineInventory:
     """For an engine that keeps to our settings, from these."""
     paths, problems = console.environment.paths, list[str]()
     loaded = _loaded(view.cwd, console, problems)
     trusted = loaded.trusted if loaded is not None else standing(view.cwd, paths).trusted
     files = files_of(view.cwd, paths, [], external=False)
-    return Surroundings(
+    return EngineInventory(
         engine=view.config.engine,
         cwd=view.cwd,
         branch=_branch(view.cwd),
@@ -80,7 +80,7 @@ def _ours(console: Console, view: SessionView) -> Surroundings:
     )
 
 
-def _theirs(console: Console, view: SessionView) -> Surroundings:
+def _theirs(console: Console, view: SessionView) -> EngineInventory:
     """For an external engine, from the files it would read. It starts without those of a directory nobody trusts."""
     paths, problems = console.environment.paths, list[str]()
     trusted, notice = _trust(console, view)
@@ -96,7 +96,7 @@ def _theirs(console: Console, view: SessionView) -> Surroundings:
         commands = tuple(entry for shelf in shelves for entry in shelf.commands())
         skills = tuple(entry for shelf in shelves for entry in shelf.skills())
         agents = tuple(entry for shelf in shelves for entry in shelf.agents())
-    return Surroundings(
+    return EngineInventory(
         engine=view.config.engine,
         cwd=view.cwd,
         branch=_branch(view.cwd),
@@ -133,7 +133,7 @@ def _branch(cwd: str) -> str:
     return branch(repository) if repository else ""
 
 
-def _joined(found: Surroundings, said: Told) -> Surroundings:
+def _joined(found: EngineInventory, said: EngineReport) -> EngineInventory:
     """What the engine said counts; the files add what it did not say: where a thing is from, and what it is for."""
     return replace(
         found,
@@ -163,7 +163,7 @@ def _with_state(said: McpServer, found: tuple[McpServer, ...]) -> McpServer:
     return said if known is None else replace(known, state=said.state)
 
 
-def _loaded(cwd: str, console: Console, problems: list[str]) -> Loaded | None:
+def _loaded(cwd: str, console: Console, problems: list[str]) -> LoadedSettings | None:
     try:
         return load(cwd, console.environment.paths)
     except BrokenSettings as error:
@@ -171,10 +171,10 @@ def _loaded(cwd: str, console: Console, problems: list[str]) -> Loaded | None:
         return None
 
 
-def _tools(loaded: Loaded | None, view: SessionView, console: Console, problems: list[str]) -> tuple[str, ...]:
+def _tools(loaded: LoadedSettings | None, view: SessionView, console: Console, problems: list[str]) -> tuple[str, ...]:
     rules: list[Rule] = []
     texts = [(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in (loaded.rules if loaded else ())]
-    texts += [(text, Verdict.DENY, "cli") for text in denied_tools(view.config)]
+    texts += [(text, Effect.DENY, "cli") for text in denied_tools(view.config)]
     for text, verdict, source in texts:
         try:
             rules.append(Rule.parse(text, verdict, source))
@@ -186,7 +186,7 @@ def _tools(loaded: Loaded | None, view: SessionView, console: Console, problems:
     return Tools.load(available=needs, removed=policy.denied_tools(), entry_points=False).names
 
 
-def _sandbox(loaded: Loaded | None, cwd: str, console: Console) -> SandboxState:
+def _sandbox(loaded: LoadedSettings | None, cwd: str, console: Console) -> SandboxState:
     wanted = loaded.settings.sandbox if loaded is not None else None
     if wanted is None or not wanted.enabled:
         return SandboxState(False, "", "")
@@ -237,13 +237,13 @@ def _size(instruction: Instruction) -> int:
         return len(instruction.text.encode("utf-8", "replace"))
 
 
-def _shelves(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> list[Shelf]:
+def _shelves(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> list[CommandFolder]:
     """The folder's first: where two have the same name, it is nearer."""
-    found: list[Shelf] = []
+    found: list[CommandFolder] = []
     home = os.path.realpath(console.environment.paths.claude)
     for place, folder, level, trust, bounds in (
         (cwd, ".claude", "project", trusted, bounds_of(console)),
-        (home, "", "user", True, Bounds((home,))),
+        (home, "", "user", True, AllowedRoots((home,))),
     ):
         if not trust:
             continue  # the engine is started without them
@@ -251,5 +251,5 @@ def _shelves(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> 
             opened = stack.enter_context(look(place, bounds))
         except ApiError:
             continue
-        found.append(Shelf(opened, folder, "project" if level == "project" else "user", trust))
+        found.append(CommandFolder(opened, folder, "project" if level == "project" else "user", trust))
     return found

@@ -43,7 +43,7 @@ class HookEntry(Struct, frozen=True):
     """Whether the engine would run it."""
 
 
-class Named(Struct, frozen=True):
+class NamedExtension(Struct, frozen=True):
     """A skill, or a kind of agent."""
 
     name: str
@@ -100,7 +100,7 @@ class Capabilities(Struct, frozen=True):
     sandbox: bool = False
 
 
-class Surroundings(Struct, frozen=True):
+class EngineInventory(Struct, frozen=True):
     engine: str
     cwd: str
     branch: str
@@ -117,8 +117,8 @@ class Surroundings(Struct, frozen=True):
     commands: tuple[SlashCommand, ...]
     mcp_servers: tuple[McpServer, ...]
     hooks: tuple[HookEntry, ...]
-    skills: tuple[Named, ...]
-    agents: tuple[Named, ...]
+    skills: tuple[NamedExtension, ...]
+    agents: tuple[NamedExtension, ...]
     instructions: tuple[InstructionFile, ...]
     sandbox: SandboxState
     capabilities: Capabilities

@@ -12,9 +12,9 @@ from bobstay.config.paths import Paths, local_settings, project_settings
 from bobstay.config.settings import Settings
 from bobstay.config.settings_files import BrokenSettings, read_file
 from bobstay.hooks.hook_settings import read_hooks
-from bobstay.system.safe_read import read_regular
-from bobstay.server.inventory.redacted_commands import concealed
 from bobstay.server.inventory.inventory_types import HookEntry, Level, McpServer
+from bobstay.server.inventory.redacted_commands import concealed
+from bobstay.system.safe_read import read_regular
 
 FileLevel: TypeAlias = Literal["managed", "user", "project", "local"]
 OF_FOLDER = frozenset({"project", "local"})

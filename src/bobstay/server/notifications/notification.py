@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bobstay.redaction.redactor import Mask
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.session_view import InteractionView, SessionView
 
 Kind: TypeAlias = Literal["ask", "failed", "completed"]
@@ -18,7 +18,7 @@ _WORDS = {
 }
 
 
-class News(Struct, frozen=True):
+class Notification(Struct, frozen=True):
     kind: Kind
     session_id: str
     title: str
@@ -34,36 +34,36 @@ class News(Struct, frozen=True):
         return msgspec.json.encode({"title": self.title, "body": self.body, "url": self.url, "tag": self.tag})
 
 
-class Seen(Struct, frozen=True):
+class LastSeen(Struct, frozen=True):
     """What was known of a session at the last look."""
 
     asked: frozenset[str]
     status: str
 
 
-def seen(view: SessionView) -> Seen:
-    return Seen(frozenset(entry.id for entry in view.interactions), view.status)
+def seen(view: SessionView) -> LastSeen:
+    return LastSeen(frozenset(entry.id for entry in view.interactions), view.status)
 
 
-def news(before: Seen | None, view: SessionView, mask: Mask) -> list[News]:
+def news(before: LastSeen | None, view: SessionView, mask: Redactor) -> list[Notification]:
     """What is new. Of a session that is seen for the first time only its questions are."""
     known = before.asked if before is not None else frozenset()
     found = [_asked(view, entry, mask) for entry in view.interactions if entry.id not in known]
     if before is not None and before.status != view.status and view.status in ("failed", "completed"):
         kind: Kind = "failed" if view.status == "failed" else "completed"
         tag = f"session-{view.id}"
-        found.append(News(kind, view.id, _title(view, mask), _WORDS[kind], f"/session/{view.id}", tag))
+        found.append(Notification(kind, view.id, _title(view, mask), _WORDS[kind], f"/session/{view.id}", tag))
     return found
 
 
-def _asked(view: SessionView, entry: InteractionView, mask: Mask) -> News:
+def _asked(view: SessionView, entry: InteractionView, mask: Redactor) -> Notification:
     """The name of a tool is all that is said of a call: what it would do is read in the console."""
     words = _WORDS.get(entry.kind) or f"{_plain(entry.tool, 60) or 'A tool'} needs your permission."
     url = f"/session/{view.id}?ask={entry.id}"
-    return News("ask", view.id, _title(view, mask), words, url, f"request-{entry.id}", entry.id)
+    return Notification("ask", view.id, _title(view, mask), words, url, f"request-{entry.id}", entry.id)
 
 
-def _title(view: SessionView, mask: Mask) -> str:
+def _title(view: SessionView, mask: Redactor) -> str:
     return _plain(mask.text(view.title), LONGEST) or "A session"
 
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
 
-from bobstay.system.network import Network
-from bobstay.redaction.redactor import Mask
-from bobstay.server.errors import ApiError
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
-from bobstay.server.db.state_tables import Subscription
 from bobstay.server.db.own_tables import push_subscriptions
-from bobstay.server.notifications.notification import News, Seen, news, seen
+from bobstay.server.db.state_tables import Subscription
+from bobstay.server.errors import ApiError
+from bobstay.server.notifications.notification import LastSeen, Notification, news, seen
 from bobstay.server.sessions.session_view import SessionView
+from bobstay.system.network import Network
 
 if TYPE_CHECKING:
     from bobstay.server.notifications.vapid import Vapid
@@ -33,12 +33,12 @@ MOST_DEVICES = 20
 """Of one client."""
 
 
-class Bell:
+class Notifier:
     def __init__(
         self,
         database: Database,
         state: str,
-        mask: Mask,
+        mask: Redactor,
         *,
         loopback: bool,
         subject: str,
@@ -54,8 +54,8 @@ class Bell:
         self._mask = mask
         self._subject = subject
         self._network = network
-        self._seen: dict[str, Seen] | None = None
-        self._waiting: deque[News] = deque(maxlen=MOST_WAITING)
+        self._seen: dict[str, LastSeen] | None = None
+        self._waiting: deque[Notification] = deque(maxlen=MOST_WAITING)
         self._wake = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -131,12 +131,12 @@ class Bell:
         Raises:
             ApiError: invalid, too_many
         """
-        from bobstay.server.notifications.push_encryption import BadKeys, Keys
+        from bobstay.server.notifications.push_encryption import BadKeys, SubscriptionSecrets
         from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint
 
         try:
             check_endpoint(endpoint, loopback=self.loopback)
-            Keys.read(keys.get("p256dh", ""), keys.get("auth", ""))
+            SubscriptionSecrets.read(keys.get("p256dh", ""), keys.get("auth", ""))
         except (BadEndpoint, BadKeys) as error:
             raise ApiError("invalid", str(error)) from None
         known = await state_tables.subscriptions(self._database)
@@ -173,16 +173,16 @@ class Bell:
                         self._task(self._tell(device, told))
             self._settle()
 
-    async def _tell(self, device: Subscription, told: News) -> None:
+    async def _tell(self, device: Subscription, told: Notification) -> None:
         """As often as it takes, within reason."""
-        from bobstay.server.notifications.push_encryption import BadKeys, Keys
-        from bobstay.server.notifications.push_sender import Posted, post
+        from bobstay.server.notifications.push_encryption import BadKeys, SubscriptionSecrets
+        from bobstay.server.notifications.push_sender import PushResult, post
 
         for pause in (*self.pauses, None):
             if device.client not in self._owners or (told.interaction and not self._still(told)):
                 return
             try:
-                keys = Keys.read(device.keys.get("p256dh", ""), device.keys.get("auth", ""))
+                keys = SubscriptionSecrets.read(device.keys.get("p256dh", ""), device.keys.get("auth", ""))
                 async with self._gate:
                     said = await post(
                         device.endpoint,
@@ -194,10 +194,10 @@ class Bell:
                         network=self._network,
                     )
             except (ApiError, BadKeys) as error:
-                said = Posted("refused", str(error))
+                said = PushResult("refused", str(error))
             except Exception as error:  # a boundary: whatever a service does, others are told
                 log.exception("telling a device broke")
-                said = Posted("refused", str(error))
+                said = PushResult("refused", str(error))
             if said.outcome == "gone":
                 await self._drop(device)
             if said.outcome == "refused":
@@ -209,7 +209,7 @@ class Bell:
                 return
             await asyncio.sleep(min(max(pause, said.wait), LONGEST_PAUSE))
 
-    def _still(self, told: News) -> bool:
+    def _still(self, told: Notification) -> bool:
         return self.is_open(told.session_id, told.interaction)
 
     async def _drop(self, device: Subscription) -> None:

@@ -21,12 +21,12 @@ class BadKeys(ValueError):  # noqa: N818 - reads as what happened
     """These are no keys of a browser."""
 
 
-class Keys(Struct, frozen=True):
+class SubscriptionSecrets(Struct, frozen=True):
     p256dh: bytes
     auth: bytes
 
     @classmethod
-    def read(cls, p256dh: str, auth: str) -> "Keys":
+    def read(cls, p256dh: str, auth: str) -> "SubscriptionSecrets":
         """Raises:
         BadKeys: one of them is none.
         """
@@ -37,7 +37,7 @@ class Keys(Struct, frozen=True):
         return keys
 
 
-def encrypted(message: bytes, keys: Keys) -> bytes:
+def encrypted(message: bytes, keys: SubscriptionSecrets) -> bytes:
     """The body of a request to a push service.
 
     Raises:

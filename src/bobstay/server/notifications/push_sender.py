@@ -8,14 +8,14 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.system.network import Network
 from bobstay.permissions.host_rules import address
 from bobstay.server.auth.host_names import is_loopback
-from bobstay.server.notifications.push_encryption import BadKeys, Keys, encrypted
-from bobstay.server.notifications.notification import News
+from bobstay.server.notifications.notification import Notification
+from bobstay.server.notifications.push_encryption import BadKeys, SubscriptionSecrets, encrypted
 from bobstay.server.notifications.vapid import Vapid, b64url
-from bobstay.tools.web_address import BadUrlError, Target, is_odd_number, is_public, parse_url
+from bobstay.system.network import Network
 from bobstay.tools.http_fetch import request
+from bobstay.tools.web_address import BadUrlError, WebTarget, is_odd_number, is_public, parse_url
 from bobstay.tools.web_route import FetchError, WebRoute, route_to
 
 Outcome: TypeAlias = Literal["sent", "gone", "later", "refused"]
@@ -30,14 +30,14 @@ class BadEndpoint(ValueError):  # noqa: N818 - reads as what happened
     """Nothing is sent to such an address. The text says why."""
 
 
-class Posted(Struct, frozen=True):
+class PushResult(Struct, frozen=True):
     outcome: Outcome
     words: str = ""
     wait: float = 0.0
     """Seconds the service asks us to wait, if it does."""
 
 
-def check_endpoint(text: str, *, loopback: bool) -> Target:
+def check_endpoint(text: str, *, loopback: bool) -> WebTarget:
     """The address of a push service, by its spelling. `loopback`: services on this very machine are allowed.
 
     Raises:
@@ -59,7 +59,7 @@ def check_endpoint(text: str, *, loopback: bool) -> Target:
     return target
 
 
-async def reachable(target: Target, *, loopback: bool, network: Network | None = None) -> WebRoute:
+async def reachable(target: WebTarget, *, loopback: bool, network: Network | None = None) -> WebRoute:
     """The way to the service. It is connected to by the numbers that were judged, so that no second answer of the name
     service leads elsewhere; through a proxy, which looks the name up itself, the name is judged.
 
@@ -76,14 +76,14 @@ async def reachable(target: Target, *, loopback: bool, network: Network | None =
 
 async def post(
     endpoint: str,
-    keys: Keys,
-    told: News,
+    keys: SubscriptionSecrets,
+    told: Notification,
     vapid: Vapid,
     subject: str,
     *,
     loopback: bool,
     network: Network | None = None,
-) -> Posted:
+) -> PushResult:
     """One attempt."""
     try:
         target = check_endpoint(endpoint, loopback=loopback)
@@ -100,18 +100,18 @@ async def post(
             route = await reachable(target, loopback=loopback, network=network)
             answer = await request(target, route, limit=MOST_ANSWER, method="POST", headers=headers, body=body)
     except (BadEndpoint, BadKeys) as error:
-        return Posted("refused", str(error))
+        return PushResult("refused", str(error))
     except (FetchError, TimeoutError) as error:
-        return Posted("later", str(error) or "it took too long")
+        return PushResult("later", str(error) or "it took too long")
     if 200 <= answer.status < 300:
-        return Posted("sent")
+        return PushResult("sent")
     if answer.status in (404, 410):
-        return Posted("gone")
+        return PushResult("gone")
     words = f"the service answered with {answer.status}"
     if answer.status == 429 or answer.status >= 500:
         asked = answer.headers.get("retry-after", "")
-        return Posted("later", words, float(asked) if asked.isascii() and asked.isdigit() else 0.0)
-    return Posted("refused", words)
+        return PushResult("later", words, float(asked) if asked.isascii() and asked.isdigit() else 0.0)
+    return PushResult("refused", words)
 
 
 def _is_outside(host: str) -> bool:

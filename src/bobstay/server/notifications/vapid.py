@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bobstay.system.safe_read import read_regular
 from bobstay.server.auth.private_files import NotPrivate, private_file
+from bobstay.system.safe_read import read_regular
 
 NAME = "push-key.pem"
 LIFETIME = 12 * 3600

@@ -8,16 +8,16 @@ from contextlib import contextmanager, suppress
 from bobstay.model.ids import new_id
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import opened
-from bobstay.server.files.working_changes import version_of
-from bobstay.server.files.text_content import read_up_to
 from bobstay.server.files.path_names import parts_of, shown
-from bobstay.server.files.session_directory import Place
+from bobstay.server.files.session_directory import SessionDirectory
+from bobstay.server.files.text_content import read_up_to
+from bobstay.server.files.working_changes import version_of
 
 MOST = 16 * 1024 * 1024
 """Bytes of a file that is changed here; a larger one is for a terminal."""
 
 
-def content(place: Place, path: str) -> bytes:
+def content(place: SessionDirectory, path: str) -> bytes:
     """A file whole.
 
     Raises:
@@ -40,7 +40,7 @@ def changed(path: str, why: str = "") -> ApiError:
     return ApiError("conflict", f"{text} Look at the diff again.", path=path)
 
 
-def check_version(place: Place, path: str, version: str) -> None:
+def check_version(place: SessionDirectory, path: str, version: str) -> None:
     """Raises:
     ApiError: conflict, where the file is not of this version; an empty one means that there is none.
     """
@@ -48,7 +48,7 @@ def check_version(place: Place, path: str, version: str) -> None:
         raise changed(path)
 
 
-def put(place: Place, path: str, data: bytes, mode: int | None = None, *, over: str) -> None:
+def put(place: SessionDirectory, path: str, data: bytes, mode: int | None = None, *, over: str) -> None:
     """Write a file in the place of the one whose version is `over`. `mode` None keeps the one it has.
 
     Raises:
@@ -75,7 +75,7 @@ def put(place: Place, path: str, data: bytes, mode: int | None = None, *, over: 
             raise
 
 
-def remove(place: Place, path: str, *, version: str) -> None:
+def remove(place: SessionDirectory, path: str, *, version: str) -> None:
     """Raises:
     ApiError: conflict, where it is not of this version any more.
     """
@@ -85,7 +85,7 @@ def remove(place: Place, path: str, *, version: str) -> None:
         os.unlink(parts[-1], dir_fd=folder)
 
 
-def make_folders(place: Place, path: str) -> None:
+def make_folders(place: SessionDirectory, path: str) -> None:
     """See to it that the directories a file lies in are there."""
     parts = parts_of(path)
     for number in range(1, len(parts)):
@@ -94,7 +94,7 @@ def make_folders(place: Place, path: str) -> None:
 
 
 @contextmanager
-def _folder(place: Place, parts: Sequence[bytes]) -> Generator[int, None, None]:
+def _folder(place: SessionDirectory, parts: Sequence[bytes]) -> Generator[int, None, None]:
     if not parts or b".git" in parts or not place.shows(parts):
         raise ApiError("forbidden", f"{shown(b'/'.join(parts))} is not to be changed here.")
     with opened(place.root, parts[:-1], directory=True) as handle:

@@ -10,17 +10,17 @@ from msgspec import Meta, Struct
 
 from bobstay.server.auth.private_files import NotPrivate, private_folder
 from bobstay.server.errors import ApiError
-from bobstay.server.files.working_changes import QUIET, Changes, changes, version_of
 from bobstay.server.files.git_diff_parser import DiffFile, RawHunk, patch_hunks
 from bobstay.server.files.git_process import EMPTY_TREES, Git
 from bobstay.server.files.path_names import meant
-from bobstay.server.files.session_directory import Place
 from bobstay.server.files.repository_lookup import repo_of
+from bobstay.server.files.session_directory import SessionDirectory
+from bobstay.server.files.working_changes import QUIET, WorkingChanges, changes, version_of
 from bobstay.server.revert import confined_write
 from bobstay.server.revert.confined_write import changed
 from bobstay.server.revert.reverse_hunk import DoesNotFit, without
+from bobstay.server.revert.revert_undo import UndoStep, mode_of
 from bobstay.server.revert.unstage import unstage
-from bobstay.server.revert.revert_undo import Step, mode_of
 
 MOST_KEPT = 200
 """Copies of what was taken back, of all sessions together; the oldest go."""
@@ -36,7 +36,7 @@ class HunkPlace(Struct, frozen=True, forbid_unknown_fields=True):
     new_lines: _Number
 
 
-class Wish(Struct, frozen=True):
+class RevertRequest(Struct, frozen=True):
     """What to take back."""
 
     path: str
@@ -46,14 +46,16 @@ class Wish(Struct, frozen=True):
     version: str
 
 
-class Taken(Struct, frozen=True):
+class RevertedChanges(Struct, frozen=True):
     kept: str
     """Where a copy of the file as it was is kept; empty if there was none."""
-    steps: tuple[Step, ...]
+    steps: tuple[UndoStep, ...]
     """How to undo it."""
 
 
-async def take_back(place: Place, environment: dict[str, str], keep: str, wish: Wish) -> Taken:
+async def take_back(
+    place: SessionDirectory, environment: dict[str, str], keep: str, wish: RevertRequest
+) -> RevertedChanges:
     """Do it. `keep` is the folder for copies.
 
     Raises:
@@ -68,23 +70,32 @@ async def take_back(place: Place, environment: dict[str, str], keep: str, wish: 
     mode = mode_of(place, wish.path)
     if wish.hunk is not None:
         kept = await _hunk(place, environment, keep, wish, seen, file)
-        return Taken(kept, (Step(wish.path, kept, mode),))
+        return RevertedChanges(kept, (UndoStep(wish.path, kept, mode),))
     kept = await _whole(place, environment, keep, wish, seen, file)
-    came_back = (Step(file.old_path, ""),) if file.status == "renamed" and file.old_path else ()
-    return Taken(kept, (Step(wish.path, kept, mode), *came_back))
+    came_back = (UndoStep(file.old_path, ""),) if file.status == "renamed" and file.old_path else ()
+    return RevertedChanges(kept, (UndoStep(wish.path, kept, mode), *came_back))
 
 
 # ---------------------------------------------------------------- one hunk
 
 
-async def _hunk(place: Place, environment: dict[str, str], keep: str, wish: Wish, seen: Changes, file: DiffFile) -> str:
+async def _hunk(
+    place: SessionDirectory,
+    environment: dict[str, str],
+    keep: str,
+    wish: RevertRequest,
+    seen: WorkingChanges,
+    file: DiffFile,
+) -> str:
     if file.status not in ("modified", "renamed", "copied") or file.view not in ("text", "too_large"):
         text = f"{wish.path} was {file.status.replace('_', ' ')} as a whole: take the whole file back."
         raise ApiError("invalid", text)
     repo = repo_of(place.path, environment)
     async with repo.reading(seen.head) as git:
         names = [meant(name) for name in (file.old_path, file.path) if name]
-        said = await git.run("diff", "--patch", "--unified=3", *QUIET, _tree(seen), "--", *names, most=confined_write.MOST)
+        said = await git.run(
+            "diff", "--patch", "--unified=3", *QUIET, _tree(seen), "--", *names, most=confined_write.MOST
+        )
     if said.cut:
         raise ApiError("too_large", f"The diff of {wish.path} is too large. Change it in a terminal.")
     found = _same(patch_hunks(said.out, meant(wish.path)), wish)
@@ -106,7 +117,7 @@ async def _hunk(place: Place, environment: dict[str, str], keep: str, wish: Wish
     return await asyncio.to_thread(work)
 
 
-def _same(hunks: list[RawHunk], wish: Wish) -> RawHunk | None:
+def _same(hunks: list[RawHunk], wish: RevertRequest) -> RawHunk | None:
     """The hunk that was meant. Its new place may have moved: another one before it was taken back meanwhile."""
     hunk = wish.hunk
     assert hunk is not None
@@ -118,7 +129,12 @@ def _same(hunks: list[RawHunk], wish: Wish) -> RawHunk | None:
 
 
 async def _whole(
-    place: Place, environment: dict[str, str], keep: str, wish: Wish, seen: Changes, file: DiffFile
+    place: SessionDirectory,
+    environment: dict[str, str],
+    keep: str,
+    wish: RevertRequest,
+    seen: WorkingChanges,
+    file: DiffFile,
 ) -> str:
     if not file.rejectable:
         text = f"{wish.path} is a link, a submodule or of another kind than before. Change it in a terminal."
@@ -150,7 +166,7 @@ async def _whole(
     return copy
 
 
-def _kept_whole(place: Place, keep: str, wish: Wish) -> str:
+def _kept_whole(place: SessionDirectory, keep: str, wish: RevertRequest) -> str:
     """A copy of a file that is still what the person saw; without one nothing is touched, the index neither."""
     with _changing:
         data = confined_write.content(place, wish.path)
@@ -178,7 +194,7 @@ async def _at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
     return said.out, 0o755 if mode == b"100755" else 0o644
 
 
-def _tree(seen: Changes) -> str:
+def _tree(seen: WorkingChanges) -> str:
     return seen.base or EMPTY_TREES[40 if len(seen.head) != 64 else 64]
 
 

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from bobstay.server.errors import ApiError
+from bobstay.server.files.session_directory import SessionDirectory
 from bobstay.server.files.working_changes import version_of
-from bobstay.server.files.session_directory import Place
 from bobstay.server.revert import confined_write
 
 MOST = 200
 
 
-class Step(Struct, frozen=True):
+class UndoStep(Struct, frozen=True):
     """One file as it was before the rejection."""
 
     path: str
@@ -25,7 +25,7 @@ class Step(Struct, frozen=True):
 
 class Undo(Struct, frozen=True):
     cwd: str
-    steps: tuple[Step, ...]
+    steps: tuple[UndoStep, ...]
     versions: tuple[str, ...]
     """Of each file after the rejection: one that has changed since is left alone."""
 
@@ -36,13 +36,13 @@ class Undos:
     def __init__(self) -> None:
         self._known: OrderedDict[str, Undo] = OrderedDict()
 
-    def add(self, token: str, place: Place, steps: tuple[Step, ...]) -> None:
+    def add(self, token: str, place: SessionDirectory, steps: tuple[UndoStep, ...]) -> None:
         versions = tuple(version_of(place, step.path)[0] for step in steps)
         self._known[token] = Undo(place.path, steps, versions)
         while len(self._known) > MOST:
             self._known.popitem(last=False)
 
-    async def undo(self, token: str, place: Place) -> tuple[str, ...]:
+    async def undo(self, token: str, place: SessionDirectory) -> tuple[str, ...]:
         """Restore; returns the paths.
 
         Raises:
@@ -56,7 +56,7 @@ class Undos:
         return tuple(step.path for step in known.steps)
 
 
-def _restore(known: Undo, place: Place) -> None:
+def _restore(known: Undo, place: SessionDirectory) -> None:
     pairs = list(zip(known.steps, known.versions, strict=True))
     for step, version in pairs:
         confined_write.check_version(place, step.path, version)
@@ -73,7 +73,7 @@ def _restore(known: Undo, place: Place) -> None:
         confined_write.put(place, step.path, data, step.mode, over=version)
 
 
-def mode_of(place: Place, path: str) -> int:
+def mode_of(place: SessionDirectory, path: str) -> int:
     """The permissions of a file, or the usual ones where there is none."""
     try:
         with place.file(path) as handle:

@@ -11,21 +11,21 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from bobstay.server.api.dispatch import note_deed, note_refusal, of_log, run, session_of
+from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.api.idempotency import HEADER, once
-from bobstay.server.api.endpoint import Answer, Call, Endpoint
-from bobstay.server.console import Console
 from bobstay.server.auth.principal import OWNER, Principal
+from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.rpc.rpc_messages import INVALID_PARAMS, NO_METHOD, REFUSED, Params, RpcError, of_api
 from bobstay.server.sessions.public_view import shown
-from bobstay.sessions.log_codec import to_json
 from bobstay.sessions.log import LogError
+from bobstay.sessions.log_codec import to_json
 
 PREFIX = "/api/v1"
 _Found: TypeAlias = tuple[Endpoint, dict[str, str], dict[str, str]]
 
 
-class Given(msgspec.Struct, forbid_unknown_fields=True):
+class RpcRequest(msgspec.Struct, forbid_unknown_fields=True):
     """The parameters of a method."""
 
     path: dict[str, str] = {}
@@ -34,7 +34,7 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
 
 
-class Bridge:
+class RpcBridge:
     """Calls endpoints without HTTP. Streams are not among them: `subscribe` is for those."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Bridge:
         missing = [name for name in compile_path(endpoint.path)[2] if name not in path]
         if missing:
             raise RpcError(INVALID_PARAMS, f"`path` lacks {', '.join(missing)}.")
-        call = Call(
+        call = ApiCall(
             self._console,
             self._request(endpoint, path, query, given),
             self._principal,
@@ -108,7 +108,7 @@ class Bridge:
                     return endpoint, path, dict(parse_qsl(query))
         raise RpcError(NO_METHOD, f"There is no method {method[:200]!r}. `rpc.methods` lists all there are.")
 
-    def _request(self, endpoint: Endpoint, path: dict[str, str], query: dict[str, Any], given: Given) -> Request:
+    def _request(self, endpoint: Endpoint, path: dict[str, str], query: dict[str, Any], given: RpcRequest) -> Request:
         """For endpoints that look at the request itself."""
         body = b"" if given.body is None else to_json(given.body)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -137,7 +137,7 @@ class Bridge:
         return Request(scope, receive)
 
 
-async def _answered(endpoint: Endpoint, call: Call) -> Any:
+async def _answered(endpoint: Endpoint, call: ApiCall) -> Any:
     """What the endpoint says; or, to a request sent again with its `Idempotency-Key`, what it said the first time."""
     if HEADER not in call.request.headers:
         return await endpoint.run(call)
@@ -148,9 +148,9 @@ def _header(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def _given(params: Params) -> Given:
+def _given(params: Params) -> RpcRequest:
     try:
-        return msgspec.convert({} if params is None else params, Given)
+        return msgspec.convert({} if params is None else params, RpcRequest)
     except msgspec.ValidationError as error:
         text = f"Parameters are an object with `path`, `query`, `body` and `headers`, each if needed: {error}"
         raise RpcError(INVALID_PARAMS, text) from None
@@ -167,7 +167,7 @@ def _checked(value: Any, shape: Any, name: str, *, strict: bool) -> Any:
 
 def _plain(said: Any) -> Any:
     """What an endpoint returned as a value of JSON."""
-    if isinstance(said, Answer):
+    if isinstance(said, EndpointAnswer):
         return shown(said.value)
     if not isinstance(said, Response):
         return shown(said)

@@ -34,7 +34,7 @@ class RpcError(Exception):
         self.data = data
 
 
-class Message(Struct, frozen=True):
+class RpcMessage(Struct, frozen=True):
     """A request, or without an `id` a notification: that is done and not answered."""
 
     method: str
@@ -47,11 +47,11 @@ class _Identified(Struct):
     id: Id = None
 
 
-_message = msgspec.json.Decoder(Message)
+_message = msgspec.json.Decoder(RpcMessage)
 _batch = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def read(line: bytes) -> "list[Message | bytes] | Message | bytes":
+def read(line: bytes) -> "list[RpcMessage | bytes] | RpcMessage | bytes":
     """What a line says: a message, a batch of them, or in place of either the answer to what is none."""
     if line.lstrip()[:1] != b"[":
         return _one(line)
@@ -66,9 +66,9 @@ def read(line: bytes) -> "list[Message | bytes] | Message | bytes":
     return [_one(bytes(part)) for part in parts]
 
 
-def _one(text: bytes) -> Message | bytes:
+def _one(text: bytes) -> RpcMessage | bytes:
     try:
-        message: Message = _message.decode(text)
+        message: RpcMessage = _message.decode(text)
     except msgspec.ValidationError as error:
         return failure(_id_of(text), INVALID_REQUEST, f"This is no request: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

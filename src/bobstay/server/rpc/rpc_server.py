@@ -14,24 +14,24 @@ from msgspec import Struct
 
 from bobstay.server.auth.principal import OWNER
 from bobstay.server.errors import ApiError
-from bobstay.server.rpc.rpc_bridge import Bridge
+from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_messages import (
     EVENT,
     INTERNAL,
     INVALID_PARAMS,
     INVALID_REQUEST,
     REPLY,
-    Message,
     Params,
     RpcError,
+    RpcMessage,
     failure,
     of_api,
     read,
     success,
 )
+from bobstay.server.streams.heartbeat import HeartbeatLoop
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.subscription import Cursor, Streams, Subscriptions
-from bobstay.server.streams.heartbeat import Beating
-from bobstay.server.streams.hub import Client
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +46,20 @@ LONGEST_PATH = 107
 """Bytes in the name of a socket."""
 
 
-class Subscribe(Struct, frozen=True, forbid_unknown_fields=True):
+class RpcSubscribe(Struct, frozen=True, forbid_unknown_fields=True):
     topic: str
     after: Cursor = 0
     epoch: str = ""
 
 
-class Unsubscribe(Struct, frozen=True, forbid_unknown_fields=True):
+class RpcUnsubscribe(Struct, frozen=True, forbid_unknown_fields=True):
     topic: str
 
 
 class RpcServer:
     """Listens on `path`, mode 0600, for processes of user `uid`: the own one, unless said otherwise."""
 
-    def __init__(self, streams: Streams, bridge: Bridge, path: str, uid: int | None = None) -> None:
+    def __init__(self, streams: Streams, bridge: RpcBridge, path: str, uid: int | None = None) -> None:
         self._streams = streams
         self._bridge = bridge
         self._path = path
@@ -103,13 +103,13 @@ class RpcServer:
 
 class _Connection:
     def __init__(
-        self, streams: Streams, bridge: Bridge, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, streams: Streams, bridge: RpcBridge, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._bridge = bridge
         self._streams = streams
         self._reader = reader
         self._writer = writer
-        self._client = Client("rpc", principal=OWNER)
+        self._client = HubClient("rpc", principal=OWNER)
         self._subscriptions = Subscriptions(streams, self._client)
         self._slots = asyncio.Semaphore(MOST_RUNNING)
         self._running: set[asyncio.Task[None]] = set()
@@ -117,7 +117,7 @@ class _Connection:
 
     async def run(self) -> None:
         self._streams.hub.join(self._client)
-        beating = Beating(self._client, self._streams.timing.heartbeat)
+        beating = HeartbeatLoop(self._client, self._streams.timing.heartbeat)
         tasks: set[asyncio.Task[Any]] = {
             asyncio.create_task(self._read()),
             asyncio.create_task(self._write()),
@@ -185,9 +185,9 @@ class _Connection:
         self._running.discard(task)
         self._slots.release()
 
-    async def _answer(self, said: "list[Message | bytes] | Message") -> None:
+    async def _answer(self, said: "list[RpcMessage | bytes] | RpcMessage") -> None:
         """What was begun is finished, also when whoever asked is gone: a command is not cut in half."""
-        if isinstance(said, Message):
+        if isinstance(said, RpcMessage):
             reply = await self._answered(said)
             if reply:
                 await self._client.send(reply)
@@ -196,7 +196,7 @@ class _Connection:
         if any(replies):
             await self._client.send(b"[" + b",".join(reply for reply in replies if reply) + b"]")
 
-    async def _answered(self, message: Message) -> bytes:
+    async def _answered(self, message: RpcMessage) -> bytes:
         """The reply to a message; to a notification there is none."""
         id = message.id
         try:
@@ -212,14 +212,14 @@ class _Connection:
     async def _done_as_asked(self, method: str, params: Params) -> Any:
         match method:
             case "subscribe":
-                wish = _params(params, Subscribe)
+                wish = _params(params, RpcSubscribe)
                 try:
                     self._subscriptions.add(wish.topic, wish.after, wish.epoch)
                 except ApiError as error:
                     raise of_api(error) from error
                 return {"topic": wish.topic}
             case "unsubscribe":
-                topic = _params(params, Unsubscribe).topic
+                topic = _params(params, RpcUnsubscribe).topic
                 return {"topic": topic, "followed": self._subscriptions.drop(topic)}
             case "ping":
                 return "pong"

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 
 
-def as_seen(store: Store, view: SessionView) -> SessionView:
+def as_seen(store: LogStore, view: SessionView) -> SessionView:
     """A session another process writes is shown as it is; one that nobody writes any more cannot be running."""
     elsewhere = view.status in BUSY and is_written(store.path(view.id))
     view = replace(view, elsewhere=elsewhere)

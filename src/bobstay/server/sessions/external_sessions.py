@@ -11,17 +11,17 @@ from msgspec.structs import replace
 from watchfiles import awatch
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.system.socket_path import short_path
 from bobstay.model.event import Envelope
 from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.open_session import inputs_of, told
-from bobstay.server.sessions.session_registry import Registry
 from bobstay.server.sessions.abandoned_view import as_seen, is_written
+from bobstay.server.sessions.open_session import inputs_of, told
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
+from bobstay.system.socket_path import short_path
 
 log = logging.getLogger(__name__)
 PAGE = 256
@@ -33,8 +33,8 @@ WATCHED = (SUFFIX, NOTE_SUFFIX)
 """A log grows when something happens; the note of who writes it goes when nobody does any more."""
 
 
-class Outside:
-    def __init__(self, registry: Registry, inbox: Inbox, contacts: str) -> None:
+class ExternalSessions:
+    def __init__(self, registry: SessionRegistry, inbox: Inbox, contacts: str) -> None:
         self._registry = registry
         self._inbox = inbox
         self._contacts = contacts

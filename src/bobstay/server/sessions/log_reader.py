@@ -20,7 +20,7 @@ STRIDE = 128
 PIECE = 1024 * 1024
 
 
-class Asked(Protocol):
+class RequestedRange(Protocol):
     @property
     def id(self) -> str: ...
 
@@ -94,7 +94,7 @@ class LogReader:
                 self._seqs.append(seq - 1)
 
 
-def questions(reader: LogReader, wanted: Iterable[Asked]) -> list[InteractionOpened]:
+def questions(reader: LogReader, wanted: Iterable[RequestedRange]) -> list[InteractionOpened]:
     """What was asked under these ids, with all that must be known to answer."""
     ids = {entry.id for entry in wanted}
     if not ids:

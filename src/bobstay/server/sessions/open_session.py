@@ -12,12 +12,12 @@ from bobstay.server.server_ports import Index
 from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.stream_frames import Transition, durable
 from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.live_parts import Parts
+from bobstay.server.streams.live_parts import LiveParts
+from bobstay.server.streams.stream_frames import Transition, durable
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import LogError
-from bobstay.sessions.log_tree import Tree
+from bobstay.sessions.log_tree import LogTree
 
 log = logging.getLogger(__name__)
 WARNING, CRITICAL = 0.6, 0.9
@@ -39,7 +39,7 @@ class OpenSession:
         self.log = log
         self.view = view
         self.reader = LogReader(log.path)
-        self.parts = Parts(log.session_id, self._publish)
+        self.parts = LiveParts(log.session_id, self._publish)
         self.driver: Driver | None = None
         """The engine that runs it in this process, if one does: what others record must go through it."""
         self._hub = hub
@@ -108,7 +108,7 @@ class OpenSession:
 
     def branch(self) -> list[Envelope]:
         """The entries that lead to now, without those of branches that were left."""
-        head, tree = self.head, Tree()
+        head, tree = self.head, LogTree()
         for envelope in self.reader.read():
             tree.add(envelope)
         return tree.path_to(head)

@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.system.process_tree import MARK, send
-from bobstay.system.process_marker import tag_of, tag_worn_by
-from bobstay.system.watchdog import mark_of_this_process
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Envelope
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.system.process_marker import tag_of, tag_worn_by
+from bobstay.system.process_tree import MARK, send
+from bobstay.system.watchdog import mark_of_this_process
 
 MARKER = "BOBSTAY_SESSION_ID"
 """The variable by which everything that was started for a session can be found."""
@@ -33,14 +33,14 @@ SHORTEST = 8
 Outcome: TypeAlias = Literal["gone", "killed", "stranger", "unknown"]
 
 
-class Left(Struct, frozen=True):
+class Orphan(Struct, frozen=True):
     """A worker that, as far as its log says, still runs."""
 
     session_id: str
     started: WorkerStarted
 
 
-class Swept(Struct, frozen=True):
+class SweepReport(Struct, frozen=True):
     """What became of it."""
 
     session_id: str
@@ -68,7 +68,7 @@ class _Process(Struct, frozen=True):
     """What it wears, where it carries nothing."""
 
 
-def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Left]:
+def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
     """The workers of a session that started and did not exit."""
     open_workers: dict[str, WorkerStarted] = {}
     for envelope in entries:
@@ -79,7 +79,7 @@ def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Left]:
                 open_workers.pop(worker, None)
             case _:
                 continue
-    return [Left(session_id, started) for started in open_workers.values()]
+    return [Orphan(session_id, started) for started in open_workers.values()]
 
 
 def born(pid: int) -> str:
@@ -88,7 +88,7 @@ def born(pid: int) -> str:
     return _moment(process.started) if process is not None else ""
 
 
-async def sweep(left: Iterable[Left]) -> list[Swept]:
+async def sweep(left: Iterable[Orphan]) -> list[SweepReport]:
     """End every process of these workers that still runs, with all that came from it."""
     workers = list(left)
     if not workers:
@@ -104,11 +104,11 @@ async def sweep(left: Iterable[Left]) -> list[Swept]:
         await _end([process for process, _ in doomed])
         await asyncio.sleep(PAUSE)
         table = _table()
-    found: list[Swept] = []
+    found: list[SweepReport] = []
     for worker in workers:
         pids = tuple(killed[worker.session_id])
         outcome = "killed" if pids else _look(worker, before)
-        found.append(Swept(worker.session_id, worker.started, outcome, pids))
+        found.append(SweepReport(worker.session_id, worker.started, outcome, pids))
     return found
 
 
@@ -126,7 +126,7 @@ def _of_sessions(sessions: Iterable[str], table: dict[int, _Process]) -> list[tu
     return found
 
 
-def _look(worker: Left, table: dict[int, _Process]) -> Outcome:
+def _look(worker: Orphan, table: dict[int, _Process]) -> Outcome:
     process = table.get(worker.started.pid)
     if process is None:
         return "gone"

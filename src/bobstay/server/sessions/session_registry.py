@@ -9,27 +9,27 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.model.session_events import Configured, SessionChanged, SessionConfig
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
+from bobstay.model.session_events import Configured, SessionChanged, SessionConfig
 from bobstay.server.server_ports import Index
-from bobstay.server.sessions.open_session import OpenSession, inputs_of, told
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.log_reader import LogReader
+from bobstay.server.sessions.open_session import OpenSession, inputs_of, told
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.session_changes import Changes
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.session_changes import SessionChanges
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import SessionMissing
-from bobstay.sessions.log_store import Store
+from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
 
 
-class Registry:
-    def __init__(self, store: Store, hub: Hub, index: Index) -> None:
+class SessionRegistry:
+    def __init__(self, store: LogStore, hub: Hub, index: Index) -> None:
         self.store = store
         self.hub = hub
-        self.changes = Changes(hub)
+        self.changes = SessionChanges(hub)
         self.index = index
         self.views: dict[str, SessionView] = {}
         self.pending: dict[str, None] = {}
@@ -56,7 +56,7 @@ class Registry:
         for envelope in log.read():
             view = view.apply(envelope)
             self.index.put(view.id, envelope, view)
-        session = self._keep(Loaded(log, view, {}))
+        session = self._keep(LoadedLog(log, view, {}))
         session.append(Configured(config, by))
         if parent or title:
             session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
@@ -101,7 +101,7 @@ class Registry:
         child = id or new_id()
         started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
 
-        def copied() -> Loaded:
+        def copied() -> LoadedLog:
             self.store.fork(session_id, child, at or None, started).close()
             return _loaded(self.store, child)
 
@@ -184,7 +184,7 @@ class Registry:
         for listener in self.forgotten:
             listener(session_id)
 
-    async def _load(self, session_id: str, load: "Callable[[], Loaded]") -> None:
+    async def _load(self, session_id: str, load: "Callable[[], LoadedLog]") -> None:
         """Read a log once for all who wait for it. Whoever stops waiting leaves it open for the others."""
         self.view(session_id)
         opening = self._opening.get(session_id)
@@ -193,13 +193,13 @@ class Registry:
             opening.add_done_callback(_looked_at)
         await asyncio.shield(opening)
 
-    async def _read(self, session_id: str, load: "Callable[[], Loaded]") -> None:
+    async def _read(self, session_id: str, load: "Callable[[], LoadedLog]") -> None:
         try:
             self._keep(await asyncio.to_thread(load))
         finally:
             del self._opening[session_id]
 
-    def _keep(self, loaded: "Loaded") -> OpenSession:
+    def _keep(self, loaded: "LoadedLog") -> OpenSession:
         changed, hindered = self._changed, self._publish
         session = OpenSession(loaded.log, loaded.view, self.hub, self.index, changed, loaded.inputs, hindered)
         self._open[session.id] = session
@@ -207,7 +207,7 @@ class Registry:
         self._publish(session.view)
         return session
 
-    def _tell_unseen(self, loaded: "Loaded") -> None:
+    def _tell_unseen(self, loaded: "LoadedLog") -> None:
         """Those who follow get what another process wrote last, too: as the log becomes ours, nobody else looks."""
         session_id = loaded.log.session_id
         topic = f"session:{session_id}"
@@ -235,7 +235,7 @@ def _looked_at(opening: "asyncio.Task[None]") -> None:
         opening.exception()
 
 
-class Loaded(Struct):
+class LoadedLog(Struct):
     """A log that was opened to be written, and what reading it told."""
 
     log: JsonlLog
@@ -245,7 +245,7 @@ class Loaded(Struct):
     """Entries nobody was told of."""
 
 
-def _loaded(store: Store, session_id: str, after: int | None = None) -> Loaded:
+def _loaded(store: LogStore, session_id: str, after: int | None = None) -> LoadedLog:
     """`after`: the last entry that was told; None where nothing of it is news, as with a copy."""
     log, branch, _ = store.open(session_id)
     try:
@@ -253,7 +253,7 @@ def _loaded(store: Store, session_id: str, after: int | None = None) -> Loaded:
         entries = branch if len(branch) == log.seq else list(LogReader(log.path).read())
         view = replace(fold(session_id, entries), seq=log.seq, elsewhere=False)
         unseen = () if after is None else tuple(entry for entry in rising(entries) if entry.seq > after)
-        return Loaded(log, view, inputs_of(entries), unseen)
+        return LoadedLog(log, view, inputs_of(entries), unseen)
     except BaseException:
         log.close()
         raise
@@ -276,12 +276,12 @@ def rising(entries: Iterable[Envelope]) -> Iterator[Envelope]:
             yield envelope
 
 
-def fold_file(store: Store, session_id: str) -> SessionView:
+def fold_file(store: LogStore, session_id: str) -> SessionView:
     """The view of a session somebody else may be writing."""
     return fold(session_id, LogReader(store.path(session_id)).read())
 
 
-def session_ids(store: Store) -> list[str]:
+def session_ids(store: LogStore) -> list[str]:
     """All there are. What is no file, such as a pipe that would never end, is no session."""
     try:
         with os.scandir(store.directory) as entries:

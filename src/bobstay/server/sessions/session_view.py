@@ -6,7 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from bobstay.model.session_events import Configured, SessionChanged, SessionConfig, WorkerExited, WorkerStarted
 from bobstay.model.event import (
     BlockDone,
     Envelope,
@@ -26,8 +25,9 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Block, Text, ToolCall, Usage
+from bobstay.model.session_events import Configured, SessionChanged, SessionConfig, WorkerExited, WorkerStarted
 from bobstay.providers.catalogue import lookup
-from bobstay.server.sessions.session_status import BUSY, Memory, Standing, Status
+from bobstay.server.sessions.session_status import BUSY, Status, StatusFold, StatusMemory
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
 ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
@@ -142,15 +142,15 @@ class SessionView(Struct, frozen=True):
     """Its log is packed away in the archive. It can be read as it is; the next change brings it back."""
     elsewhere: bool = False
     """Another process runs it: a command line, or a console that is no longer."""
-    memory: Annotated[Memory, Meta(extra_json_schema={"x-internal": True})] | UnsetType = UNSET
+    memory: Annotated[StatusMemory, Meta(extra_json_schema={"x-internal": True})] | UnsetType = UNSET
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StatusFold:
         return self.remembered.standing
 
     @property
-    def remembered(self) -> Memory:
-        return Memory() if isinstance(self.memory, UnsetType) else self.memory
+    def remembered(self) -> StatusMemory:
+        return StatusMemory() if isinstance(self.memory, UnsetType) else self.memory
 
     def shown(self) -> "SessionView":
         """The same for others to see."""
@@ -186,7 +186,7 @@ class SessionView(Struct, frozen=True):
 def _rewound(view: SessionView) -> SessionView:
     """Somebody went back: what was under way on the branch that was left is over. What it cost is not undone."""
     status: Status = "interrupted" if view.status in BUSY else view.standing.status
-    standing = Standing(status, "" if view.status in BUSY else view.standing.error)
+    standing = StatusFold(status, "" if view.status in BUSY else view.standing.error)
     memory = replace(view.remembered, standing=standing)
     return replace(view, memory=memory, open_calls=(), interactions=(), queued=())
 
@@ -312,7 +312,7 @@ def context_limit(model: str) -> int:
     return info.context if info.known or info.assumed else DEFAULT_CONTEXT_LIMIT
 
 
-def _activity(standing: Standing) -> Activity:
+def _activity(standing: StatusFold) -> Activity:
     if standing.asking:
         return "asking"
     return "active" if standing.in_turn else "idle"

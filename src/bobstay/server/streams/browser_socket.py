@@ -15,12 +15,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from bobstay.server.api.dispatch import failure
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.text_cutting import LEAST
-from bobstay.server.streams.subscription import Cursor, Streams, Subscriptions, error_frame
-from bobstay.server.streams.stream_frames import VERSION, live
-from bobstay.server.streams.heartbeat import Beating
-from bobstay.server.streams.hub import Client, Closing
+from bobstay.server.streams.heartbeat import HeartbeatLoop
+from bobstay.server.streams.hub import Closing, HubClient
 from bobstay.server.streams.socket_protocol import EXTENSION, SHUTDOWN, Packer, StreamProtocol, array_of
+from bobstay.server.streams.stream_frames import VERSION, live
+from bobstay.server.streams.subscription import Cursor, Streams, Subscriptions, error_frame
+from bobstay.server.streams.text_cutting import LEAST
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def websocket_route(streams: Streams, admit: Admit, path: str = PATH, **facts: A
 
     `admit` says whose connection it is, or raises `ApiError`: then the request is answered with that error.
     """
-    sockets = Sockets(streams, facts)
+    sockets = BrowserSockets(streams, facts)
 
     async def serve(websocket: WebSocket) -> None:
         try:
@@ -91,7 +91,7 @@ def _may_watch(principal: Principal) -> Principal:
     return principal
 
 
-class Sockets:
+class BrowserSockets:
     """All WebSockets of this server."""
 
     def __init__(self, streams: Streams, facts: dict[str, Any]) -> None:
@@ -102,14 +102,14 @@ class Sockets:
 
     async def serve(self, websocket: WebSocket, principal: Principal) -> None:
         """Serve an accepted connection until either side ends it. What runs in a session is not touched by that."""
-        client = Client(principal.name, principal=principal)
+        client = HubClient(principal.name, principal=principal)
         link = _link(websocket, self._packer)
         subscriptions = Subscriptions(self._streams, client)
         self._streams.hub.join(client)
         client.offer(self._hello())
         reading = asyncio.create_task(_Reading(websocket, client, subscriptions, self._hello).run())
         writing = asyncio.create_task(_write(client, link))
-        beating = Beating(client, self._timing.heartbeat)
+        beating = HeartbeatLoop(client, self._timing.heartbeat)
         ended = asyncio.create_task(client.ended.wait())
         tasks: set[asyncio.Task[Any]] = {reading, writing, ended}
         try:
@@ -134,7 +134,7 @@ class _Reading:
     """What a client says. Nothing it says ends the connection."""
 
     def __init__(
-        self, websocket: WebSocket, client: Client, subscriptions: Subscriptions, hello: Callable[[], bytes]
+        self, websocket: WebSocket, client: HubClient, subscriptions: Subscriptions, hello: Callable[[], bytes]
     ) -> None:
         self._websocket = websocket
         self._client = client
@@ -195,7 +195,7 @@ def _id_of(said: str | bytes) -> str:
         return ""
 
 
-async def _write(client: Client, link: "_Direct | _Plain") -> None:
+async def _write(client: HubClient, link: "_Direct | _Plain") -> None:
     while frames := await client.take():
         if not await link.send(frames):
             return

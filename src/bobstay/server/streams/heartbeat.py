@@ -3,16 +3,16 @@
 import asyncio
 
 from bobstay.model.ids import timestamp
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.stream_frames import live
-from bobstay.server.streams.hub import Client
 
 NAME = "server.heartbeat"
 
 
-class Beating:
+class HeartbeatLoop:
     """Begins at once; goes on until it is cancelled."""
 
-    def __init__(self, client: Client, seconds: float) -> None:
+    def __init__(self, client: HubClient, seconds: float) -> None:
         self._client = client
         self._seconds = seconds
         self._timer = asyncio.get_running_loop().call_later(seconds, self._beat)

@@ -9,8 +9,8 @@ from collections import deque
 from typing import Literal, TypeAlias
 
 from bobstay.server.auth.principal import OWNER, Principal
+from bobstay.server.streams.recent_events import RecentEvents
 from bobstay.server.streams.text_cutting import cut_frame
-from bobstay.server.streams.recent_events import Recent
 
 MOST_FRAMES = 1024
 MOST_BYTES = 4 * 1024 * 1024
@@ -23,7 +23,7 @@ EVERYTHING = "*"
 """The topic of those who follow the durable events of all sessions."""
 
 
-class Client:
+class HubClient:
     """One connection's queue. Bounded: a client that does not keep up is closed, and comes back with its cursor."""
 
     def __init__(
@@ -136,23 +136,23 @@ class Hub:
     """The followers of each topic: `app` for all that concerns lists, `session:ID` for one session."""
 
     def __init__(self) -> None:
-        self.recent = Recent()
+        self.recent = RecentEvents()
         """The last durable frames of all sessions, for those who follow everything."""
-        self._topics: dict[str, set[Client]] = {}
-        self._clients: set[Client] = set()
+        self._topics: dict[str, set[HubClient]] = {}
+        self._clients: set[HubClient] = set()
 
-    def join(self, client: Client) -> None:
+    def join(self, client: HubClient) -> None:
         """A connection is there, though it follows nothing yet: it can be closed from now on."""
         self._clients.add(client)
 
-    def follow(self, topic: str, client: Client) -> None:
+    def follow(self, topic: str, client: HubClient) -> None:
         self._clients.add(client)
         self._topics.setdefault(topic, set()).add(client)
         client.topics.add(topic)
         if topic == EVERYTHING:
             self.recent.wanted = True
 
-    def leave(self, topic: str, client: Client) -> None:
+    def leave(self, topic: str, client: HubClient) -> None:
         client.topics.discard(topic)
         followers = self._topics.get(topic)
         if followers is not None:
@@ -165,7 +165,7 @@ class Hub:
         for client in self._topics.pop(topic, ()):
             client.topics.discard(topic)
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: HubClient) -> None:
         """The connection is gone: leave all its topics."""
         for topic in tuple(client.topics):
             self.leave(topic, client)
@@ -187,7 +187,7 @@ class Hub:
         """Whether somebody follows this very topic."""
         return topic in self._topics
 
-    def clients(self) -> set[Client]:
+    def clients(self) -> set[HubClient]:
         """All connections, whatever they follow."""
         return set(self._clients)
 

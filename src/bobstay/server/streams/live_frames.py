@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.server.db.task_table import TaskRow
 from bobstay.server.errors import Code
 from bobstay.server.files.git_diff_parser import Change
-from bobstay.server.db.task_table import TaskRow
 from bobstay.server.sessions.session_view import InteractionView, SessionView
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.stream_timing import StreamTiming
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_input"]
 
@@ -245,7 +245,7 @@ class StreamLeftFrame(OfTopic, frozen=True, tag="stream.left"):
 # ---------------------------------------------------------------- the connection
 
 
-class HelloFacts(Timing, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HelloFacts(StreamTiming, frozen=True, kw_only=True, forbid_unknown_fields=True):
     server_id: str
     """Of this run of the server."""
     protocol: int

@@ -64,7 +64,7 @@ class _Part(Struct):
         return {"message_id": self.message_id, "index": self.index, "kind": self.kind}
 
 
-class Parts:
+class LiveParts:
     """Feed it live events and stored ones; it publishes frames by `publish`."""
 
     def __init__(

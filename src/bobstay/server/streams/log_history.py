@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.model.event import Envelope
-from bobstay.server.sessions.open_session import told
 from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.open_session import told
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import BadLine, Unstorable, decode
 
@@ -29,7 +29,7 @@ SHELF_BYTES = 16 * 1024 * 1024
 MOST_TRACKS = 512
 
 
-class Page(Struct, frozen=True):
+class HistoryPage(Struct, frozen=True):
     """Frames of entries, and where the fold stands after the last of them."""
 
     frames: tuple[bytes, ...]
@@ -49,19 +49,19 @@ class _Track:
         self.epoch = ""
 
 
-class History:
+class LogHistory:
     """Reads for followers. Its threads read and fold; the event loop never waits for the disk."""
 
-    def __init__(self, registry: Registry, threads: int = 2, shelf_bytes: int = SHELF_BYTES) -> None:
+    def __init__(self, registry: SessionRegistry, threads: int = 2, shelf_bytes: int = SHELF_BYTES) -> None:
         self._registry = registry
         self._pool = ThreadPoolExecutor(threads, "history")
         self._tracks: OrderedDict[str, _Track] = OrderedDict()
-        self._shelf: OrderedDict[tuple[str, int], Page] = OrderedDict()
+        self._shelf: OrderedDict[tuple[str, int], HistoryPage] = OrderedDict()
         self._shelf_bytes = 0
         self._most_bytes = shelf_bytes
         self._lock = threading.Lock()
 
-    async def page(self, session_id: str, after: int, head: int) -> Page:
+    async def page(self, session_id: str, after: int, head: int) -> HistoryPage:
         """Frames of entries in (`after`, `head`], oldest first; none if the log has no such entry.
 
         Raises:
@@ -74,7 +74,7 @@ class History:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._read, session_id, track, after, head)
 
-    def next(self, session_id: str, view: SessionView, after: int, head: int) -> Page:
+    def next(self, session_id: str, view: SessionView, after: int, head: int) -> HistoryPage:
         """The same at once, for the few entries after a fold that is known."""
         return _page(self._track(session_id).reader, view, after, head, PAGE)
 
@@ -109,7 +109,7 @@ class History:
 
     # ------------------------------------------------------------ below, in threads
 
-    def _read(self, session_id: str, track: _Track, after: int, head: int) -> Page:
+    def _read(self, session_id: str, track: _Track, after: int, head: int) -> HistoryPage:
         with track.lock:  # a second one who asks for the same page finds it on the shelf
             shelved = self._shelved(session_id, after)
             if shelved is not None and shelved.seq <= head:
@@ -135,14 +135,14 @@ class History:
         _thin(track.folds)
         return view
 
-    def _shelved(self, session_id: str, after: int) -> Page | None:
+    def _shelved(self, session_id: str, after: int) -> HistoryPage | None:
         with self._lock:
             page = self._shelf.get((session_id, after))
             if page is not None:
                 self._shelf.move_to_end((session_id, after))
             return page
 
-    def _put(self, session_id: str, after: int, page: Page) -> None:
+    def _put(self, session_id: str, after: int, page: HistoryPage) -> None:
         """Keep a full page. One that ended because the log did would soon be in the way."""
         if len(page.frames) < PAGE and page.size < PAGE_BYTES:
             return
@@ -174,7 +174,7 @@ def _thin(folds: dict[int, SessionView]) -> None:
             del folds[seq]
 
 
-def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: int) -> Page:
+def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: int) -> HistoryPage:
     frames: list[bytes] = []
     size = 0
     for envelope in _entries(reader, after, head):
@@ -186,8 +186,8 @@ def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: in
         frames.append(frame)
         size += len(frame)
         if len(frames) >= limit or size >= PAGE_BYTES:
-            return Page(tuple(frames), envelope.seq, view, size)
-    return Page(tuple(frames), view.seq if frames else after, view, size)
+            return HistoryPage(tuple(frames), envelope.seq, view, size)
+    return HistoryPage(tuple(frames), view.seq if frames else after, view, size)
 
 
 def _entries(reader: LogReader, after: int, head: int) -> Iterator[Envelope]:

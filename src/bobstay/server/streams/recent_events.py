@@ -15,7 +15,7 @@ LINGER = 300.0
 """Seconds for which frames are still kept when nobody follows everything any more."""
 
 
-class Recent:
+class RecentEvents:
     def __init__(self, most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES, linger: float = LINGER) -> None:
         self.wanted = False
         """Whether somebody follows everything, or did a moment ago."""

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 from bobstay.model.event import Envelope, InteractionClosed, InteractionOpened
 from bobstay.server.sessions.session_view import SessionView, interaction_view
-from bobstay.server.streams.stream_frames import live
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_frames import live
 
 APP = "app"
 INTERVAL = 0.25
 """Seconds between two frames about one session, unless its status changed or somebody is asked."""
 
 
-class Changes:
+class SessionChanges:
     """Publishes on the app topic. A list needs the newest state of a session and none before it."""
 
     def __init__(self, hub: Hub, interval: float = INTERVAL) -> None:

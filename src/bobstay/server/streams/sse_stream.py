@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bobstay.server.api.endpoint import Call, Endpoint
+from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.streams import heartbeat
+from bobstay.server.streams.heartbeat import HeartbeatLoop
+from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.session_changes import APP
-from bobstay.server.streams.subscription import NOW, SESSION, Streams, Subscriptions, is_number
 from bobstay.server.streams.stream_frames import Head, head_of
-from bobstay.server.streams.heartbeat import Beating
-from bobstay.server.streams.hub import Client
+from bobstay.server.streams.subscription import NOW, SESSION, Streams, Subscriptions, is_number
 
 HEADERS = {
     "Cache-Control": "no-cache, no-transform",
@@ -51,14 +51,14 @@ class SessionStreamQuery(Struct, frozen=True):
     """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
 
 
-async def stream_events(call: Call) -> Response:
+async def stream_events(call: ApiCall) -> Response:
     """Follow the events of some sessions, or of all."""
     query: StreamQuery = call.query
     ids = tuple(dict.fromkeys(name for name in query.session_id.split(",") if name))
     return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
 
 
-async def stream_session_events(call: Call) -> Response:
+async def stream_session_events(call: ApiCall) -> Response:
     """Follow the events of a session."""
     query: SessionStreamQuery = call.query
     ids = (call.path["id"],)
@@ -99,7 +99,7 @@ def event_stream(
     for id in ids:
         streams.registry.view(id)
     cursor = request.headers.get("last-event-id") or after
-    client = Client(principal.name, principal=principal)
+    client = HubClient(principal.name, principal=principal)
     if ids:
         return EventStream(streams, client, _Sessions(ids, cursor), wanted(types))
     return EventStream(streams, client, _Everything(cursor), wanted(types))
@@ -127,7 +127,7 @@ class _Sessions:
                     self._given[id] = seq
         self._seen = {id: int(seq) for id, seq in self._given.items() if is_number(seq)}
 
-    def begin(self, streams: Streams, client: Client, subscriptions: Subscriptions) -> None:
+    def begin(self, streams: Streams, client: HubClient, subscriptions: Subscriptions) -> None:
         for id, after in self._given.items():
             subscriptions.add(SESSION + id, after)
 
@@ -154,7 +154,7 @@ class _Everything:
         self._number = 0
         self._server = ""
 
-    def begin(self, streams: Streams, client: Client, subscriptions: Subscriptions) -> None:
+    def begin(self, streams: Streams, client: HubClient, subscriptions: Subscriptions) -> None:
         subscriptions.add(APP)
         self._server = streams.server_id
         self._number = streams.follow_everything(client, self._given)
@@ -174,7 +174,7 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, streams: Streams, client: Client, place: _Sessions | _Everything, shown: Callable[[str], bool]
+        self, streams: Streams, client: HubClient, place: _Sessions | _Everything, shown: Callable[[str], bool]
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
@@ -190,7 +190,7 @@ class EventStream(Response):
         subscriptions = Subscriptions(self._streams, client)
         self._streams.hub.join(client)
         self._place.begin(self._streams, client, subscriptions)
-        beating = Beating(client, self._streams.timing.heartbeat)
+        beating = HeartbeatLoop(client, self._streams.timing.heartbeat)
         ended = asyncio.create_task(client.ended.wait())
         gone = asyncio.create_task(_gone(receive))
         tasks: set[asyncio.Task[Any]] = {ended, gone, asyncio.create_task(self._write(send))}

@@ -8,13 +8,13 @@ import uvicorn
 from bobstay.server.streams.http_protocol import bounded
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.socket_protocol import StreamProtocol
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.stream_timing import StreamTiming
 
 LARGEST_MESSAGE = 1024 * 1024
 """Bytes of a message from a client; a larger one ends the connection with 1009."""
 
 
-def server_options(timing: Timing) -> dict[str, Any]:
+def server_options(timing: StreamTiming) -> dict[str, Any]:
     """Options of `uvicorn.Config` that streams rely on.
 
     No compression: it would pack each message anew for each client. Pings go out once a heartbeat, so a client that is

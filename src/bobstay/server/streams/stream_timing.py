@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Timing(Struct, frozen=True):
+class StreamTiming(Struct, frozen=True):
     """In seconds. Goes to clients as it is, in `server.hello` and in the configuration."""
 
     heartbeat: float = 15.0
@@ -21,7 +21,7 @@ class Timing(Struct, frozen=True):
     """A connection that held so long makes the next wait the first again."""
 
     @classmethod
-    def of(cls, heartbeat: float) -> "Timing":
+    def of(cls, heartbeat: float) -> "StreamTiming":
         return cls(heartbeat=heartbeat, silence=2.5 * heartbeat)
 
     @property

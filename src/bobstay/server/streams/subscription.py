@@ -11,14 +11,14 @@ from typing import Any, Literal, TypeAlias
 from bobstay.model.ids import is_uuid, new_id
 from bobstay.server.api.dispatch import of_log
 from bobstay.server.errors import ApiError, Problem
-from bobstay.server.sessions.session_registry import Registry
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.hub import EVERYTHING, HubClient
+from bobstay.server.streams.log_history import LogHistory
 from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.stream_frames import live
-from bobstay.server.streams.log_history import History
-from bobstay.server.streams.hub import EVERYTHING, Client
-from bobstay.server.streams.stream_timing import Timing
+from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
@@ -38,16 +38,16 @@ LISTED = 200
 class Streams:
     """What a connection needs to follow topics. One for the whole server."""
 
-    def __init__(self, registry: Registry, server_id: str = "", timing: Timing | None = None) -> None:
+    def __init__(self, registry: SessionRegistry, server_id: str = "", timing: StreamTiming | None = None) -> None:
         self.registry = registry
         self.hub = registry.hub
-        self.history = History(registry)
+        self.history = LogHistory(registry)
         registry.forgotten.append(self.history.forget)
         self.server_id = server_id or new_id()
         """Names this run of the server: numbers of the topic `*` are good for no other."""
-        self.timing = timing or Timing()
+        self.timing = timing or StreamTiming()
 
-    async def follow(self, client: Client, topic: str, after: Cursor = 0, epoch: str = "") -> None:
+    async def follow(self, client: HubClient, topic: str, after: Cursor = 0, epoch: str = "") -> None:
         """Bring `client` up to date on `topic` and let it follow; returns when it does.
 
         Raises:
@@ -67,7 +67,7 @@ class Streams:
         else:
             raise ApiError("not_found", f"There is no topic {topic[:80]!r}: say `app` or `session:` and an id.")
 
-    def follow_everything(self, client: Client, after: Cursor) -> int:
+    def follow_everything(self, client: HubClient, after: Cursor) -> int:
         """Follow the durable events of all sessions from now on, or from a number that is still remembered.
 
         Returns the number before the first frame that comes; each further one counts one.
@@ -90,13 +90,13 @@ class Streams:
         client.offer(live("stream.synchronized", said, topic=EVERYTHING))
         return start
 
-    def leave(self, client: Client, topic: str) -> None:
+    def leave(self, client: HubClient, topic: str) -> None:
         self.hub.leave(topic, client)
 
     def close(self) -> None:
         self.history.close()
 
-    def _follow_app(self, client: Client) -> None:
+    def _follow_app(self, client: HubClient) -> None:
         self.hub.follow(APP, client)
         client.offer(live("stream.synchronized", {"topic": APP, **app_snapshot(self.registry)}, topic=APP))
 
@@ -104,7 +104,7 @@ class Streams:
 class _Following:
     """One client on its way to the head of one session."""
 
-    def __init__(self, streams: Streams, client: Client, topic: str, after: Cursor, epoch: str) -> None:
+    def __init__(self, streams: Streams, client: HubClient, topic: str, after: Cursor, epoch: str) -> None:
         self._registry = streams.registry
         self._hub = streams.hub
         self._history = streams.history
@@ -187,7 +187,7 @@ class _Following:
 class Subscriptions:
     """The topics of one connection, each brought up to date by a task of its own."""
 
-    def __init__(self, streams: Streams, client: Client, most: int = 200) -> None:
+    def __init__(self, streams: Streams, client: HubClient, most: int = 200) -> None:
         self._streams = streams
         self._client = client
         self._most = most
@@ -253,7 +253,7 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20
 
 
-def app_snapshot(registry: Registry) -> dict[str, Any]:
+def app_snapshot(registry: SessionRegistry) -> dict[str, Any]:
     """The sessions people look at first, and all that waits for a person."""
     shown = [view for view in registry.views.values() if not view.archived and view.status != "discarded"]
     shown.sort(key=lambda view: view.updated_at, reverse=True)
@@ -266,7 +266,7 @@ def app_snapshot(registry: Registry) -> dict[str, Any]:
     }
 
 
-def open_interactions(registry: Registry) -> list[dict[str, Any]]:
+def open_interactions(registry: SessionRegistry) -> list[dict[str, Any]]:
     return [
         {"session_id": view.id, "interaction": interaction}
         for view in registry.views.values()

@@ -19,9 +19,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from bobstay.server.api.dispatch import failure
 from bobstay.server.auth.principal import Principal, Scope
 from bobstay.server.errors import ApiError, Problem
-from bobstay.server.streams.hub import Client, Hub
 from bobstay.server.streams.browser_socket import CODES
-from bobstay.server.workers.scrollback import Exited, Follower, Output, Piece, Reset
+from bobstay.server.streams.hub import Hub, HubClient
+from bobstay.server.workers.scrollback import Piece, ScrollbackFollower, ScrollbackReset, TerminalExited, TerminalOutput
 from bobstay.server.workers.terminal_worker import TerminalWorker
 
 PATH = "/api/v1/workers/{id}/pty"
@@ -69,16 +69,18 @@ def terminal_route(hub: Hub, find: Find, admit: Admit, path: str = PATH) -> WebS
         except ApiError as error:
             await websocket.send_denial_response(failure(error))
             return
-        client = Client(principal.name, principal=principal)
-        await Connection(websocket, terminal, follower, client).attended(hub)
+        client = HubClient(principal.name, principal=principal)
+        await TerminalConnection(websocket, terminal, follower, client).attended(hub)
 
     return WebSocketRoute(path, serve, name="terminal")
 
 
-class Connection:
+class TerminalConnection:
     """One client of a terminal, in the words of this route. Another route may have words of its own."""
 
-    def __init__(self, websocket: WebSocket, terminal: TerminalWorker, follower: Follower, client: Client) -> None:
+    def __init__(
+        self, websocket: WebSocket, terminal: TerminalWorker, follower: ScrollbackFollower, client: HubClient
+    ) -> None:
         self._websocket = websocket
         self._terminal = terminal
         self._follower = follower
@@ -119,7 +121,7 @@ class Connection:
         while True:
             piece = await self._follower.take()
             await self.show(piece)
-            if isinstance(piece, Reset) and piece.reason == "behind":
+            if isinstance(piece, ScrollbackReset) and piece.reason == "behind":
                 self._terminal.redraw()
 
     async def _read(self) -> None:
@@ -139,11 +141,11 @@ class Connection:
 
     async def show(self, piece: Piece) -> None:
         match piece:
-            case Output(data=data):
+            case TerminalOutput(data=data):
                 await self._send({"type": "websocket.send", "bytes": data})
-            case Reset(epoch=epoch, offset=offset, reason=reason):
+            case ScrollbackReset(epoch=epoch, offset=offset, reason=reason):
                 await self.tell({"type": "reset", "epoch": epoch, "offset": offset, "reason": reason})
-            case Exited():
+            case TerminalExited():
                 await self.tell({"type": "exit", **msgspec.structs.asdict(piece)})
 
     def take(self, data: bytes | None, text: str | None) -> None:

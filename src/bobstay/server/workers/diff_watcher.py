@@ -16,14 +16,14 @@ from typing import Literal
 import msgspec
 from watchfiles import Change, watch
 
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.files.working_changes import Changes, changes, ignored_folders
-from bobstay.server.files.session_directory import Bounds, look
 from bobstay.server.files.repository_lookup import repo_of
-from bobstay.server.streams.stream_frames import live
+from bobstay.server.files.session_directory import AllowedRoots, look
+from bobstay.server.files.working_changes import WorkingChanges, changes, ignored_folders
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_frames import live
 from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.sessions.log import LogError
 
@@ -57,7 +57,7 @@ class GitDiffWorker:
         hub: Hub,
         *,
         cwd: str,
-        bounds: Bounds,
+        bounds: AllowedRoots,
         environment: Mapping[str, str],
         base: str = "",
     ) -> None:
@@ -140,7 +140,7 @@ class GitDiffWorker:
             self._told = state
             self._hub.publish(self._topic, frame)
 
-    async def _look(self) -> Changes:
+    async def _look(self) -> WorkingChanges:
         with look(self._cwd, self._bounds) as place:
             return await changes(place, self._environment, base=self._base, hunks=False)
 
@@ -248,7 +248,7 @@ class _Watcher:
             self._loop.call_soon_threadsafe(function, *arguments)
 
 
-def _frame(found: Changes, session_id: str) -> bytes:
+def _frame(found: WorkingChanges, session_id: str) -> bytes:
     files = [
         {"path": file.path, "status": file.status, "added": file.added, "removed": file.removed}
         for file in found.files[:MOST_FILES]

@@ -10,21 +10,21 @@ from typing import Literal
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session_log import History
 from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.assembly.session_log import OpenedLog
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
 from bobstay.model.event import Event, InteractionOpened, Noted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
+from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
+from bobstay.server.capacity import Capacity
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.capacity import Slots
-from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workers.bypass_timer import BypassTimer
+from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workflows import (
     MODES,
     allowed_tools,
@@ -46,7 +46,7 @@ class NativeParts(Struct, frozen=True):
 
     environment: Environment
     inbox: Inbox
-    slots: Slots
+    slots: Capacity
 
 
 class NativeWorker:
@@ -71,7 +71,7 @@ class NativeWorker:
                 self._options(),
                 _Gate(self._open.id, self._parts),
                 environment=self._parts.environment,
-                history=History(self._open, branch, []),
+                history=OpenedLog(self._open, branch, []),
             )
         except StartError as error:
             self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))

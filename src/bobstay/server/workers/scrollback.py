@@ -18,7 +18,7 @@ PIECE = 64 * 1024
 Why: TypeAlias = Literal["restarted", "behind", "unknown_offset"]
 
 
-class Reset(Struct, frozen=True):
+class ScrollbackReset(Struct, frozen=True):
     """What came so far is to be forgotten: this is another terminal, or a part is missing."""
 
     epoch: int
@@ -26,19 +26,19 @@ class Reset(Struct, frozen=True):
     reason: Why
 
 
-class Output(Struct, frozen=True):
+class TerminalOutput(Struct, frozen=True):
     offset: int
     data: bytes
 
 
-class Exited(Struct, frozen=True):
+class TerminalExited(Struct, frozen=True):
     epoch: int
     code: int | None
     signal: str = ""
     why: str = "exit"
 
 
-Piece: TypeAlias = Reset | Output | Exited
+Piece: TypeAlias = ScrollbackReset | TerminalOutput | TerminalExited
 
 
 class Scrollback:
@@ -46,10 +46,10 @@ class Scrollback:
         self.epoch = epoch
         self.start = 0
         """Offset of the first byte that is kept."""
-        self.exited: Exited | None = None
+        self.exited: TerminalExited | None = None
         self.most = most
         self._kept = bytearray()
-        self._followers: set[Follower] = set()
+        self._followers: set[ScrollbackFollower] = set()
 
     @property
     def end(self) -> int:
@@ -70,7 +70,7 @@ class Scrollback:
         self._kept.clear()
         self._wake()
 
-    def finish(self, exited: Exited) -> None:
+    def finish(self, exited: TerminalExited) -> None:
         self.exited = exited
         self._wake()
 
@@ -96,13 +96,13 @@ class Scrollback:
     def has(self, epoch: int, offset: int) -> bool:
         return epoch == self.epoch and self.start <= offset <= self.end
 
-    def follow(self, epoch: int | None = None, offset: int = 0) -> "Follower":
+    def follow(self, epoch: int | None = None, offset: int = 0) -> "ScrollbackFollower":
         """Follow from where a client says it is; from the beginning of what is kept if it says nothing."""
-        follower = Follower(self, epoch, offset)
+        follower = ScrollbackFollower(self, epoch, offset)
         self._followers.add(follower)
         return follower
 
-    def leave(self, follower: "Follower") -> None:
+    def leave(self, follower: "ScrollbackFollower") -> None:
         self._followers.discard(follower)
 
     def _wake(self) -> None:
@@ -110,7 +110,7 @@ class Scrollback:
             follower.changed.set()
 
 
-class Follower:
+class ScrollbackFollower:
     """One client's place. `take` gives what comes next and waits where there is nothing."""
 
     def __init__(self, scrollback: Scrollback, epoch: int | None, offset: int) -> None:
@@ -149,14 +149,14 @@ class Follower:
         scrollback = self._scrollback
         if self._missed is not None:
             why, self._missed = self._missed, None
-            return Reset(self.epoch, self.position, why)
+            return ScrollbackReset(self.epoch, self.position, why)
         if scrollback.epoch != self.epoch:
             self.epoch, self._told_end = scrollback.epoch, False
             return self._reset("restarted")
         if self.position < scrollback.start:
             return self._reset("behind")
         if self.position < scrollback.end and self._room():
-            output = Output(self.position, scrollback.read(self.position, min(PIECE, self._room())))
+            output = TerminalOutput(self.position, scrollback.read(self.position, min(PIECE, self._room())))
             self.position += len(output.data)
             return output
         if self.position == scrollback.end and scrollback.exited is not None and not self._told_end:
@@ -169,7 +169,7 @@ class Follower:
             return PIECE
         return max(MOST - (self.position - self._acked), 0)
 
-    def _reset(self, why: Why) -> Reset:
+    def _reset(self, why: Why) -> ScrollbackReset:
         self.position = self._scrollback.tail()
         self._acked = None if self._acked is None else self.position
-        return Reset(self.epoch, self.position, why)
+        return ScrollbackReset(self.epoch, self.position, why)

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from bobstay.system.child_process import find_program
 from bobstay.model.ids import is_uuid
 from bobstay.server.errors import ApiError
 from bobstay.server.workers.worker import WorkerError
+from bobstay.system.child_process import find_program
 
 SHELLS = ("/bin/bash", "/bin/zsh", "/bin/sh")
 

@@ -20,7 +20,7 @@ _END = re.compile(rb"\x07|\x1b|\x18|\x1a|\xc2\x9c")
 _WEB = re.compile(rb"8;[^;\x00-\x1f]*;(?:https?://[^\x00-\x20\x7f]+)?", re.IGNORECASE)
 
 
-class Sieve:
+class EscapeFilter:
     """Feed it output; it gives back what may be shown."""
 
     def __init__(self) -> None:

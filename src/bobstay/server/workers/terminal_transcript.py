@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from bobstay.config.paths import Paths
 from bobstay.engine.event_redaction import conceal
-from bobstay.redaction.redactor import Mask
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable, Noted, Prompted, RunDone, TurnStarted
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.claude_import import Imported, entries, find
@@ -47,7 +47,7 @@ def was_in_terminal(view: SessionView, since: float = 0.0) -> bool:
 
 
 async def bring_back(
-    session: OpenSession, paths: Paths, mask: Mask, is_hindered: Callable[[], bool] = lambda: False
+    session: OpenSession, paths: Paths, mask: Redactor, is_hindered: Callable[[], bool] = lambda: False
 ) -> int:
     """Put what was said in terminals behind what the log has. Returns how many entries came; twice adds nothing.
 
@@ -66,7 +66,7 @@ async def bring_back(
     return 0
 
 
-def _stored(session: OpenSession, found: Sequence[Imported], mask: Mask) -> int:
+def _stored(session: OpenSession, found: Sequence[Imported], mask: Redactor) -> int:
     for entry in found:
         try:
             session.append(conceal(_numbered(entry.event, session.view), mask), id=entry.id)

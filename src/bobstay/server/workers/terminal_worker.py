@@ -17,19 +17,19 @@ from contextlib import suppress
 from typing import Literal
 
 from bobstay.config.secret_variables import without_secrets
-from bobstay.system.process_tree import MARK, Family, become_reaper
-from bobstay.system.child_process import watch_exit
-from bobstay.system.process_marker import worn
-from bobstay.system.watchdog import guard, mark_of_this_process
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import Durable
+from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.orphan_sweep import born
-from bobstay.server.workers.worker import Kind, WorkerError
-from bobstay.server.workers.terminal_escapes import Sieve
-from bobstay.server.workers.scrollback import Exited, Follower, Scrollback
+from bobstay.server.workers.scrollback import Scrollback, ScrollbackFollower, TerminalExited
 from bobstay.server.workers.terminal_command import found_command
+from bobstay.server.workers.terminal_escapes import EscapeFilter
+from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.sessions.log import LogError
+from bobstay.system.child_process import watch_exit
+from bobstay.system.process_marker import worn
+from bobstay.system.process_tree import MARK, ProcessTree, become_reaper
+from bobstay.system.watchdog import guard, mark_of_this_process
 
 log = logging.getLogger(__name__)
 COLUMNS, ROWS = 80, 24
@@ -82,8 +82,8 @@ class TerminalWorker:
         self._environment = without_secrets(environment) | (dict(granted) if granted else {})
         self._master = self._slave = -1
         self._typed = bytearray()
-        self._sieve = Sieve()
-        self._family: Family | None = None
+        self._sieve = EscapeFilter()
+        self._family: ProcessTree | None = None
         self._popen: subprocess.Popen[bytes] | None = None
         self._ended: asyncio.Future[int] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -130,7 +130,7 @@ class TerminalWorker:
 
     # ------------------------------------------------------------ as a terminal
 
-    def follow(self, epoch: int | None = None, offset: int = 0) -> Follower:
+    def follow(self, epoch: int | None = None, offset: int = 0) -> ScrollbackFollower:
         return self.scrollback.follow(epoch, offset)
 
     def write(self, data: bytes) -> None:
@@ -203,8 +203,8 @@ class TerminalWorker:
                 start_new_session=True,
             )
         self.pid = self._popen.pid
-        self._family = Family(self.pid, mark, frozenset({name}))
-        self._sieve, self._why = Sieve(), "exit"
+        self._family = ProcessTree(self.pid, mark, frozenset({name}))
+        self._sieve, self._why = EscapeFilter(), "exit"
         self._typed.clear()
         self._ended, self._ending = loop.create_future(), None
         loop.add_reader(self._master, self._read)
@@ -266,7 +266,7 @@ class TerminalWorker:
             family.kill()
         await self._until_gone(family, loop.time() + 2.0, kill=True)
 
-    async def _until_gone(self, family: Family, deadline: float, *, kill: bool = False) -> None:
+    async def _until_gone(self, family: ProcessTree, deadline: float, *, kill: bool = False) -> None:
         loop = asyncio.get_running_loop()
         pause = 0.002
         while loop.time() < deadline:
@@ -294,7 +294,7 @@ class TerminalWorker:
         self._close()
         name = signal.Signals(-code).name if code < 0 else ""
         number = code if code >= 0 else None
-        self.scrollback.finish(Exited(self.epoch, number, name, self._why))
+        self.scrollback.finish(TerminalExited(self.epoch, number, name, self._why))
         self._note(WorkerExited(self.id, "terminal", self.epoch, number, name, why=self._why))
 
     def _drain(self) -> None:

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.shell_job import Job
+from bobstay.tools.shell_job import ShellJob
 from bobstay.tools.shell_line import exit_words, withheld_note
-from bobstay.tools.shell_session import Shells
+from bobstay.tools.shell_session import ShellSession
 
 _SHOWN = 30_000
 _HARMLESS = frozenset(("pwd", "ls", "ls -a", "ls -l", "ls -la", "date", "whoami", "id", "uname", "uname -a", "true"))
@@ -76,7 +76,7 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
     def access(self, args: BashArgs, context: Context) -> tuple[Access, ...]:
         stated = Access("exec", args.command)
         shells = context.parts.get("shells")
-        if args.outside_sandbox and isinstance(shells, Shells) and shells.sandbox is not None:
+        if args.outside_sandbox and isinstance(shells, ShellSession) and shells.sandbox is not None:
             return (stated, Access("outside", args.command))
         return (stated,)
 
@@ -144,25 +144,25 @@ def _only_looks(command: str, context: Context) -> bool:
     return is_read_only(command, str(context.cwd), tuple(map(str, context.directories)), home=home)
 
 
-def shells_of(context: Context) -> Shells:
+def shells_of(context: Context) -> ShellSession:
     """The session's shells.
 
     Raises:
         ToolError: this session has none.
     """
     shells = context.parts.get("shells")
-    if not isinstance(shells, Shells):
+    if not isinstance(shells, ShellSession):
         raise ToolError("This session has no shell to run commands in.")
     return shells
 
 
-def foreground_seconds(args: BashArgs, shells: Shells) -> float:
+def foreground_seconds(args: BashArgs, shells: ShellSession) -> float:
     """How long the call waits for its command before it moves to the background."""
     wanted = args.timeout / 1000 if args.timeout > 0 else shells.default_timeout
     return min(wanted, shells.longest_timeout, shells.background_after or wanted)
 
 
-def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
+def _standing(shells: ShellSession, context: Context) -> tuple[Path, str]:
     """Where to start, and words about it if that is not where the last command ended."""
     wanted = shells.cwd or context.cwd
     for place in (wanted, context.root):
@@ -172,7 +172,7 @@ def _standing(shells: Shells, context: Context) -> tuple[Path, str]:
     raise ToolError(f"The working directory {wanted} is gone, and so is the session's own, {context.root}.")
 
 
-def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) -> Outcome:
+def _outcome(job: ShellJob, shells: ShellSession, start: Path, note: str, waited: float) -> Outcome:
     moved = not job.shell_ended.done()
     timed_out = moved and not job.detached.done()
     left = not moved and not job.finished.done()
@@ -202,7 +202,7 @@ def _outcome(job: Job, shells: Shells, start: Path, note: str, waited: float) ->
     return Outcome(content, display=display, is_error=error, cwd=cwd, events=events)
 
 
-def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
+def _new_cwd(job: ShellJob, shells: ShellSession, start: Path, note: str) -> str:
     """Remember where the shell ended. Returns the place if it is a new one."""
     if not job.cwd:
         shells.cwd = start if note else shells.cwd
@@ -213,11 +213,11 @@ def _new_cwd(job: Job, shells: Shells, start: Path, note: str) -> str:
     return told if note or not same else ""
 
 
-def _verdict(job: Job) -> list[str]:
+def _verdict(job: ShellJob) -> list[str]:
     return [exit_words(job.code)] if job.code else []
 
 
-def _whole(job: Job) -> str:
+def _whole(job: ShellJob) -> str:
     path = job.output.save()
     if not path:
         return f"The whole could not be saved ({job.output.trouble}): ask for less at a time."
@@ -225,14 +225,14 @@ def _whole(job: Job) -> str:
     return f"The whole output ({job.output.total:,} bytes{more}) is in {path}: read a part of it or search in it."
 
 
-def _in_background(job: Job) -> str:
+def _in_background(job: ShellJob) -> str:
     path = job.output.save()
     where = f" Output is being written to: {path}." if path else ""
     how = "You will be told when it ends. Use BashOutput to see new output or to wait, KillShell to end it."
     return f"Command running in background with ID: {job.id}.{where} {how}"
 
 
-def _left_behind(job: Job) -> str:
+def _left_behind(job: ShellJob) -> str:
     return (
         f"(What the command started still runs in the background with ID: {job.id}. "
         "Use BashOutput to see what it prints, KillShell to end it.)"
@@ -244,7 +244,7 @@ def _spell(seconds: float) -> str:
     return f"{int(minutes)}m {rest:.0f}s" if minutes else f"{rest:.3g}s"
 
 
-def _display(job: Job, *, timed_out_after: float | None = None) -> dict[str, Any]:
+def _display(job: ShellJob, *, timed_out_after: float | None = None) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "stdout": job.streams[1].text(_SHOWN, colours=True),
         "stderr": job.streams[2].text(_SHOWN, colours=True),

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bobstay.system.capture import Ends
 from bobstay.model.event import InputDropped
 from bobstay.permissions.access import Access
+from bobstay.system.capture import HeadAndTail
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.builtin.bash import shells_of
-from bobstay.tools.shell_job import Job
 from bobstay.tools.ripgrep import run_ripgrep
+from bobstay.tools.shell_job import ShellJob
 
 _SHOWN = 29_000
 
@@ -82,33 +82,33 @@ else before you look again: you are told when the command ends."""
         return Outcome("\n".join(parts), display=display, events=_known(job, context))
 
 
-def _known(job: Job, context: Context) -> tuple[InputDropped, ...]:
+def _known(job: ShellJob, context: Context) -> tuple[InputDropped, ...]:
     """Withdraws the notice of the command's end, if there is one: this reply tells it."""
     unread = context.parts.get("unread")
     return (InputDropped(job.id),) if job.finished.done() and unread is not None and unread(job.id) else ()
 
 
-def _fresh(job: Job) -> Ends:
+def _fresh(job: ShellJob) -> HeadAndTail:
     ends, job.read = job.output.since(job.read)
     return ends
 
 
-async def _filtered(job: Job, pattern: str, context: Context) -> Ends:
+async def _filtered(job: ShellJob, pattern: str, context: Context) -> HeadAndTail:
     """The new lines that `pattern` matches. ripgrep looks for them: no pattern makes it slow."""
     if not job.output.saved:
-        return Ends(0, 0)
+        return HeadAndTail(0, 0)
     with _opened(job) as file:
         search = ["--text", "--no-line-number", f"--regexp={pattern}", "-"]
         found = await run_ripgrep(search, context, cwd=str(context.root), stdin=file)
         if found.error:
             raise ToolError(f"The filter is not a regular expression ripgrep can use: {found.error}")
         job.read = file.tell() if found.complete else job.output.saved
-    ends = Ends(65_536, 65_536)
+    ends = HeadAndTail(65_536, 65_536)
     ends.add(found.output)
     return ends
 
 
-def _opened(job: Job) -> FileIO:
+def _opened(job: ShellJob) -> FileIO:
     """The output file, at the place where the last look ended."""
     file = FileIO(job.output.path)
     file.seek(min(job.read, job.output.saved))

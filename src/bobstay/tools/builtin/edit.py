@@ -8,14 +8,14 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.text_edits import Replacement, apply, place_of
 from bobstay.tools.files.file_content import digest
+from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
 from bobstay.tools.files.numbered_lines import after
-from bobstay.tools.files.similar_paths import missing
 from bobstay.tools.files.offload import offload, require_wanted
 from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
-from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
+from bobstay.tools.files.similar_paths import missing
+from bobstay.tools.files.text_edits import Replacement, apply, place_of
+from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
 
 
 class OneEdit(Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +105,7 @@ def _replacements(args: EditArgs) -> tuple[Replacement, ...]:
 
 
 def _edit(
-    place: Place, replacements: tuple[Replacement, ...], context: Context, cancelled: Callable[[], bool]
+    place: ToolPath, replacements: tuple[Replacement, ...], context: Context, cancelled: Callable[[], bool]
 ) -> Outcome:
     plan = _plan(place, replacements, context)
     require_wanted(cancelled)
@@ -120,7 +120,7 @@ def _edit(
     )
 
 
-def _plan(place: Place, replacements: tuple[Replacement, ...], context: Context) -> _Plan:
+def _plan(place: ToolPath, replacements: tuple[Replacement, ...], context: Context) -> _Plan:
     """The new content, decided on the file as it is now."""
     status = status_of(place)
     first = replacements[0]
@@ -137,7 +137,7 @@ def _plan(place: Place, replacements: tuple[Replacement, ...], context: Context)
     return _Plan(data, present.hash, before, changed.text, changed.count, changed.notes, status)
 
 
-def _creation(place: Place, text: str, status: os.stat_result | None) -> _Plan:
+def _creation(place: ToolPath, text: str, status: os.stat_result | None) -> _Plan:
     if status is not None and status.st_size:
         raise ToolError(
             f"old_string is empty, which makes a new file, but {place.path} exists and is not empty. "
@@ -146,7 +146,7 @@ def _creation(place: Place, text: str, status: os.stat_result | None) -> _Plan:
     return _Plan(text.encode(), None if status is None else digest(b""), "", text, 1, (), status)
 
 
-def _confirmation(place: Place, plan: _Plan, snippet: str) -> str:
+def _confirmation(place: ToolPath, plan: _Plan, snippet: str) -> str:
     if plan.expected is None:
         return f"Created {place.path}."
     places = "" if plan.count == 1 else f" in {plan.count} places"
@@ -155,7 +155,7 @@ def _confirmation(place: Place, plan: _Plan, snippet: str) -> str:
     return f"The file {place.path} has been updated{places}.{notes}{links_note(plan.status)}{reads}"
 
 
-def _display(place: Place, plan: _Plan, replacements: tuple[Replacement, ...]) -> dict[str, Any]:
+def _display(place: ToolPath, plan: _Plan, replacements: tuple[Replacement, ...]) -> dict[str, Any]:
     first = replacements[0]
     shown: dict[str, Any] = {
         "filePath": place.path,

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.tool_path import absolute
 from bobstay.tools.file_tree import files_below, hidden, is_directory, newest_first, starting_place
+from bobstay.tools.files.tool_path import absolute
 
 _MOST = 100
 

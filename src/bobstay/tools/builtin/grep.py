@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.tool_path import absolute
-from bobstay.tools.ripgrep import Found, run_ripgrep
 from bobstay.tools.file_tree import hidden, is_directory, names_in, newest_first, shown, starting_place
+from bobstay.tools.files.tool_path import absolute
+from bobstay.tools.ripgrep import RipgrepResult, run_ripgrep
 
 _PAGE = 250
 _COLUMNS = 500
@@ -144,7 +144,9 @@ def _globs(text: str) -> list[str]:
     return re.findall(r"(?:\{[^}]*\}|[^\s,{])+", text) or ([text] if text.strip() else [])
 
 
-def _answer(args: GrepArgs, found: Found, allowed: set[bytes] | None, directory: str, context: Context) -> Outcome:
+def _answer(
+    args: GrepArgs, found: RipgrepResult, allowed: set[bytes] | None, directory: str, context: Context
+) -> Outcome:
     early = [] if found.complete else ["(The search was ended early: there is more. Use a narrower path or pattern.)"]
     if args.output_mode == "files_with_matches":
         names = [name for name in names_in(found) if allowed is None or name in allowed]

@@ -7,13 +7,13 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.similar_paths import missing
+from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
 from bobstay.tools.files.notebook import BadNotebook, parse
 from bobstay.tools.files.notebook_change import CellChange, change_cell
 from bobstay.tools.files.offload import offload, require_wanted
 from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
-from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
+from bobstay.tools.files.similar_paths import missing
+from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
 
 
 class NotebookEditArgs(Args, frozen=True):
@@ -68,7 +68,7 @@ class NotebookEdit(Tool[NotebookEditArgs]):
         return await offload(lambda cancelled: _edit(place, args, context, cancelled))
 
 
-def _place(args: NotebookEditArgs, context: Context) -> Place:
+def _place(args: NotebookEditArgs, context: Context) -> ToolPath:
     """Where the notebook is, refusing input that makes no sense whatever it holds."""
     if not args.notebook_path.endswith(".ipynb"):
         raise ToolError("notebook_path must name a .ipynb file. Use Edit for other files.")
@@ -80,7 +80,7 @@ def _place(args: NotebookEditArgs, context: Context) -> Place:
     return locate(args.notebook_path, context)
 
 
-def _edit(place: Place, args: NotebookEditArgs, context: Context, cancelled: Callable[[], bool]) -> Outcome:
+def _edit(place: ToolPath, args: NotebookEditArgs, context: Context, cancelled: Callable[[], bool]) -> Outcome:
     plan = _plan(place, args, context)
     require_wanted(cancelled)
     stored = store(place, plan.data, plan.expected)
@@ -95,7 +95,7 @@ def _edit(place: Place, args: NotebookEditArgs, context: Context, cancelled: Cal
     )
 
 
-def _plan(place: Place, args: NotebookEditArgs, context: Context) -> _Plan:
+def _plan(place: ToolPath, args: NotebookEditArgs, context: Context) -> _Plan:
     status = status_of(place)
     if status is None:
         raise missing(place.path, context)
@@ -110,7 +110,7 @@ def _plan(place: Place, args: NotebookEditArgs, context: Context) -> _Plan:
     return _Plan(data, present.hash, before, change.text, change, links_note(status))
 
 
-def _display(place: Place, args: NotebookEditArgs, plan: _Plan) -> dict[str, Any]:
+def _display(place: ToolPath, args: NotebookEditArgs, plan: _Plan) -> dict[str, Any]:
     return {
         "notebook_path": place.path,
         "edit_mode": args.edit_mode,

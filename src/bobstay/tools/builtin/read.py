@@ -10,11 +10,11 @@ from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.files.file_content import decode, digest, is_binary, kind_of
-from bobstay.tools.files.numbered_lines import MOST_LINES
-from bobstay.tools.files.offload import offload
-from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
 from bobstay.tools.files.file_reading import SMALL, fingerprint, opened_again, read_up_to, read_whole
 from bobstay.tools.files.file_view import View, stream_view, view_of
+from bobstay.tools.files.numbered_lines import MOST_LINES
+from bobstay.tools.files.offload import offload
+from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
 
 _LARGEST_IMAGE = 40 << 20
 _DISPLAYED_IMAGE = 256 * 1024
@@ -86,7 +86,7 @@ def _most(args: ReadArgs) -> int:
     return min(args.limit or MOST_LINES, MOST_LINES)
 
 
-def _large(place: Place, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
+def _large(place: ToolPath, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
     with opened_again(place) as (descriptor, status):
         head = os.pread(descriptor, 8192, 0)
         if kind_of(head, place.path) == "text":
@@ -94,7 +94,7 @@ def _large(place: Place, args: ReadArgs, cancelled: Callable[[], bool]) -> Outco
     return _special(place, head, args, cancelled)
 
 
-def _special(place: Place, head: bytes, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
+def _special(place: ToolPath, head: bytes, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
     """The outcome for what is not simply text."""
     match kind_of(head, place.path):
         case "image":
@@ -110,7 +110,7 @@ def _special(place: Place, head: bytes, args: ReadArgs, cancelled: Callable[[], 
             )
 
 
-def _text_outcome(place: Place, view: View) -> Outcome:
+def _text_outcome(place: ToolPath, view: View) -> Outcome:
     return Outcome(
         content=view.shown,
         display={
@@ -127,7 +127,7 @@ def _text_outcome(place: Place, view: View) -> Outcome:
     )
 
 
-def _image(place: Place) -> Outcome:
+def _image(place: ToolPath) -> Outcome:
     from bobstay.tools.files.image import shrink
 
     raw = read_whole(place, _LARGEST_IMAGE)
@@ -152,7 +152,7 @@ def _image(place: Place) -> Outcome:
     return Outcome(content=parts, display={"type": "image", "file": file}, files={place.real: digest(raw)})
 
 
-def _pdf(place: Place, pages: str, cancelled: Callable[[], bool]) -> Outcome:
+def _pdf(place: ToolPath, pages: str, cancelled: Callable[[], bool]) -> Outcome:
     from bobstay.tools.files.pdf import read_pages
 
     shown = read_pages(place, pages, cancelled)
@@ -166,7 +166,7 @@ def _pdf(place: Place, pages: str, cancelled: Callable[[], bool]) -> Outcome:
     return Outcome(content=shown.parts, display={"type": "pdf", "file": file}, files={place.real: fingerprint(place)})
 
 
-def _notebook(place: Place, args: ReadArgs) -> Outcome:
+def _notebook(place: ToolPath, args: ReadArgs) -> Outcome:
     from bobstay.tools.files.notebook import BadNotebook, parse
     from bobstay.tools.files.notebook_view import view_cells
 
@@ -185,7 +185,7 @@ def _notebook(place: Place, args: ReadArgs) -> Outcome:
     return Outcome(content=view.parts, display=display, files={place.real: digest(raw)})
 
 
-def _with_instructions(outcome: Outcome, place: Place, context: Context) -> Outcome:
+def _with_instructions(outcome: Outcome, place: ToolPath, context: Context) -> Outcome:
     """Add the instruction files of a folder that this read is the first to enter."""
     enter = context.parts.get("instructions")
     text = enter(place.path) if enter is not None else ""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from bobstay.permissions.access import Access, Verdict
+from bobstay.permissions.access import Access, Effect
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 
 _FRESH = 15 * 60
@@ -77,8 +77,8 @@ file whose path you are told.
             raise ToolError(f"{args.url[:200]!r} cannot be fetched: {error}.") from None
 
     async def run(self, args: WebFetchArgs, context: Context) -> Outcome:
-        from bobstay.tools.web_address import parse_url
         from bobstay.tools.http_fetch import unknown
+        from bobstay.tools.web_address import parse_url
         from bobstay.tools.web_route import FetchError
 
         began = self._clock()
@@ -86,7 +86,7 @@ file whose path you are told.
         key = parse_url(args.url).url
         fetched = self._remembered(key)
         try:
-            if fetched is None or rule(fetched.url).verdict is Verdict.DENY:
+            if fetched is None or rule(fetched.url).verdict is Effect.DENY:
                 fetched = await self._fetch(key, rule, context)
         except FetchError as error:
             raise ToolError(str(error)) from None
@@ -130,8 +130,8 @@ def _outcome(args: WebFetchArgs, fetched: Fetched, duration: int) -> Outcome:
 def _readable(page: Any, context: Context) -> str:
     """The body as text for the model. Runs in a thread: a large page takes a while to convert."""
     from bobstay.tools.charset import looks_binary, read_text
-    from bobstay.tools.output_limit import save
     from bobstay.tools.html_to_markdown import title_of, to_markdown
+    from bobstay.tools.output_limit import save
 
     declared = page.headers.get("content-type", "")
     kind = declared.partition(";")[0].strip().lower()

@@ -9,11 +9,11 @@ from msgspec import Meta, Struct
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
 from bobstay.tools.files.file_content import Content, newline_of, with_newlines
-from bobstay.tools.files.offload import offload, require_wanted
-from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.tool_path import Place, absolute, locate, real_path, status_of
 from bobstay.tools.files.file_reading import LARGEST_HASHED, fingerprint
 from bobstay.tools.files.file_update import links_note, load, may_look, require_known, require_text, stale, store
+from bobstay.tools.files.offload import offload, require_wanted
+from bobstay.tools.files.patch import clipped, field, patch_of
+from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
 
 
 class WriteArgs(Args, frozen=True):
@@ -60,7 +60,7 @@ class Write(Tool[WriteArgs]):
         return await offload(lambda cancelled: _write(place, args.content, context, cancelled))
 
 
-def _write(place: Place, content: str, context: Context, cancelled: Callable[[], bool]) -> Outcome:
+def _write(place: ToolPath, content: str, context: Context, cancelled: Callable[[], bool]) -> Outcome:
     plan = _plan(place, content, context)
     require_wanted(cancelled)
     stored = store(place, plan.data, plan.expected)
@@ -85,7 +85,7 @@ def _write(place: Place, content: str, context: Context, cancelled: Callable[[],
     )
 
 
-def _plan(place: Place, content: str, context: Context) -> _Plan:
+def _plan(place: ToolPath, content: str, context: Context) -> _Plan:
     """What to write, decided on the file as it is now."""
     status = status_of(place)
     if status is None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import digest
-from bobstay.tools.files.tool_path import Place, status_of, trouble
 from bobstay.tools.files.file_reading import fingerprint
+from bobstay.tools.files.tool_path import ToolPath, status_of, trouble
 
 _NO_NEW_NAME = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 """Errors of a directory in which no file can be made, though one that is there may still be written."""
@@ -21,7 +21,7 @@ class ChangedMeanwhile(Exception):  # noqa: N818 - it names what happened
     """The file is no longer what the new content was made from. Nothing was written."""
 
 
-def put(place: Place, data: bytes, expected: str | None) -> str:
+def put(place: ToolPath, data: bytes, expected: str | None) -> str:
     """Make `data` the content of the file if its hash still is `expected` (None: there is no file yet).
 
     Directories on the way are made. Mode, owner and attributes of the file stay. Returns the hash of `data`.
@@ -66,7 +66,7 @@ def put(place: Place, data: bytes, expected: str | None) -> str:
     return digest(data)
 
 
-def require_writable(place: Place, status: os.stat_result | None) -> None:
+def require_writable(place: ToolPath, status: os.stat_result | None) -> None:
     """Refuse to replace a file that is marked as read-only: a rename would not ask for its mode.
 
     Raises:
@@ -79,7 +79,7 @@ def require_writable(place: Place, status: os.stat_result | None) -> None:
         )
 
 
-def _write_in_place(place: Place, data: bytes, expected: str | None) -> None:
+def _write_in_place(place: ToolPath, data: bytes, expected: str | None) -> None:
     """Write over a file that cannot be replaced, such as one that is bind-mounted into a container."""
     try:
         if fingerprint(place) != expected:

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import digest
-from bobstay.tools.files.tool_path import Place, status_of, trouble
+from bobstay.tools.files.tool_path import ToolPath, status_of, trouble
 
 SMALL = 1 << 20
 """Up to here a file is read where the caller stands; above it in a thread."""
@@ -18,7 +18,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
-def opened(place: Place) -> Generator[tuple[int, os.stat_result], None, None]:
+def opened(place: ToolPath) -> Generator[tuple[int, os.stat_result], None, None]:
     """Open a regular file for reading; what is opened is checked again to be one.
 
     Raises:
@@ -31,7 +31,7 @@ def opened(place: Place) -> Generator[tuple[int, os.stat_result], None, None]:
 
 
 @contextmanager
-def opened_again(place: Place) -> Generator[tuple[int, os.stat_result], None, None]:
+def opened_again(place: ToolPath) -> Generator[tuple[int, os.stat_result], None, None]:
     """As `opened`, for a place whose status was just looked at."""
     try:
         descriptor = os.open(place.real, _FLAGS)
@@ -58,7 +58,7 @@ def read_up_to(descriptor: int, most: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def read_whole(place: Place, most: int = LARGEST_HASHED) -> bytes:
+def read_whole(place: ToolPath, most: int = LARGEST_HASHED) -> bytes:
     """The bytes of a file of at most `most` bytes.
 
     Raises:
@@ -73,7 +73,7 @@ def read_whole(place: Place, most: int = LARGEST_HASHED) -> bytes:
     return raw
 
 
-def fingerprint(place: Place) -> str:
+def fingerprint(place: ToolPath) -> str:
     """The hash by which the file's present content is known in the ledger.
 
     Raises:

@@ -8,9 +8,9 @@ from msgspec import Struct
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.files.atomic_write import ChangedMeanwhile, put, require_writable
 from bobstay.tools.files.file_content import Content, decode, digest, visible, with_plain_newlines
-from bobstay.tools.files.numbered_lines import numbered
-from bobstay.tools.files.tool_path import Place, status_of
 from bobstay.tools.files.file_reading import read_whole
+from bobstay.tools.files.numbered_lines import numbered
+from bobstay.tools.files.tool_path import ToolPath, status_of
 
 _HEAD = 20
 
@@ -22,7 +22,7 @@ class Present(Struct, frozen=True):
     content: Content
 
 
-def load(place: Place, context: Context, snippet: Callable[[str], str] | None = None) -> Present:
+def load(place: ToolPath, context: Context, snippet: Callable[[str], str] | None = None) -> Present:
     """Read an existing file that is about to be changed. `snippet` picks what to show of it if it is stale.
 
     Raises:
@@ -36,7 +36,7 @@ def load(place: Place, context: Context, snippet: Callable[[str], str] | None = 
     return Present(found, decode(raw))
 
 
-def require_known(place: Place, context: Context) -> str:
+def require_known(place: ToolPath, context: Context) -> str:
     """The hash under which the model knows an existing file.
 
     Raises:
@@ -51,7 +51,7 @@ def require_known(place: Place, context: Context) -> str:
     return known
 
 
-def store(place: Place, data: bytes, expected: str | None, snippet: Callable[[str], str] | None = None) -> str:
+def store(place: ToolPath, data: bytes, expected: str | None, snippet: Callable[[str], str] | None = None) -> str:
     """Write `data` if the file still has the hash `expected` (None: is still missing); return the new hash.
 
     Raises:
@@ -69,7 +69,7 @@ def store(place: Place, data: bytes, expected: str | None, snippet: Callable[[st
         raise stale(place, raw, snippet) from None
 
 
-def stale(place: Place, raw: bytes | None, snippet: Callable[[str], str] | None = None) -> ToolError:
+def stale(place: ToolPath, raw: bytes | None, snippet: Callable[[str], str] | None = None) -> ToolError:
     """The error for a file that is no longer as the model saw it, with a look at what it is now."""
     shown = ""
     if raw is not None:
@@ -82,7 +82,7 @@ def stale(place: Place, raw: bytes | None, snippet: Callable[[str], str] | None 
     )
 
 
-def encoded(content: Content, text: str, place: Place) -> bytes:
+def encoded(content: Content, text: str, place: ToolPath) -> bytes:
     """`text` in the encoding of the file it shall go to.
 
     Raises:
@@ -117,7 +117,7 @@ def links_note(status: os.stat_result | None) -> str:
     return f" Note: the file had {status.st_nlink} hard links; its other names still hold the old content."
 
 
-def may_look(place: Place, context: Context) -> bool:
+def may_look(place: ToolPath, context: Context) -> bool:
     """Whether the file may be looked at before permission is given: what the model knows, or may see anyway."""
     if context.files.known(place.real) is not None:
         return True

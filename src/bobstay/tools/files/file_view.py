@@ -9,8 +9,8 @@ from io import IncrementalNewlineDecoder
 from msgspec import Struct
 
 from bobstay.tools.files.file_content import Content, decode, digest, visible, with_plain_newlines
-from bobstay.tools.files.numbered_lines import LONGEST_LINE, cut, page
 from bobstay.tools.files.file_reading import LARGEST_HASHED, chunks, ends_fingerprint
+from bobstay.tools.files.numbered_lines import LONGEST_LINE, cut, page
 
 
 class View(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """Puts new text in the place of a match so that what did not change keeps the file's own characters."""
 
 from bobstay.tools.files.file_content import Newline, newline_of, with_plain_newlines
-from bobstay.tools.files.text_diff import changes
 from bobstay.tools.files.lookalikes import folded
+from bobstay.tools.files.text_diff import changes
 from bobstay.tools.files.text_match import Span
 
 

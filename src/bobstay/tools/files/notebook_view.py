@@ -9,8 +9,8 @@ from msgspec import Struct
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.image import BUDGET, shrink
-from bobstay.tools.files.numbered_lines import MOST_BYTES
 from bobstay.tools.files.notebook import Cell, Notebook, joined
+from bobstay.tools.files.numbered_lines import MOST_BYTES
 
 _LONGEST_OUTPUT = 5_000
 _MOST_PICTURES = 8

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from bobstay.tools.files.patch import Hunk
+    from bobstay.tools.files.patch import StructuredHunk
 
 MOST_LINES = 2000
 LONGEST_LINE = 2000
@@ -15,7 +15,7 @@ _SNIPPET_LINES = 40
 _SNIPPET_LINE = 300
 
 
-class Page(Struct, frozen=True):
+class NumberedLines(Struct, frozen=True):
     """The lines that fit."""
 
     shown: str
@@ -25,7 +25,7 @@ class Page(Struct, frozen=True):
     count: int
 
 
-def page(lines: Sequence[str], first: int) -> Page:
+def page(lines: Sequence[str], first: int) -> NumberedLines:
     """Number `lines` from `first`; those too long are cut, those that no longer fit are left out."""
     shown: list[str] = []
     plain: list[str] = []
@@ -37,7 +37,7 @@ def page(lines: Sequence[str], first: int) -> Page:
             break
         shown.append(f"{number}\t{line}")
         plain.append(line)
-    return Page("\n".join(shown), "\n".join(plain), len(shown))
+    return NumberedLines("\n".join(shown), "\n".join(plain), len(shown))
 
 
 def cut(beginning: str, length: int) -> str:
@@ -53,7 +53,7 @@ def numbered(lines: Sequence[str], first: int, most: int = _SNIPPET_LINES) -> st
     return "\n".join(shown)
 
 
-def after(hunks: "Sequence[Hunk]") -> str:
+def after(hunks: "Sequence[StructuredHunk]") -> str:
     """What the changed places read now, with line numbers."""
     parts: list[str] = []
     room = _SNIPPET_LINES

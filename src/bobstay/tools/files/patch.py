@@ -5,7 +5,7 @@ from typing import TypedDict
 from msgspec import Struct
 
 from bobstay.tools.files.file_content import visible, with_plain_newlines
-from bobstay.tools.files.text_diff import Change, changes
+from bobstay.tools.files.text_diff import LineChange, changes
 
 LARGEST_FIELD = 64 * 1024
 """Bytes of one field for programs; a frame with several of them must stay under a mebibyte."""
@@ -13,7 +13,7 @@ _CONTEXT = 3
 _UNENDED = "\\ No newline at end of file"
 
 
-class Hunk(TypedDict):
+class StructuredHunk(TypedDict):
     """One hunk in the shape programs know (`structuredPatch`)."""
 
     oldStart: int
@@ -24,13 +24,13 @@ class Hunk(TypedDict):
 
 
 class Patch(Struct, frozen=True):
-    hunks: list[Hunk]
+    hunks: list[StructuredHunk]
     added: int
     removed: int
 
-    def bounded(self) -> list[Hunk]:
+    def bounded(self) -> list[StructuredHunk]:
         """As many of the hunks, from the first, as a frame can carry."""
-        kept: list[Hunk] = []
+        kept: list[StructuredHunk] = []
         room = LARGEST_FIELD
         for hunk in self.hunks:
             room -= sum(map(len, hunk["lines"]))
@@ -72,9 +72,9 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _groups(found: list[Change]) -> list[list[Change]]:
+def _groups(found: list[LineChange]) -> list[list[LineChange]]:
     """Changes so near each other that their context would meet go into one hunk."""
-    groups: list[list[Change]] = []
+    groups: list[list[LineChange]] = []
     for change in found:
         if groups and change.old_start - groups[-1][-1].old_end <= 2 * _CONTEXT:
             groups[-1].append(change)
@@ -83,7 +83,7 @@ def _groups(found: list[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(before: list[str], after: list[str], group: list[Change]) -> Hunk:
+def _hunk(before: list[str], after: list[str], group: list[LineChange]) -> StructuredHunk:
     first, last = group[0], group[-1]
     lead = min(_CONTEXT, first.old_start)
     tail = min(_CONTEXT, len(before) - last.old_end)
@@ -97,7 +97,7 @@ def _hunk(before: list[str], after: list[str], group: list[Change]) -> Hunk:
     lines += [" " + line for line in before[at : at + tail]]
     old_count = last.old_end + tail - (first.old_start - lead)
     new_count = last.new_end + tail - (first.new_start - lead)
-    return Hunk(
+    return StructuredHunk(
         oldStart=first.old_start - lead + (1 if old_count else 0),
         oldLines=old_count,
         newStart=first.new_start - lead + (1 if new_count else 0),

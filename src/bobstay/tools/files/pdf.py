@@ -11,7 +11,7 @@ from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.image import BUDGET, fitted
 from bobstay.tools.files.numbered_lines import MOST_BYTES
-from bobstay.tools.files.tool_path import Place
+from bobstay.tools.files.tool_path import ToolPath
 
 MOST_PAGES = 20
 WITHOUT_ASKING = 10
@@ -26,14 +26,14 @@ _turn = Lock()
 """The PDF library may be used by one thread at a time only."""
 
 
-class Pages(Struct, frozen=True):
+class PdfPages(Struct, frozen=True):
     parts: tuple[ReplyPart, ...]
     first: int
     last: int
     total: int
 
 
-def read_pages(place: Place, wanted: str, cancelled: Callable[[], bool]) -> Pages:
+def read_pages(place: ToolPath, wanted: str, cancelled: Callable[[], bool]) -> PdfPages:
     """Show the pages named by `wanted` ("3" or "1-5"; empty for all of a short document).
 
     Raises:
@@ -94,7 +94,7 @@ def _range(wanted: str, total: int) -> tuple[int, int]:
     return first, last
 
 
-def _read(document: Any, first: int, last: int, total: int, cancelled: Callable[[], bool]) -> Pages:
+def _read(document: Any, first: int, last: int, total: int, cancelled: Callable[[], bool]) -> PdfPages:
     parts: list[ReplyPart] = []
     letters, pictures = MOST_BYTES, BUDGET
     for number in range(first, last + 1):
@@ -109,14 +109,14 @@ def _read(document: Any, first: int, last: int, total: int, cancelled: Callable[
         full = len(text) > letters or (len(text) < _LITTLE and picture is None)
         if full and number > first:
             parts.append(Text(f'[No room for more. To read on, call Read with pages="{number}-{last}".]'))
-            return Pages(tuple(parts), first, number - 1, total)
+            return PdfPages(tuple(parts), first, number - 1, total)
         letters -= len(text)
         body = f"{text[:MOST_BYTES]}\n[The page is cut here.]" if len(text) > MOST_BYTES else text
         parts.append(Text(f"--- page {number} of {total} ---\n{body}".rstrip()))
         if picture is not None:
             pictures -= len(picture.data)
             parts.append(picture)
-    return Pages(tuple(parts), first, last, total)
+    return PdfPages(tuple(parts), first, last, total)
 
 
 def _text(page: Any) -> str:

@@ -9,7 +9,7 @@ _CAREFUL = 250_000
 """Pairs of lines up to which all are compared; larger stretches are first cut at lines both have once."""
 
 
-class Change(Struct, frozen=True):
+class LineChange(Struct, frozen=True):
     """Lines `old_start` up to `old_end` became lines `new_start` up to `new_end`, counted from 0."""
 
     old_start: int
@@ -18,19 +18,19 @@ class Change(Struct, frozen=True):
     new_end: int
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+def changes(old: Sequence[str], new: Sequence[str]) -> list[LineChange]:
     """The places where `new` differs from `old`, in order, never touching each other."""
-    found: list[Change] = []
-    for change in _between(old, new, Change(0, len(old), 0, len(new))):
+    found: list[LineChange] = []
+    for change in _between(old, new, LineChange(0, len(old), 0, len(new))):
         last = found[-1] if found else None
         if last is not None and last.old_end == change.old_start and last.new_end == change.new_start:
-            found[-1] = Change(last.old_start, change.old_end, last.new_start, change.new_end)
+            found[-1] = LineChange(last.old_start, change.old_end, last.new_start, change.new_end)
         else:
             found.append(change)
     return found
 
 
-def _between(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[Change]:
+def _between(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
     part = _trimmed(old, new, part)
     old_count, new_count = part.old_end - part.old_start, part.new_end - part.new_start
     if old_count == 0 and new_count == 0:
@@ -43,7 +43,7 @@ def _between(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[C
         yield from _cut_at_anchors(old, new, part)
 
 
-def _trimmed(old: Sequence[str], new: Sequence[str], part: Change) -> Change:
+def _trimmed(old: Sequence[str], new: Sequence[str], part: LineChange) -> LineChange:
     old_start, old_end, new_start, new_end = part.old_start, part.old_end, part.new_start, part.new_end
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
         old_start += 1
@@ -51,29 +51,29 @@ def _trimmed(old: Sequence[str], new: Sequence[str], part: Change) -> Change:
     while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
         old_end -= 1
         new_end -= 1
-    return Change(old_start, old_end, new_start, new_end)
+    return LineChange(old_start, old_end, new_start, new_end)
 
 
-def _compared(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[Change]:
+def _compared(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
     from difflib import SequenceMatcher
 
     left, right = old[part.old_start : part.old_end], new[part.new_start : part.new_end]
     for tag, i, j, k, m in SequenceMatcher(None, left, right, autojunk=len(left) + len(right) > 600).get_opcodes():
         if tag != "equal":
-            yield Change(part.old_start + i, part.old_start + j, part.new_start + k, part.new_start + m)
+            yield LineChange(part.old_start + i, part.old_start + j, part.new_start + k, part.new_start + m)
 
 
-def _cut_at_anchors(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[Change]:
+def _cut_at_anchors(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
     """Compare piece by piece between lines that stand exactly once on both sides, in the same order."""
     old_done, new_done = part.old_start, part.new_start
     for old_at, new_at in _anchors(old, new, part):
         if old_at >= old_done and new_at >= new_done:
-            yield from _piece(old, new, Change(old_done, old_at, new_done, new_at))
+            yield from _piece(old, new, LineChange(old_done, old_at, new_done, new_at))
             old_done, new_done = old_at + 1, new_at + 1
-    yield from _piece(old, new, Change(old_done, part.old_end, new_done, part.new_end))
+    yield from _piece(old, new, LineChange(old_done, part.old_end, new_done, part.new_end))
 
 
-def _piece(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[Change]:
+def _piece(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
     part = _trimmed(old, new, part)
     old_count, new_count = part.old_end - part.old_start, part.new_end - part.new_start
     if old_count * new_count > _CAREFUL or ((old_count == 0) != (new_count == 0)):
@@ -82,7 +82,7 @@ def _piece(old: Sequence[str], new: Sequence[str], part: Change) -> Iterator[Cha
         yield from _compared(old, new, part)
 
 
-def _anchors(old: Sequence[str], new: Sequence[str], part: Change) -> list[tuple[int, int]]:
+def _anchors(old: Sequence[str], new: Sequence[str], part: LineChange) -> list[tuple[int, int]]:
     once_old, once_new = _once(old, part.old_start, part.old_end), _once(new, part.new_start, part.new_end)
     pairs = [(at, once_new[line]) for line, at in once_old.items() if line in once_new]
     return _longest_rising(pairs)

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import visible, with_plain_newlines
-from bobstay.tools.files.numbered_lines import numbered
-from bobstay.tools.files.text_match import Matches, find, some_lines
 from bobstay.tools.files.match_replacement import merged
 from bobstay.tools.files.nearest_match import nearest
+from bobstay.tools.files.numbered_lines import numbered
+from bobstay.tools.files.text_match import Matches, find, some_lines
 
 _AROUND = 3
 """Lines shown before and after a place."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from bobstay.tools.files.file_content import with_plain_newlines
-from bobstay.tools.files.lookalikes import folded, indent_of
 from bobstay.tools.files.indent import Reindent, fit
+from bobstay.tools.files.lookalikes import folded, indent_of
 
 _LARGEST_TOLERANT = 5 << 20
 """Characters of a file up to which places are also looked for with unseen differences."""

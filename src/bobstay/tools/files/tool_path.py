@@ -27,7 +27,7 @@ _REASONS = {
 }
 
 
-class Place(Struct, frozen=True):
+class ToolPath(Struct, frozen=True):
     """A file by the name the model used and by the name the system knows it under."""
 
     path: str
@@ -51,7 +51,7 @@ def real_path(path: str) -> str:
         return path
 
 
-def locate(path: str, context: Context) -> Place:
+def locate(path: str, context: Context) -> ToolPath:
     """Find where `path` leads, refusing what is no path at all.
 
     Raises:
@@ -68,10 +68,10 @@ def locate(path: str, context: Context) -> Place:
     name = absolute(path, context)
     if path.endswith("/") and not os.path.isdir(name):
         raise ToolError(f"The path {path} ends with a slash, so it names a directory. Give the path of a file.")
-    return Place(name, real_path(name))
+    return ToolPath(name, real_path(name))
 
 
-def status_of(place: Place) -> os.stat_result | None:
+def status_of(place: ToolPath) -> os.stat_result | None:
     """The status of a regular file, or None where there is no file yet. Nothing is opened.
 
     Raises:

@@ -7,8 +7,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bobstay.tools.base import ToolError
-from bobstay.tools.files.text_edits import Replacement, apply
 from bobstay.tools.files.file_content import with_plain_newlines
+from bobstay.tools.files.text_edits import Replacement, apply
 from bobstay.tools.files.text_match import find
 from tests.deadline import DEADLINE
 

@@ -5,15 +5,15 @@ import time
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.tools.files.text_diff import changes
 from bobstay.tools.files.numbered_lines import after
-from bobstay.tools.files.patch import LARGEST_FIELD, Hunk, clipped, field, patch_of
+from bobstay.tools.files.patch import LARGEST_FIELD, StructuredHunk, clipped, field, patch_of
+from bobstay.tools.files.text_diff import changes
 from tests.deadline import DEADLINE
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "dd", "-x", "+y"]), max_size=30).map("\n".join)
 
 
-def applied(old: str, hunks: list[Hunk]) -> str:
+def applied(old: str, hunks: list[StructuredHunk]) -> str:
     """Apply hunks as any patch program would."""
     lines = old.split("\n")
     ended = lines.pop() if lines[-1] == "" else None

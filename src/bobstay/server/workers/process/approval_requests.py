@@ -8,15 +8,15 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
-from bobstay.permissions.access import Verdict
+from bobstay.permissions.access import Effect
 from bobstay.permissions.shell.destructive import is_destructive
+from bobstay.redaction.redactor import Redactor
 from bobstay.server.inbox import Inbox
+from bobstay.server.workers.process.read_only_policy import ReadOnlyPolicy, refusal
 from bobstay.server.workers.process.untrusted_fields import record, text
-from bobstay.server.workers.process.read_only_policy import ReadingOnly, refusal
 from bobstay.sessions.log import LogError
 from bobstay.wire.control_channel import failure, success
 
@@ -33,12 +33,12 @@ Store: TypeAlias = Callable[[Durable, str, str], None]
 """Puts an event into the log, with the call and the name of the sub-agent it belongs to."""
 
 
-class Post(Struct, frozen=True):
+class ApprovalPorts(Struct, frozen=True):
     """The worker, as far as asking needs it."""
 
     session_id: str
     inbox: Inbox
-    mask: Mask
+    mask: Redactor
     store: Store
     send: Callable[[dict[str, Any]], object]
     agent: Callable[[str], tuple[str, str]]
@@ -47,7 +47,7 @@ class Post(Struct, frozen=True):
     """Told when the engine begins to wait for people, and when it no longer does."""
     broken: Callable[[LogError], None]
     """Told when an answer cannot be stored: then it was not given."""
-    reading: ReadingOnly
+    reading: ReadOnlyPolicy
     """What the session's workflow forbids, whoever would allow it."""
 
 
@@ -56,8 +56,8 @@ class _Open(Struct):
     task: "asyncio.Task[None] | None" = None
 
 
-class Asks:
-    def __init__(self, post: Post) -> None:
+class ApprovalRequests:
+    def __init__(self, post: ApprovalPorts) -> None:
         self._post = post
         self._open: dict[str, _Open] = {}
         self._waiting = 0
@@ -86,9 +86,9 @@ class Asks:
     def _decided(self, id: str, call: ToolCall) -> bool:
         """Answer at once what the workflow of the session decides. False if a person must."""
         decided = self._post.reading.decision(call)
-        if decided is None or decided.verdict is Verdict.ASK:
+        if decided is None or decided.verdict is Effect.ASK:
             return False
-        answer = Answer(decided.verdict is Verdict.ALLOW, refusal(decided))
+        answer = Answer(decided.verdict is Effect.ALLOW, refusal(decided))
         self._post.send(success(id, permission_response(answer, call.input)))
         return True
 

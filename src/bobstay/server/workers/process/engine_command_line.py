@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.ids import new_id
+from bobstay.model.session_events import SessionConfig
 from bobstay.server.workflows import (
     BYPASS,
     READING,
@@ -27,7 +27,7 @@ MCP_PREFIX = "mcp-"
 MCP_SUFFIX = ".json"
 
 
-class Talk(Struct, frozen=True):
+class EngineConversation(Struct, frozen=True):
     """Which talk of the engine a process is to go on with."""
 
     resume: str = ""
@@ -40,11 +40,11 @@ class Talk(Struct, frozen=True):
     """The id of a new one or of a copy, a UUID; the engine makes one up if empty."""
 
 
-class Launch(Struct, frozen=True):
+class EngineLaunch(Struct, frozen=True):
     """Everything a command line is made of."""
 
     config: SessionConfig
-    talk: Talk = Talk()
+    talk: EngineConversation = EngineConversation()
     mode: str = ""
     """Permission mode to begin in."""
     mcp_file: str = ""
@@ -52,12 +52,12 @@ class Launch(Struct, frozen=True):
     """Flags that only this engine is given."""
 
 
-def live_arguments(launch: Launch) -> tuple[str, ...]:
+def live_arguments(launch: EngineLaunch) -> tuple[str, ...]:
     """For a process that stays and takes prompts on its input (S003-2..4)."""
     return ("-p", *STREAM, *LIVE, *ASKING, *_talk(launch), *_settings(launch))
 
 
-def one_shot_arguments(launch: Launch, query: str) -> tuple[str, ...]:
+def one_shot_arguments(launch: EngineLaunch, query: str) -> tuple[str, ...]:
     """For a process that answers one prompt and ends: all flags first, then the prompt behind `--` (S000-3..7)."""
     form = launch.config.output_format
     output = STREAM if form == "stream-json" else ("--output-format", form)
@@ -75,7 +75,7 @@ def flag(name: str, value: str) -> tuple[str, ...]:
     return (f"{name}={value}",) if value.startswith("-") else (name, value)
 
 
-def _talk(launch: Launch) -> tuple[str, ...]:
+def _talk(launch: EngineLaunch) -> tuple[str, ...]:
     talk = launch.talk
     found: tuple[str, ...] = ()
     if talk.resume:
@@ -89,7 +89,7 @@ def _talk(launch: Launch) -> tuple[str, ...]:
     return (*found, "--no-session-persistence") if launch.config.ephemeral else found
 
 
-def _settings(launch: Launch) -> tuple[str, ...]:
+def _settings(launch: EngineLaunch) -> tuple[str, ...]:
     config = launch.config
     found: tuple[str, ...] = ()
     if config.model:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from bobstay.config.environment import Environment
-from bobstay.system.process_tree import MARK
 from bobstay.server.sessions.orphan_sweep import MARKER
+from bobstay.system.process_tree import MARK
 
 NESTED = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_AGENT_SDK_VERSION"})
 """Said to engines by whoever drives them; if we were driven ourselves, that is not meant for ours."""

@@ -14,7 +14,7 @@ NAMED = ("tools", "slash_commands", "skills", "agents")
 WORDS = ("model", "cwd", "claude_code_version", "output_style", "apiKeySource")
 
 
-class Around:
+class EngineSurface:
     """One engine process. `told` gives what is worth storing of its `init`, which comes before each turn."""
 
     def __init__(self) -> None:

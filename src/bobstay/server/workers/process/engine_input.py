@@ -10,18 +10,18 @@ from bobstay.server.errors import ApiError
 from bobstay.server.workers.process.approval_requests import HOOKS
 from bobstay.server.workers.process.engine_process import EngineProcess
 from bobstay.sessions.log_codec import to_json
-from bobstay.wire.control_channel import Channel, ControlError
+from bobstay.wire.control_channel import ControlChannel, ControlError
 
 ANSWER_TIME = 10.0
 """Seconds an engine may take to answer a request about itself."""
 
 
-class Wire:
+class EngineInput:
     """`engine` is the process that listens now, if one does."""
 
     def __init__(self) -> None:
         self.engine: EngineProcess | None = None
-        self._channel = Channel(self.send)
+        self._channel = ControlChannel(self.send)
 
     @property
     def is_open(self) -> bool:
@@ -66,7 +66,7 @@ class Wire:
         """The process is gone: whoever waits for its answer is told so."""
         self.engine = None
         self._channel.close()
-        self._channel = Channel(self.send)
+        self._channel = ControlChannel(self.send)
 
     def _request(self, body: dict[str, Any]) -> None:
         """Ask without waiting: what follows says enough."""

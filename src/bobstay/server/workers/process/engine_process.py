@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from bobstay.server.workers.worker import WorkerError
 from bobstay.system.child_process import Child, find_program
 from bobstay.system.watchdog import guard
-from bobstay.server.workers.worker import WorkerError
 
 SPAWN_ERRORS = (OSError, ValueError)
 """A program that does not start; a NUL byte or half a character among its arguments."""
@@ -20,7 +20,7 @@ PIECE = 16 * 1024
 """Bytes of its output that are worked off before everybody else has a turn: some tens of events."""
 
 
-class Patience(Struct, frozen=True):
+class ShutdownTimeouts(Struct, frozen=True):
     """Seconds a process is given after each step of being asked to end."""
 
     word: float = 3.0

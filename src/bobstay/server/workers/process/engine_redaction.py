@@ -2,13 +2,13 @@
 
 from bobstay.engine.event_redaction import conceal
 from bobstay.engine.live_redaction import LiveRedaction
-from bobstay.redaction.redactor import Mask
 from bobstay.model.event import BlockDone, Durable
 from bobstay.model.live_events import Live
+from bobstay.redaction.redactor import Redactor
 
 
-class Hiding:
-    def __init__(self, mask: Mask) -> None:
+class EngineRedaction:
+    def __init__(self, mask: Redactor) -> None:
         self.mask = mask
         self._live = LiveRedaction(mask)
 

@@ -13,7 +13,7 @@ from bobstay.server.workers.process.untrusted_fields import text
 State: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
-class Tasks:
+class EngineTasks:
     def __init__(self) -> None:
         self._rows: dict[str, Task] = {}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bobstay.config.paths import Paths
 from bobstay.config.git_directory import find_repository
+from bobstay.config.paths import Paths
 from bobstay.config.settings_files import BrokenSettings, load
 from bobstay.config.trust import standing
 from bobstay.server.workers.worker import WorkerError

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from bobstay.config.environment import Environment
+from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.process.engine_trust import is_claude
+from bobstay.server.workers.worker import WorkerError
 from bobstay.system.child_process import Child
 from bobstay.system.watchdog import guard
-from bobstay.server.workers.worker import WorkerError
-from bobstay.server.workers.process.engine_trust import is_claude
-from bobstay.server.workers.process.engine_process import program_of
 from bobstay.version import PROTOCOL_LEVEL
 
 WAIT = 1.0

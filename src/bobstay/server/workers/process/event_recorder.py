@@ -7,8 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.system.capture import Ends
-from bobstay.model.session_events import ArtifactMade
 from bobstay.model.event import (
     BlockDone,
     Durable,
@@ -25,16 +23,18 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.live_events import LIVE, MessageBegan
+from bobstay.model.session_events import ArtifactMade
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_status import GOOD
+from bobstay.server.workers.process.engine_redaction import EngineRedaction
+from bobstay.server.workers.process.line_splitter import LineSplitter, TooLong, frame_of
+from bobstay.server.workers.process.message_tracker import TrackedEvent
 from bobstay.server.workers.process.normaliser import CONTROL, Normaliser, unreadable
-from bobstay.server.workers.process.engine_redaction import Hiding
-from bobstay.server.workers.process.line_splitter import Lines, TooLong, frame_of
-from bobstay.server.workers.process.message_tracker import Said
-from bobstay.server.workers.process.resume_point import Past
-from bobstay.server.workers.process.whole_output import Whole
+from bobstay.server.workers.process.resume_point import ResumePoint
+from bobstay.server.workers.process.whole_output import WholeOutput
 from bobstay.server.workflows import MODES
 from bobstay.sessions.log import LogError
+from bobstay.system.capture import HeadAndTail
 
 log = logging.getLogger(__name__)
 LASTING = (Prompted, TurnStarted, InteractionOpened, InteractionClosed, RunDone)
@@ -44,7 +44,7 @@ KEPT = 8_192
 SHOWN = 4_000
 
 
-class Ears(Struct, frozen=True):
+class RecorderCallbacks(Struct, frozen=True):
     """Who is told of what is not for the log."""
 
     control: Callable[[dict[str, Any]], None]
@@ -61,8 +61,10 @@ class Ears(Struct, frozen=True):
     """Nothing can be stored any more."""
 
 
-class Scribe:
-    def __init__(self, session: OpenSession, hiding: Hiding, past: Past, ears: Ears) -> None:
+class EventRecorder:
+    def __init__(
+        self, session: OpenSession, hiding: EngineRedaction, past: ResumePoint, ears: RecorderCallbacks
+    ) -> None:
         view = session.view
         self.normaliser = Normaliser(view.model, view.permission_mode, view.cost if past.talk().resume else 0.0)
         self.in_turn = False
@@ -82,8 +84,8 @@ class Scribe:
         self._heard = False
         """The engine has said something in this turn."""
         form = view.config.output_format
-        self._lines = Lines() if view.config.live or form == "stream-json" else Whole(form)
-        self._errors = Ends(KEPT, KEPT)
+        self._lines = LineSplitter() if view.config.live or form == "stream-json" else WholeOutput(form)
+        self._errors = HeadAndTail(KEPT, KEPT)
 
     # ------------------------------------------------------------ what comes in
 
@@ -97,7 +99,7 @@ class Scribe:
 
     def begins(self, talk: str) -> None:
         """A process was started that goes on with this talk, or begins it."""
-        if isinstance(self._lines, Whole):
+        if isinstance(self._lines, WholeOutput):
             self._lines.talk = talk
 
     def rest(self, code: int) -> None:
@@ -144,7 +146,7 @@ class Scribe:
                 self._known = self.normaliser.engine_session
                 self._ears.known(self._known)
 
-    def _said(self, said: Said, frame: dict[str, Any] | None = None) -> None:
+    def _said(self, said: TrackedEvent, frame: dict[str, Any] | None = None) -> None:
         event = said.event
         if isinstance(event, RunDone):
             self._ended(event, frame or {})
@@ -222,11 +224,11 @@ class Scribe:
 
     def _note_errors(self, words: str) -> None:
         self.store(Noted(f"The engine said on its error output:\n{words}", "warning"))
-        self._errors = Ends(KEPT, KEPT)
+        self._errors = HeadAndTail(KEPT, KEPT)
 
     def _released(self) -> None:
         """Nobody waits for this turn any longer, even if its end could not be stored."""
-        self._errors = Ends(KEPT, KEPT)
+        self._errors = HeadAndTail(KEPT, KEPT)
         self.in_turn = False
         self.normaliser.interrupting = False
         self._hiding.over()

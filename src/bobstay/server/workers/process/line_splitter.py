@@ -18,7 +18,7 @@ class TooLong(Struct, frozen=True):
     start: bytes
 
 
-class Lines:
+class LineSplitter:
     """Feed it pieces as they come. It never holds more than the longest line it would give out."""
 
     def __init__(self, longest: int = LONGEST) -> None:

@@ -15,12 +15,12 @@ from bobstay.model.event import BlockDone, Durable, MessageDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, Stop, Usage
-from bobstay.server.workers.process.partial_messages import Counted
+from bobstay.server.workers.process.partial_messages import TokenCount
 
 NO_USAGE = Usage()
 
 
-class Said(Struct, frozen=True):
+class TrackedEvent(Struct, frozen=True):
     """An event, and which sub-agent it came from."""
 
     event: Durable | Live
@@ -42,7 +42,7 @@ class _Message(Struct):
     """Its final count of tokens is known."""
 
 
-class Place(Struct, frozen=True):
+class BlockPosition(Struct, frozen=True):
     """Where the next block goes."""
 
     index: int
@@ -54,7 +54,7 @@ class Place(Struct, frozen=True):
         return BlockDone(self.message_id, self.index, block, self.model, self.usage, partial)
 
 
-class Messages:
+class MessageTracker:
     """By the call that started a sub-agent; the main talk is under no name."""
 
     def __init__(self, cost: float = 0.0) -> None:
@@ -65,7 +65,7 @@ class Messages:
         self._output = 0
         """Tokens of the main talk that were told in this turn."""
 
-    def begin(self, parent: str, agent: str, id: str, model: str, usage: Usage = NO_USAGE) -> Iterator[Said]:
+    def begin(self, parent: str, agent: str, id: str, model: str, usage: Usage = NO_USAGE) -> Iterator[TrackedEvent]:
         """Words of the answer `id` come: the one before it, if it is another, is whole."""
         current = self._current.get(parent)
         if current is not None and current.id == id:
@@ -73,19 +73,19 @@ class Messages:
         yield from self._done(parent)
         self._current[parent] = _Message(id, model, agent, usage, self._blocks.get(id, 0))
 
-    def next_block(self, parent: str, *, is_call: bool) -> Place:
+    def next_block(self, parent: str, *, is_call: bool) -> BlockPosition:
         message = self._current[parent]
         index = message.blocks
         message.blocks += 1
         message.calls = message.calls or is_call
         self._blocks[message.id] = message.blocks
-        return Place(index, message.id, message.model, message.usage)
+        return BlockPosition(index, message.id, message.model, message.usage)
 
     def stopped(self, parent: str, reason: Any) -> None:
         if (stop := stop_from_json(reason)) is not None:
             self._current[parent].stop = stop
 
-    def counted(self, parent: str, count: Counted) -> Iterator[Said]:
+    def counted(self, parent: str, count: TokenCount) -> Iterator[TrackedEvent]:
         message = self._current.get(parent)
         if message is None or message.id != count.message_id:
             return
@@ -94,13 +94,13 @@ class Messages:
         if message.stop == "tool_use":
             yield from self._done(parent)
 
-    def over(self, parent: str) -> Iterator[Said]:
+    def over(self, parent: str) -> Iterator[TrackedEvent]:
         """A call of this talk was answered: an answer whose count is known does not wait any longer."""
         message = self._current.get(parent)
         if message is not None and message.counted:
             yield from self._done(parent)
 
-    def all_done(self, usage: Usage | None = None, cost: float = 0.0) -> Iterator[Said]:
+    def all_done(self, usage: Usage | None = None, cost: float = 0.0) -> Iterator[TrackedEvent]:
         """The turn is over; `usage` is that of its main talk, `cost` that of all since the session began."""
         for parent in [parent for parent in self._current if parent]:
             yield from self._done(parent)
@@ -114,7 +114,7 @@ class Messages:
         elif (more := self._more(cost)) > 0:
             # Paid for without an answer that could carry it, or after the last one was complete.
             counted = NO_USAGE if self._output or usage is None else usage
-            yield Said(MessageDone(new_id(), "", "end_turn", counted, more, broken="lost"))
+            yield TrackedEvent(MessageDone(new_id(), "", "end_turn", counted, more, broken="lost"))
             self._cost = cost
         self._blocks.clear()
         self._output = 0
@@ -123,7 +123,7 @@ class Messages:
         """What was spent since the last turn; less than before means that the engine counts anew."""
         return cost - self._cost if cost >= self._cost else cost
 
-    def _done(self, parent: str, cost: float = 0.0) -> Iterator[Said]:
+    def _done(self, parent: str, cost: float = 0.0) -> Iterator[TrackedEvent]:
         message = self._current.pop(parent, None)
         if message is None:
             return
@@ -131,4 +131,4 @@ class Messages:
             self._output += message.usage.output
         stop: Stop = message.stop or ("tool_use" if message.calls else "end_turn")
         done = MessageDone(message.id, message.model, stop, message.usage, cost)
-        yield Said(done, parent, message.agent)
+        yield TrackedEvent(done, parent, message.agent)

@@ -23,14 +23,14 @@ from bobstay.model.event import (
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, Text, ToolCall, ToolReply
+from bobstay.server.workers.process.engine_init import EngineSurface
+from bobstay.server.workers.process.engine_notices import notice, rate_limit, trouble
+from bobstay.server.workers.process.engine_tasks import EngineTasks
+from bobstay.server.workers.process.flat_frames import FlatPieces, decision_in, usual_frame
+from bobstay.server.workers.process.message_tracker import MessageTracker, TrackedEvent
+from bobstay.server.workers.process.partial_messages import PartialMessages, TokenCount
 from bobstay.server.workers.process.turn_results import done_of, is_failure
 from bobstay.server.workers.process.untrusted_fields import amount, text
-from bobstay.server.workers.process.flat_frames import FlatPieces, decision_in, usual_frame
-from bobstay.server.workers.process.engine_init import Around
-from bobstay.server.workers.process.message_tracker import Messages, Said
-from bobstay.server.workers.process.engine_notices import notice, rate_limit, trouble
-from bobstay.server.workers.process.partial_messages import Counted, Partial
-from bobstay.server.workers.process.engine_tasks import Tasks
 
 NO_RESULT = "No result received: the engine ended before the call did. Check what it did before trying again."
 MOST_HELD = 1_000
@@ -52,38 +52,38 @@ class Normaliser:
         """Prompts the engine has taken in and not begun with."""
         self.sent: set[str] = set()
         """Prompts that came from us: their echo says nothing new."""
-        self.interrupting, self.around = False, Around()
-        self.open_calls: dict[str, Said] = {}
+        self.interrupting, self.around = False, EngineSurface()
+        self.open_calls: dict[str, TrackedEvent] = {}
         self._calls: dict[str, ToolCall] = {}
-        self._early: dict[str, list[Said]] = {}
+        self._early: dict[str, list[TrackedEvent]] = {}
         self._agents: dict[str, tuple[str, str]] = {}
-        self._messages = Messages(cost)
-        self._partials: dict[str, Partial] = {}
+        self._messages = MessageTracker(cost)
+        self._partials: dict[str, PartialMessages] = {}
         self._flat: dict[str, FlatPieces] = {}
-        self._tasks = Tasks()
+        self._tasks = EngineTasks()
 
-    def feed(self, frame: dict[str, Any]) -> list[Said]:
+    def feed(self, frame: dict[str, Any]) -> list[TrackedEvent]:
         frame = usual_frame(frame)
         parent, agent = self._speaker(frame)
         found = [
-            event if isinstance(event, Said) else Said(event, parent, agent)
+            event if isinstance(event, TrackedEvent) else TrackedEvent(event, parent, agent)
             for event in self._events(frame, parent, agent)
         ]
         return found if parent else _named(found, text(frame, "uuid"))
 
     def begin_anew(self) -> None:
         """A process comes that knows nothing of the talk: it counts what it costs from nothing."""
-        self._messages = Messages()
+        self._messages = MessageTracker()
 
     def agent(self, agent_id: str) -> tuple[str, str]:
         """The name of a sub-agent and the call that started it."""
         return self._agents.get(agent_id, (agent_id, ""))
 
-    def settle(self) -> list[Said]:
+    def settle(self) -> list[TrackedEvent]:
         """The engine ends in the middle of a turn: nothing stays open (FM-10)."""
         return [*self._messages.all_done(), *self._orphans(), *self._unanswered()]
 
-    def _events(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Live | Said]:
+    def _events(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Live | TrackedEvent]:
         match frame.get("type"):
             case "system":
                 yield from self._system(frame)
@@ -116,7 +116,7 @@ class Normaliser:
 
     # ------------------------------------------------------------ the engine about itself
 
-    def _system(self, frame: dict[str, Any]) -> Iterator[Durable | Live | Said]:
+    def _system(self, frame: dict[str, Any]) -> Iterator[Durable | Live | TrackedEvent]:
         if frame.get("subtype") == "init":
             self.engine_session = text(frame, "session_id") or self.engine_session
             yield from self._is_now(text(frame, "model"), text(frame, "permissionMode"))
@@ -147,7 +147,7 @@ class Normaliser:
 
     # ------------------------------------------------------------ the model
 
-    def _assistant(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Live | Said]:
+    def _assistant(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Live | TrackedEvent]:
         message = frame.get("message")
         if not isinstance(message, dict):
             yield Raw(frame)
@@ -171,7 +171,7 @@ class Normaliser:
             yield from self._block(entry, frame, parent, agent)
         self._messages.stopped(parent, message.get("stop_reason"))
 
-    def _block(self, entry: Any, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _block(self, entry: Any, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         block = block_from_json(entry)
         if isinstance(block, ToolReply):
             yield from self._reply(block, frame, parent, agent, alone=False)
@@ -186,17 +186,17 @@ class Normaliser:
         else:
             yield done
 
-    def _call(self, call: ToolCall, done: BlockDone, parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _call(self, call: ToolCall, done: BlockDone, parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         if call.id in self._calls:
             return  # told twice, as a block and by itself
         self._calls[call.id] = call
-        self.open_calls[call.id] = Said(done, parent, agent)
+        self.open_calls[call.id] = TrackedEvent(done, parent, agent)
         yield done
         for early in self._early.pop(call.id, ()):
             assert isinstance(early.event, ToolDone)
             yield from self._answered(early.event, parent or early.parent_call, agent or early.agent)
 
-    def _lone_call(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _lone_call(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         """Seed 003's form: a call that is a frame of its own."""
         inner = frame.get("tool_use")
         call = block_from_json({**(inner if isinstance(inner, dict) else frame), "type": "tool_use"})
@@ -208,22 +208,22 @@ class Normaliser:
         place = self._messages.next_block(parent, is_call=True)
         yield from self._call(call, place.done(call), parent, agent)
 
-    def _partial(self, frame: dict[str, Any], parent: str) -> Iterator[Durable | Live | Said]:
+    def _partial(self, frame: dict[str, Any], parent: str) -> Iterator[Durable | Live | TrackedEvent]:
         event = frame.get("event")
         if not isinstance(event, dict):
             flat = self._flat.setdefault(parent, FlatPieces()).feed(frame, self.model)
             yield from flat or (Raw(frame),)
             return
-        partial = self._partials.setdefault(parent, Partial())
+        partial = self._partials.setdefault(parent, PartialMessages())
         said = partial.feed(event, text(frame, "api_message_id"))
-        if isinstance(said, Counted):
+        if isinstance(said, TokenCount):
             yield from self._messages.counted(parent, said)
         elif said is not None:
             yield said
 
     # ------------------------------------------------------------ tools and people
 
-    def _user(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _user(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         message = frame.get("message")
         if not isinstance(message, dict):
             yield Raw(frame)
@@ -254,7 +254,7 @@ class Normaliser:
             why = "interrupt" if interrupted else "subagent" if parent else "engine"
             yield Prompted(id, words, "harness", why=why)
 
-    def _lone_reply(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _lone_reply(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         inner = frame.get("tool_result")
         reply = block_from_json({**(inner if isinstance(inner, dict) else frame), "type": "tool_result"})
         if isinstance(reply, ToolReply):
@@ -264,7 +264,7 @@ class Normaliser:
 
     def _reply(
         self, reply: ToolReply, frame: dict[str, Any], parent: str, agent: str, *, alone: bool
-    ) -> Iterator[Durable | Said]:
+    ) -> Iterator[Durable | TrackedEvent]:
         display = frame.get("tool_use_result") if alone else None
         decided = decision_in(frame.get("tool_result_meta"), reply.call_id)
         done = ToolDone(
@@ -276,18 +276,18 @@ class Normaliser:
         )
         if reply.call_id not in self._calls:
             if sum(map(len, self._early.values())) < MOST_HELD:
-                self._early.setdefault(reply.call_id, []).append(Said(done, parent, agent))  # FM-9
+                self._early.setdefault(reply.call_id, []).append(TrackedEvent(done, parent, agent))  # FM-9
             else:
                 yield Raw(frame)
             return
         yield from self._answered(done, parent, agent)
 
-    def _answered(self, done: ToolDone, parent: str, agent: str) -> Iterator[Durable | Said]:
+    def _answered(self, done: ToolDone, parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         """Each answer is told, the last one counts (FM-8)."""
         call = self._calls[done.reply.call_id]
         self.open_calls.pop(call.id, None)
         yield from self._messages.over(parent)
-        yield Said(replace(done, name=call.name), parent, agent)
+        yield TrackedEvent(replace(done, name=call.name), parent, agent)
         if not parent and not done.reply.is_error:
             tasks = self._tasks.after(call, done.display)
             if tasks is not None:
@@ -295,7 +295,7 @@ class Normaliser:
 
     # ------------------------------------------------------------ the end of a turn
 
-    def _result(self, frame: dict[str, Any]) -> Iterator[Durable | Said]:
+    def _result(self, frame: dict[str, Any]) -> Iterator[Durable | TrackedEvent]:
         done = done_of(frame, interrupting=self.interrupting)
         if not is_failure(frame) or frame.get("num_turns"):
             self.engine_session = text(frame, "session_id") or self.engine_session
@@ -311,18 +311,18 @@ class Normaliser:
         self._flat.clear()
         yield done
 
-    def _orphans(self) -> Iterator[Said]:
+    def _orphans(self) -> Iterator[TrackedEvent]:
         """Results whose calls never came: kept, and marked."""
         for call_id, replies in self._early.items():
-            yield Said(Noted(f"A result came for a call that was never told: {call_id[:80]}", "warning"))
+            yield TrackedEvent(Noted(f"A result came for a call that was never told: {call_id[:80]}", "warning"))
             yield from replies
         self._early.clear()
 
-    def _unanswered(self) -> Iterator[Said]:
+    def _unanswered(self) -> Iterator[TrackedEvent]:
         for call_id, said in self.open_calls.items():
             name = self._calls[call_id].name
             reply = ToolReply(call_id, (Text(NO_RESULT),), is_error=True)
-            yield Said(ToolDone(reply, name, interrupted=True), said.parent_call, said.agent)
+            yield TrackedEvent(ToolDone(reply, name, interrupted=True), said.parent_call, said.agent)
         self.open_calls.clear()
 
     def _speaker(self, frame: dict[str, Any]) -> tuple[str, str]:
@@ -335,7 +335,7 @@ class Normaliser:
         return parent, name
 
 
-def _named(found: list[Said], uuid: str) -> list[Said]:
+def _named(found: list[TrackedEvent], uuid: str) -> list[TrackedEvent]:
     """The first block of a frame keeps the engine's own id, by which its talk can be cut there."""
     if uuid:
         for place, said in enumerate(found):
@@ -345,6 +345,6 @@ def _named(found: list[Said], uuid: str) -> list[Said]:
     return found
 
 
-def unreadable(line: bytes) -> Said:
+def unreadable(line: bytes) -> TrackedEvent:
     """A line that is no frame: kept as it came (S003-14)."""
-    return Said(Raw({"line": line.decode("utf-8", "replace")}))
+    return TrackedEvent(Raw({"line": line.decode("utf-8", "replace")}))

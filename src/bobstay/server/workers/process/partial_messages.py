@@ -10,7 +10,7 @@ from bobstay.model.message import Stop, Usage
 from bobstay.server.workers.process.untrusted_fields import text
 
 
-class Counted(Struct, frozen=True):
+class TokenCount(Struct, frozen=True):
     """The end of an answer, with what it took."""
 
     message_id: str
@@ -18,14 +18,14 @@ class Counted(Struct, frozen=True):
     usage: Usage
 
 
-class Partial:
+class PartialMessages:
     """One talk's stream of pieces: an answer's, then the next one's."""
 
     def __init__(self) -> None:
         self._id = ""
         self._usage = Usage()
 
-    def feed(self, event: dict[str, Any], message_id: str = "") -> Live | Counted | None:
+    def feed(self, event: dict[str, Any], message_id: str = "") -> Live | TokenCount | None:
         """What a piece means; None for pieces that mean nothing by themselves."""
         if message_id:
             self._id = message_id
@@ -70,7 +70,7 @@ class Partial:
             case _:
                 return None
 
-    def _counted(self, event: dict[str, Any]) -> Counted:
+    def _counted(self, event: dict[str, Any]) -> TokenCount:
         delta = event.get("delta")
         stop = stop_from_json(delta.get("stop_reason")) if isinstance(delta, dict) else None
         said = usage_from_json(event.get("usage"))
@@ -81,7 +81,7 @@ class Partial:
             said.cache_read or began.cache_read,
             said.cache_write or began.cache_write,
         )
-        return Counted(self._id, stop, usage)
+        return TokenCount(self._id, stop, usage)
 
 
 def _index(event: dict[str, Any]) -> int:

@@ -5,27 +5,27 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeAlias
 
-from bobstay.redaction.redactor import Mask
-from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.model.event import InputQueued, ModeChanged, ModelChanged, Noted
 from bobstay.model.message import Image
+from bobstay.model.session_events import WorkerExited, WorkerStarted
+from bobstay.redaction.redactor import Redactor
+from bobstay.server.capacity import CapacitySeat
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.orphan_sweep import born
-from bobstay.server.capacity import Seat
-from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workers.bypass_timer import BypassTimer
-from bobstay.server.workers.process.engine_version import version_warning
-from bobstay.server.workers.process.approval_requests import Asks, Post
+from bobstay.server.workers.process.approval_requests import ApprovalPorts, ApprovalRequests
+from bobstay.server.workers.process.engine_input import EngineInput
 from bobstay.server.workers.process.engine_process import EngineProcess
-from bobstay.server.workers.process.untrusted_fields import text
-from bobstay.server.workers.process.engine_redaction import Hiding
-from bobstay.server.workers.process.resume_point import Past
-from bobstay.server.workers.process.read_only_policy import ReadingOnly
-from bobstay.server.workers.process.event_recorder import Ears, Scribe
-from bobstay.server.workers.process.spawner import NOTHING, Own, ProcessParts, Spawner
+from bobstay.server.workers.process.engine_redaction import EngineRedaction
+from bobstay.server.workers.process.engine_version import version_warning
+from bobstay.server.workers.process.event_recorder import EventRecorder, RecorderCallbacks
+from bobstay.server.workers.process.read_only_policy import ReadOnlyPolicy
+from bobstay.server.workers.process.resume_point import ResumePoint
 from bobstay.server.workers.process.shutdown import end, how, interrupt, signal_name
-from bobstay.server.workers.process.engine_input import Wire
+from bobstay.server.workers.process.spawner import NOTHING, ProcessParts, Spawner, WorkerFiles
+from bobstay.server.workers.process.untrusted_fields import text
+from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workflows import MODES, may_be_in
 from bobstay.sessions.log import LogError
 
@@ -44,7 +44,7 @@ class ProcessWorker:
         session: OpenSession,
         command: Sequence[str],
         parts: ProcessParts,
-        own: Own = NOTHING,
+        own: WorkerFiles = NOTHING,
     ) -> None:
         """`own` is what this session alone is run with; nothing of it is in its log."""
         self.id = id
@@ -53,19 +53,21 @@ class ProcessWorker:
         self._parts = parts
         self._live = session.view.config.live
         self._spawner = Spawner(tuple(command), session, parts, own)
-        self._past = Past()
+        self._past = ResumePoint()
         self._past.catch_up(session)
-        hiding = Hiding(Mask(parts.environment.secrets | own.secrets()))
+        hiding = EngineRedaction(Redactor(parts.environment.secrets | own.secrets()))
         told = (self._control, self._known, self._spoke, self._introduced)
-        ears = Ears(*told, self._turn_over, self._storage_failed)
-        self._scribe = Scribe(session, hiding, self._past, ears)
-        self._wire = Wire()
+        ears = RecorderCallbacks(*told, self._turn_over, self._storage_failed)
+        self._scribe = EventRecorder(session, hiding, self._past, ears)
+        self._wire = EngineInput()
         agent, store = self._scribe.normaliser.agent, self._scribe.store
-        reading = ReadingOnly(session.view.config, session.view.cwd, parts.environment.paths.home)
+        reading = ReadOnlyPolicy(session.view.config, session.view.cwd, parts.environment.paths.home)
         send, broken = self._wire.send, self._storage_failed
-        self._seat = Seat(parts.slots)
-        post = Post(session.id, parts.inbox, hiding.mask, store, send, agent, self._seat.waits, broken, reading)
-        self._asks = Asks(post)
+        self._seat = CapacitySeat(parts.slots)
+        post = ApprovalPorts(
+            session.id, parts.inbox, hiding.mask, store, send, agent, self._seat.waits, broken, reading
+        )
+        self._asks = ApprovalRequests(post)
         self._engine_session = ""
         self._why: Why | Literal[""] = ""
         self._reason = ""

@@ -3,9 +3,9 @@
 from typing import Any
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.session_events import SessionConfig
 from bobstay.model.message import ToolCall
-from bobstay.permissions.access import Access, Decision, Verdict
+from bobstay.model.session_events import SessionConfig
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 from bobstay.server.workflows import EDITING, may_be_in, only_reads
@@ -14,13 +14,13 @@ COMMANDS = frozenset({"Bash", "Monitor"})
 """Tools whose `command` is given to a shell."""
 
 
-class ReadingOnly:
+class ReadOnlyPolicy:
     """The restriction of one session. Without one everything is left to the engine and to people."""
 
     def __init__(self, config: SessionConfig, cwd: str, home: str) -> None:
         self._config = config
         self._policy = Policy(
-            "default", [Rule.parse(text, Verdict.DENY, "workflow") for text in EDITING], root=cwd, home=home
+            "default", [Rule.parse(text, Effect.DENY, "workflow") for text in EDITING], root=cwd, home=home
         )
         self._policy.read_only = True
 
@@ -28,7 +28,7 @@ class ReadingOnly:
     def holds(self) -> bool:
         return only_reads(self._config)
 
-    def decision(self, call: ToolCall) -> Decision | None:
+    def decision(self, call: ToolCall) -> PolicyDecision | None:
         """Allowed where it only reads, denied where it surely writes; None or ASK where a person must say so."""
         if not self.holds:
             return None
@@ -44,7 +44,7 @@ class ReadingOnly:
         if not self.holds or not given.allow:
             return given
         decided = self.decision(ToolCall(call.id, call.name, input))
-        if decided is not None and decided.verdict is Verdict.DENY:
+        if decided is not None and decided.verdict is Effect.DENY:
             return Answer(False, refusal(decided), by=given.by)
         kept = tuple(update for update in given.updates if self._may_change(update))
         return Answer(True, given.message, given.input, kept, by=given.by)
@@ -53,5 +53,5 @@ class ReadingOnly:
         return update.get("type") == "setMode" and may_be_in(self._config, str(update.get("mode")))
 
 
-def refusal(decided: Decision) -> str:
+def refusal(decided: PolicyDecision) -> str:
     return f"This session only reads; nothing may be changed in it. {decided.why}"

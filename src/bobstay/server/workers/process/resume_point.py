@@ -2,15 +2,15 @@
 
 from msgspec import Struct
 
-from bobstay.model.session_events import SessionChanged, WorkerStarted
 from bobstay.model.event import BlockDone, InputQueued
 from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.message import Text
+from bobstay.model.session_events import SessionChanged, WorkerStarted
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.workers.process.engine_command_line import Talk
+from bobstay.server.workers.process.engine_command_line import EngineConversation
 
 
-class Past(Struct):
+class ResumePoint(Struct):
     """A fold over the log, taken further whenever something new is looked for."""
 
     engine_session: str = ""
@@ -44,24 +44,24 @@ class Past(Struct):
                     continue
         self.inputs = {id: queued for id, queued in self.inputs.items() if id in waiting}
 
-    def talk(self, *, ephemeral: bool = False, form: str = "stream-json") -> Talk:
+    def talk(self, *, ephemeral: bool = False, form: str = "stream-json") -> EngineConversation:
         """How the engine is told which talk to go on with. Only UUIDs: nothing else is an id to it.
 
         An `ephemeral` engine has none to go on with. One that does not stream tells no ids of entries, so its copies
         are of the whole talk; and where it writes text alone, it is given the id of the copy.
         """
         if ephemeral:
-            return Talk(new=new_id())
+            return EngineConversation(new=new_id())
         if is_uuid(self.engine_session):
-            return Talk(resume=self.engine_session)
+            return EngineConversation(resume=self.engine_session)
         if is_uuid(self.inherited):
             at = self.cut if form == "stream-json" and is_uuid(self.cut) else ""
-            return Talk(resume=self.inherited, fork=True, at=at, new=new_id() if form == "text" else "")
-        return Talk(new=new_id())
+            return EngineConversation(resume=self.inherited, fork=True, at=at, new=new_id() if form == "text" else "")
+        return EngineConversation(new=new_id())
 
 
 def engine_session(session: OpenSession) -> str:
     """The id by which the engine knows this session: `claude --resume ID` goes on with it in a terminal (S004-35)."""
-    past = Past()
+    past = ResumePoint()
     past.catch_up(session)
     return past.engine_session

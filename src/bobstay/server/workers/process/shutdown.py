@@ -5,11 +5,11 @@ import signal
 from collections.abc import Callable
 from typing import Any, Literal
 
-from bobstay.server.workers.process.engine_process import EngineProcess, Patience
+from bobstay.server.workers.process.engine_process import EngineProcess, ShutdownTimeouts
 
 
 async def interrupt(
-    engine: EngineProcess, over: "asyncio.Future[None]", patience: Patience, say: Callable[[], None] | None
+    engine: EngineProcess, over: "asyncio.Future[None]", patience: ShutdownTimeouts, say: Callable[[], None] | None
 ) -> Literal["word", "signal", "force"]:
     """Have the turn end that `over` is the end of. `say` asks for it in the engine's own protocol, if it has one.
 
@@ -28,7 +28,7 @@ async def interrupt(
 
 
 async def end(
-    engine: EngineProcess, over: "asyncio.Future[None]", patience: Patience, say: Callable[[], None] | None
+    engine: EngineProcess, over: "asyncio.Future[None]", patience: ShutdownTimeouts, say: Callable[[], None] | None
 ) -> None:
     """Have the process end, and the turn that may run before it. It may need force afterwards."""
     if say is not None:

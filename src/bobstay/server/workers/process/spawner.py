@@ -12,28 +12,28 @@ from msgspec import Struct
 from bobstay.config.environment import Environment
 from bobstay.config.secret_variables import secret_values
 from bobstay.context.git_status import guarded
-from bobstay.redaction.redactor import Mask
-from bobstay.system.watchdog import mark_of_this_process
 from bobstay.model.event import InputQueued
 from bobstay.model.message import text_of
+from bobstay.redaction.redactor import Redactor
+from bobstay.server.capacity import Capacity
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.capacity import Slots
 from bobstay.server.session_secrets import server_secrets
-from bobstay.server.workers.worker import WorkerError
+from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.workers.process.engine_command_line import (
-    Launch,
-    Talk,
+    EngineConversation,
+    EngineLaunch,
     live_arguments,
     one_shot_arguments,
     starting_mode,
     write_mcp_config,
 )
-from bobstay.server.workers.process.engine_trust import FolderTrust, folder_trust, is_bobstay, is_claude, is_trusted
-from bobstay.server.workers.process.engine_process import EngineProcess, Patience, check_directory, program_of
 from bobstay.server.workers.process.engine_environment import engine_environment
+from bobstay.server.workers.process.engine_process import EngineProcess, ShutdownTimeouts, check_directory, program_of
+from bobstay.server.workers.process.engine_trust import FolderTrust, folder_trust, is_bobstay, is_claude, is_trusted
 from bobstay.server.workers.terminal_transcript import bring_back, was_in_terminal
+from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workflows import permission_mode
+from bobstay.system.watchdog import mark_of_this_process
 
 
 class ProcessParts(Struct, frozen=True):
@@ -41,17 +41,17 @@ class ProcessParts(Struct, frozen=True):
 
     environment: Environment
     inbox: Inbox
-    slots: Slots
+    slots: Capacity
     temporary: str
     """A directory of ours for files that hold secrets."""
     pass_keys: bool = True
     """Engines get the keys of model providers; without them they use their own log-in."""
     questions: Literal["permission", "hook"] = "permission"
     """How an engine's questions come: as requests for permission, or by a hook before the tool runs."""
-    patience: Patience = Patience()
+    patience: ShutdownTimeouts = ShutdownTimeouts()
 
 
-class Own(Struct, frozen=True):
+class WorkerFiles(Struct, frozen=True):
     """What one session alone is run with. It may be secret."""
 
     variables: dict[str, str] = {}
@@ -61,11 +61,11 @@ class Own(Struct, frozen=True):
         return secret_values(self.variables) | server_secrets(self.mcp_config)
 
 
-NOTHING = Own()
+NOTHING = WorkerFiles()
 
 
 class Spawner:
-    def __init__(self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, own: Own) -> None:
+    def __init__(self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, own: WorkerFiles) -> None:
         self.command = command
         self._session = session
         self._parts = parts
@@ -96,7 +96,7 @@ class Spawner:
         self.check()
         paths, cwd = self._parts.environment.paths, self._session.view.cwd
         self.trust = await asyncio.to_thread(folder_trust, self.command, cwd, paths)
-        await bring_back(self._session, paths, Mask(self._parts.environment.secrets | self._own.secrets()))
+        await bring_back(self._session, paths, Redactor(self._parts.environment.secrets | self._own.secrets()))
         self._started_at = time.time()
 
     def is_outdated(self) -> bool:
@@ -109,7 +109,7 @@ class Spawner:
         return is_trusted(self._session.view.cwd, self._parts.environment.paths) != self.trust.trusted
 
     def start(
-        self, talk: Talk, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
+        self, talk: EngineConversation, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
     ) -> EngineProcess:
         """Start a process: one that stays, or one for `queued` alone.
 
@@ -119,7 +119,7 @@ class Spawner:
         program = self.check()
         view = self._session.view
         self.mode = self._mode()
-        launch = Launch(view.config, talk, self.mode, self._mcp(), (*self.trust.arguments, *self._told()))
+        launch = EngineLaunch(view.config, talk, self.mode, self._mcp(), (*self.trust.arguments, *self._told()))
         arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
         mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
         environment = engine_environment(

@@ -5,13 +5,13 @@ from typing import Any, Literal
 import msgspec
 
 from bobstay.model.ids import new_id
+from bobstay.server.workers.process.line_splitter import LONGEST, TooLong, frame_of
 from bobstay.server.workers.process.turn_results import is_failure
 from bobstay.server.workers.process.untrusted_fields import text
-from bobstay.server.workers.process.line_splitter import LONGEST, TooLong, frame_of
 from bobstay.sessions.log_codec import to_json
 
 
-class Whole:
+class WholeOutput:
     """Takes the place of `Lines`, but gives out nothing before the process has ended."""
 
     def __init__(self, form: Literal["json", "text"], longest: int = LONGEST) -> None:
