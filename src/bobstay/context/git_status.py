@@ -1,4 +1,4 @@
-"""The state of a git work tree, learned without obeying anything the work tree says."""
+"""Reads the state of a git worktree without running programs that its configuration names."""
 
 import os
 import re
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from bobstay.config.git_directory import find_repository, open_repository
-from bobstay.config.trust import path_outside
+from bobstay.config.trust import filter_search_path
 from bobstay.system.child_process import find_program
 from bobstay.system.safe_read import read_regular
 
-__all__ = ["Status", "branch", "find_repository", "guarded"]
+__all__ = ["GitStatus", "current_branch", "find_repository", "harden_environment"]
 
 STATUS_SECONDS = 0.5
 _LINES = 40
@@ -20,7 +20,7 @@ _BRANCH = re.compile(r"[\w./+@#-]{1,200}")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _SECTION = re.compile(rb'\[\s*(filter|diff)\s+"((?:[^"\\\n]|\\.)*)"', re.IGNORECASE)
 _LONGEST_CONFIG = 1 << 20
-_USUAL_PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
+_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 
 _NO_PROGRAMS = {
     "core.fsmonitor": "false",
@@ -42,56 +42,56 @@ _NO_PROGRAMS = {
     "submodule.recurse": "false",
     "status.submoduleSummary": "false",
 }
-"""What a repository's own configuration may not say where nobody trusts it: each of these names a program."""
-_CALM = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+"""Overrides for the settings by which an untrusted repository's configuration could name a program to run."""
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
-def branch(repository: str) -> str:
-    """The name of the branch that is checked out, or the start of the commit's hash; "" if HEAD says neither."""
+def current_branch(repository: str) -> str:
+    """Return the name of the checked-out branch, or the start of the commit's hash; "" if HEAD is neither."""
     head = os.path.join(open_repository(repository).directory, "HEAD")
     # A link would let a repository show the beginning of any file.
-    said = (read_regular(head, 4096, follow=False) or b"").decode(errors="replace").strip()
-    name = said.removeprefix("ref: refs/heads/")
-    if name != said:
+    content = (read_regular(head, 4096, follow=False) or b"").decode(errors="replace").strip()
+    name = content.removeprefix("ref: refs/heads/")
+    if name != content:
         return name if _BRANCH.fullmatch(name) else ""
-    return said[:12] if _COMMIT.fullmatch(said) else ""
+    return content[:12] if _COMMIT.fullmatch(content) else ""
 
 
-def guarded(environment: Mapping[str, str], folder: str) -> dict[str, str]:
-    """The environment for programs started in a folder nobody trusts.
+def harden_environment(environment: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Return the environment for programs started in an untrusted folder.
 
-    They are not found in the folder itself, and should git be among them, the repository's configuration names no
-    program for it, as far as that can be said in advance. It cannot for all (`include` leads anywhere): that is why
-    git also needs permission there.
+    Programs are not searched for in the folder itself, and git ignores the programs that the repository's configuration
+    names, as far as they are known in advance. Not all can be known (`include` may name any file), so git also needs
+    permission there.
     """
     repository = find_repository(folder)
     settings = _NO_PROGRAMS | (_drivers(repository) if repository else {})
     top = os.path.realpath(os.path.dirname(repository)) if repository else folder
-    path = path_outside(environment.get("PATH", ""), os.path.realpath(folder), top)
+    path = filter_search_path(environment.get("PATH", ""), os.path.realpath(folder), top)
     kept = {name: value for name, value in environment.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
     count = kept.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isascii() and count.isdigit() else 0
     for number, (key, value) in enumerate(settings.items(), first):
         kept[f"GIT_CONFIG_KEY_{number}"] = key
         kept[f"GIT_CONFIG_VALUE_{number}"] = value
-    return {**kept, "PATH": path or _USUAL_PLACES, "GIT_CONFIG_COUNT": str(first + len(settings))}
+    return {**kept, "PATH": path or _DEFAULT_PATH, "GIT_CONFIG_COUNT": str(first + len(settings))}
 
 
 def _drivers(entry: str) -> dict[str, str]:
-    """Settings that put harmless programs in the place of the filters and converters a repository defines."""
+    """Settings that replace the filters and converters a repository defines with harmless programs."""
     repository = open_repository(entry)
     settings: dict[str, str] = {}
     for directory in (repository.common, repository.directory):
         for name in ("config", "config.worktree"):
-            said = read_regular(os.path.join(directory, name), _LONGEST_CONFIG) or b""
-            for kind, quoted in _SECTION.findall(said):
+            content = read_regular(os.path.join(directory, name), _LONGEST_CONFIG) or b""
+            for kind, quoted in _SECTION.findall(content):
                 driver = f"{kind.decode().lower()}.{_unescaped(os.fsdecode(quoted))}"
                 if driver.startswith("filter."):
                     settings |= {f"{driver}.process": "", f"{driver}.clean": "cat", f"{driver}.smudge": "cat"}
                 else:
                     settings[f"{driver}.textconv"] = "cat"
-                    settings |= {f"{driver}.command": "false"} if b"command" in said.lower() else {}
-            if b"external" in said.lower():
+                    settings |= {f"{driver}.command": "false"} if b"command" in content.lower() else {}
+            if b"external" in content.lower():
                 settings["diff.external"] = ""
     return settings
 
@@ -100,25 +100,25 @@ def _unescaped(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name)
 
 
-class Status:
-    """`git status`, started now and read when it is needed. Only for trusted folders: filters may run programs."""
+class GitStatus:
+    """`git status`, started at once and read when needed. Only for trusted folders: filters may run programs."""
 
     def __init__(self, cwd: str, environment: Mapping[str, str]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         repository = find_repository(cwd)
         top = os.path.realpath(os.path.dirname(repository)) if repository else cwd
-        path = path_outside(environment.get("PATH", ""), os.path.realpath(cwd), top)
-        program = find_program("git", path) or find_program("git", _USUAL_PLACES)
+        path = filter_search_path(environment.get("PATH", ""), os.path.realpath(cwd), top)
+        program = find_program("git", path) or find_program("git", _DEFAULT_PATH)
         if not program:
             return
         settings = [part for key, value in _NO_PROGRAMS.items() for part in ("-c", f"{key}={value}")]
-        calm = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-        wanted = ("status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=all")
+        kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+        command = ("status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=all")
         try:
             self._process = subprocess.Popen(
-                [program, "--no-pager", *settings, *wanted],
+                [program, "--no-pager", *settings, *command],
                 cwd=cwd,
-                env={**calm, **_CALM, "PATH": path},
+                env={**kept, **_QUIET, "PATH": path},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -128,7 +128,7 @@ class Status:
             return
 
     def read(self) -> str:
-        """What it said, shortened; empty if git is missing, failed, or took too long."""
+        """Return the output, shortened; empty if git is missing or failed."""
         if self._process is None:
             return ""
         try:

@@ -1,4 +1,4 @@
-"""Instruction files: AGENTS.md and CLAUDE.md of the user, of the project from its top down, and of nested folders."""
+"""Finds and reads instruction files: AGENTS.md and CLAUDE.md of the user, the project and its nested folders."""
 
 import os
 import re
@@ -20,34 +20,34 @@ class Instruction(Struct, frozen=True):
 
 
 class Imports(Struct, frozen=True):
-    """Which files an instruction file may name."""
+    """Which files an instruction file may import."""
 
     allowed: tuple[str, ...]
-    """Folders below which they must be."""
+    """Folders that must contain them."""
     home: str = ""
-    """What `~` stands for."""
+    """The directory for `~`."""
     outside: list[str] | None = None
-    """Takes those that exist and may not be read."""
+    """Collects the imported files that exist but may not be read."""
 
 
-def of_user(*folders: str, home: str = "") -> list[Instruction]:
-    """The instruction files of the person, from their own settings folders. They may import from all of `home`."""
+def user_instructions(*folders: str, home: str = "") -> list[Instruction]:
+    """Return the user's instruction files, from their own settings folders. They may import from all of `home`."""
     found: list[Instruction] = []
     for folder in folders:
         for name in NAMES[:2]:
-            _take(os.path.join(folder, name), found, Imports((folder, *([home] if home else [])), home))
+            _add_file(os.path.join(folder, name), found, Imports((folder, *([home] if home else [])), home))
     return found
 
 
-def of_project(
+def project_instructions(
     cwd: str, top: str = "", *, imports: bool = True, home: str = "", outside: list[str] | None = None
 ) -> list[Instruction]:
-    """The instruction files from the top of the file system down to `cwd`: what is nearer comes later.
+    """Return the instruction files from the root of the file system down to `cwd`, the nearest last.
 
-    A file that is a link must lead to one in its own folder, or below `top`, the top of the project: a repository
-    must not be able to show the model what lies elsewhere. Above the project only files of the user and of root
-    count: anybody may write into a folder such as /tmp. Without `imports`, no file that another names is read. Files
-    outside the folder that are named and exist are not read but added to `outside`; `home` is what `~` stands for.
+    A symbolic link must lead to a file in its own folder, or below `top`, the top of the project: a repository must not
+    be able to show the model other files. Above the project only files of the user and of root count, because anybody
+    may write into a folder such as /tmp. Without `imports`, imported files are not read. Imported files outside the
+    folder are not read but added to `outside`; `home` is the directory for `~`.
     """
     folders: list[str] = []
     folder = cwd
@@ -61,22 +61,22 @@ def of_project(
     for folder in reversed(folders):
         for name in (*NAMES[:2], *_NESTED, *NAMES[2:]):
             path = os.path.join(folder, name)
-            if _stays(path, folder, top) and (_within(folder, top or cwd) or _is_ours(path)):
-                _take(path, found, Imports((folder,), home, outside) if imports else None)
+            if _stays_inside(path, folder, top) and (_within(folder, top or cwd) or _is_ours(path)):
+                _add_file(path, found, Imports((folder,), home, outside) if imports else None)
     return found
 
 
 class NestedInstructions:
-    """Gives the instruction files of a folder below the project's when a file in it is first read."""
+    """Returns the instruction files of nested folders when a file in them is first read."""
 
     def __init__(self, root: str, *, silent: bool = False) -> None:
-        """`silent` for a folder nobody trusts: its files are read where a person or the model asks for them."""
+        """`silent` for an untrusted folder: its instruction files are read only when somebody asks for them."""
         self._root = root
         self._silent = silent
         self._entered: set[str] = set()
 
-    def entering(self, path: str) -> str:
-        """The text of instruction files between the project's folder and `path` not given before; or empty."""
+    def enter(self, path: str) -> str:
+        """Return the instruction files between the project's folder and `path` that were not returned before."""
         if self._silent:
             return ""
         folder = os.path.dirname(path)
@@ -90,8 +90,8 @@ class NestedInstructions:
         for folder in reversed(new):
             for name in NAMES[:2]:
                 path = os.path.join(folder, name)
-                if _stays(path, folder, self._root):
-                    _take(path, found, Imports((folder,)))
+                if _stays_inside(path, folder, self._root):
+                    _add_file(path, found, Imports((folder,)))
         return render(found)
 
 
@@ -99,8 +99,8 @@ def render(instructions: list[Instruction], what: str = "Instructions from") -> 
     return "\n\n".join(f"{what} {each.path}:\n\n{each.text}" for each in instructions)
 
 
-def _stays(path: str, *folders: str) -> bool:
-    """Whether a path that may be a link leads to a place in one of the folders."""
+def _stays_inside(path: str, *folders: str) -> bool:
+    """Whether a path, which may be a symbolic link, leads into one of the folders."""
     if not os.path.islink(path):
         return True
     target = os.path.realpath(path)
@@ -118,7 +118,7 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def _take(path: str, found: list[Instruction], imports: Imports | None) -> None:
+def _add_file(path: str, found: list[Instruction], imports: Imports | None) -> None:
     text = _read(path)
     if text is None or any(text == other.text for other in found):
         return
@@ -130,14 +130,14 @@ def _take(path: str, found: list[Instruction], imports: Imports | None) -> None:
 def _follow_imports(
     path: str, text: str, found: list[Instruction], imports: Imports, *, depth: int, seen: set[str]
 ) -> None:
-    """Add the files that `@file` names, once each, as far as they may be read."""
+    """Add the files imported by `@file`, each once, as far as they may be read."""
     if depth > DEEPEST:
         return
     for name in _IMPORT.findall(_without_code(text)):
         if name.startswith("~") and not imports.home:
             continue
-        spelled = imports.home + name[1:] if name.startswith("~") else name
-        target = os.path.realpath(os.path.join(os.path.dirname(path), spelled))
+        expanded = imports.home + name[1:] if name.startswith("~") else name
+        target = os.path.realpath(os.path.join(os.path.dirname(path), expanded))
         inside = any(target.startswith(os.path.realpath(folder).rstrip("/") + "/") for folder in imports.allowed)
         if target in seen:
             continue

@@ -1,4 +1,4 @@
-"""Everything a run needs that does not change while it runs."""
+"""The agent: everything a run needs that does not change while it runs."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from bobstay.engine.toolbox import Toolbox
 from bobstay.model.message import Message
 from bobstay.providers.base import Request
 from bobstay.providers.message_encoding import EncodingCache
-from bobstay.providers.thinking import Effort, Wanted, fitted
+from bobstay.providers.thinking import Effort, ThinkingMode, fit_thinking
 
 
 class StreamTimeouts(Struct, frozen=True):
-    """How long a model may give no sign of life, in seconds. Any byte of its server is one: pings and comments too.
+    """How long the model's server may send nothing, in seconds. Every byte counts, pings and comments too.
 
     Services send pings for minutes while a model thinks or writes a long tool input, so only real silence counts.
     """
@@ -39,37 +39,37 @@ class Agent(Struct):
     fallbacks: tuple[str, ...] = ()
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
-    patience: StreamTimeouts = StreamTimeouts()
-    thinking: Wanted = "off"
+    timeouts: StreamTimeouts = StreamTimeouts()
+    thinking: ThinkingMode = "off"
     thinking_display: str = ""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
     hosted_search: bool = False
     max_output: int | None = None
-    """Tokens one answer may have, where that is not left to the model."""
+    """Maximum tokens of one answer; None leaves it to the model."""
     structured: bool = False
     """The run is to end with structured output."""
     spent_before: float = 0.0
-    """What the session had cost when this process took it up."""
+    """What the session had cost when this process opened it."""
 
 
 class RequestBuilder:
-    """Turns a state into a request, looking again only at what is new since the last one."""
+    """Builds a request from a state, repairing only the messages that are new since the last one."""
 
     def __init__(self) -> None:
         self.longer = False
-        """An answer was cut off at the output limit: let the next ones be as long as the model can make them."""
+        """An answer was cut off at the output limit: the next ones may use all the model can give."""
         self._clean = 0
         self._cache = EncodingCache()
 
     def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
-        thinking, effort = fitted(agent.thinking, agent.effort, route.thinks, route.efforts)
+        thinking, effort = fit_thinking(agent.thinking, agent.effort, route.thinks, route.efforts)
         return Request(
             model=route.model,
             system=agent.system,
             messages=tuple(self._repaired(state.messages, state)),
             tools=agent.toolbox.specs,
-            max_tokens=_room(agent, route, thinking, state.context, longer=self.longer),
+            max_tokens=_output_tokens(agent, route, thinking, state.context, longer=self.longer),
             thinking=thinking,
             thinks=route.thinks,
             thinking_display=agent.thinking_display,
@@ -81,8 +81,8 @@ class RequestBuilder:
             cache=self._cache,
         )
 
-    def forget(self) -> None:
-        """History was changed behind the last request: look at all of it again."""
+    def reset(self) -> None:
+        """Check the whole history again: it was changed since the last request."""
         self._clean = 0
 
     def _repaired(self, messages: Sequence[Message], state: State) -> list[Message]:
@@ -91,14 +91,14 @@ class RequestBuilder:
         return repaired
 
 
-def _room(agent: Agent, route: Route, thinking: Wanted, context: int, *, longer: bool) -> int:
-    """How many tokens the answer may have: within reason, and all the model can give where that was not enough."""
+def _output_tokens(agent: Agent, route: Route, thinking: ThinkingMode, context: int, *, longer: bool) -> int:
+    """Maximum tokens of the answer: a moderate default, and all the model can give after an answer was cut off."""
     if agent.max_output:
         return min(route.max_output, agent.max_output)
     wanted = min(route.max_output, 32_000)
     if isinstance(thinking, int):
         wanted = min(route.max_output, max(wanted, thinking + 8_000))
     if longer:
-        # What has been said takes its part of the window, and so will what was said since.
+        # The conversation takes its part of the window, and so do the messages added since it was counted.
         wanted = max(wanted, min(route.max_output, route.window - context - 8_000))
     return wanted

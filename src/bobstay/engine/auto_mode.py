@@ -1,7 +1,7 @@
-"""Auto mode: what a person would be asked about is judged by an advisor first, and failing that by the person.
+"""Auto mode: an advisor answers permission requests, and leaves those it cannot decide to the person.
 
-An advisor can only answer where the rules left a question open. What a rule wants asked, what touches a protected path,
-what would remove a system or a home, and what exists to be put before a person never reaches it.
+The advisor is asked only where no rule decided. Calls that a rule sends to a person, that touch a protected path, that
+would remove a system or home directory, or that are themselves questions to a person never reach it.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -17,29 +17,29 @@ from bobstay.permissions.access import Access, PolicyDecision
 if TYPE_CHECKING:
     from bobstay.engine.pipeline import CallPipeline
 
-Word: TypeAlias = Literal["allow", "deny", "ask"]
+AdvisedDecision: TypeAlias = Literal["allow", "deny", "ask"]
 
 MOST_DENIALS = 3
-"""Refusals in a row that end a turn: a model that is told no so often works on something nobody wanted."""
+"""Refusals in a row that end a turn: the model is then working on something nobody asked for."""
 
 
 class AdvisorQuestion(Struct, frozen=True):
-    """All an advisor is told. Nothing in it comes from a tool's output or a file: those may want to talk to it."""
+    """All an advisor is given. Nothing in it comes from a tool's output or a file: those may try to influence it."""
 
     tool: str
     input: dict[str, Any]
     accesses: tuple[Access, ...]
     why: str
     """Why a person would be asked."""
-    words: tuple[str, ...]
-    """What the person said in this session, in order."""
+    prompts: tuple[str, ...]
+    """The person's prompts in this session, in order."""
 
 
 class Advice(Struct, frozen=True):
-    verdict: Word
+    decision: AdvisedDecision
     reason: str = ""
     failed: bool = False
-    """No usable answer came; the verdict is then `ask`."""
+    """There was no usable answer; the decision is then `ask`."""
     model: str = ""
     usage: Usage = Usage()
     cost: float = 0.0
@@ -48,22 +48,22 @@ class Advice(Struct, frozen=True):
 
 class Advisor(Protocol):
     async def advise(self, question: AdvisorQuestion) -> Advice:
-        """Judge one call. Never raises but for cancellation: what goes wrong is an `ask` that says so."""
+        """Judge one call. Raises nothing but cancellation: an error becomes an `ask` with the reason."""
         ...
 
 
 class AutoModeApproval:
-    """An advisor with the memory it needs. Follows the log: `apply` sees each event as it is stored."""
+    """An advisor with its state, kept up to date by `apply`, which gets each event as it is stored."""
 
     def __init__(self, make: Callable[[], Advisor]) -> None:
-        """`make` gives the advisor when it is first needed: most sessions never do."""
+        """`make` creates the advisor when it is first needed: most sessions never need it."""
         self._make = make
         self._advisor: Advisor | None = None
-        self.words: list[str] = []
+        self.prompts: list[str] = []
         self.denials = 0
-        """Answers of the model in a row of which the advisor refused something."""
+        """Answers of the model in a row with a call that the advisor refused."""
         self._answers: dict[str, str] = {}
-        """By call of this turn: the answer it came with."""
+        """The id of the answer each call of this turn came with, by call id."""
         self._refused_in = ""
 
     @property
@@ -72,8 +72,8 @@ class AutoModeApproval:
             self._advisor = self._make()
         return self._advisor
 
-    def refused(self, call_id: str) -> int:
-        """Count a refusal, once for all calls that came together: the model could not know of the first yet."""
+    def count_refusal(self, call_id: str) -> int:
+        """Count a refusal, once per answer: the model could not know of the first when it made the other calls."""
         answer = self._answers.get(call_id, call_id)
         if answer != self._refused_in:
             self._refused_in = answer
@@ -83,7 +83,7 @@ class AutoModeApproval:
     def apply(self, event: Event) -> None:
         if isinstance(event, Prompted):
             if event.origin == "human" and not event.blocked:
-                self.words.append(text_of(event.blocks))
+                self.prompts.append(text_of(event.blocks))
         elif isinstance(event, BlockDone):
             if isinstance(event.block, ToolCall):
                 self._answers[event.block.id] = event.message_id
@@ -94,9 +94,9 @@ class AutoModeApproval:
             self.denials = 0
 
 
-def judges(settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]) -> bool:
-    """Whether the advisor may be asked about a call that would be put to a person."""
-    prepared, toolbox = settlement.prepared, settlement.toolbox
+def can_judge(pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]) -> bool:
+    """Whether the advisor may decide about a call that a person would be asked about."""
+    prepared, toolbox = pipeline.prepared, pipeline.toolbox
     return (
         toolbox.auto is not None
         and toolbox.judge.mode == "auto"
@@ -107,25 +107,27 @@ def judges(settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple
     )
 
 
-async def judged(
-    settlement: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]
+async def ask_advisor(
+    pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]
 ) -> AsyncIterator[Event]:
-    """Ask the advisor. Sets `settlement.decided` if it allows the call; leaves it alone if a person shall decide.
+    """Ask the advisor. Sets `pipeline.decided` if it allows the call; leaves it unset if a person is to decide.
 
     Raises:
-        Refused: it said no, or it did not say yes and nobody is there to ask.
+        Refused: it denied the call, or left it open and there is nobody to ask.
     """
     from bobstay.engine.toolbox import Refused
 
-    prepared, auto = settlement.prepared, settlement.toolbox.auto
+    prepared, auto = pipeline.prepared, pipeline.toolbox.auto
     assert prepared is not None
     assert auto is not None
     tool = prepared.tool.name
-    advice = await auto.advisor.advise(AdvisorQuestion(tool, prepared.input, accesses, decision.why, tuple(auto.words)))
-    settlement.advice = advice
+    advice = await auto.advisor.advise(
+        AdvisorQuestion(tool, prepared.input, accesses, decision.why, tuple(auto.prompts))
+    )
+    pipeline.advice = advice
     yield Advised(
-        settlement.call.id,
-        advice.verdict,
+        pipeline.call.id,
+        advice.decision,
         advice.reason,
         failed=advice.failed,
         model=advice.model,
@@ -133,31 +135,31 @@ async def judged(
         cost=advice.cost,
         api_ms=advice.api_ms,
     )
-    if advice.verdict == "allow":
+    if advice.decision == "allow":
         auto.denials = 0
-        settlement.decided = Decided("accept", "auto", "classifier", advice.reason)
+        pipeline.decided = Decided("accept", "auto", "classifier", advice.reason)
         return
-    hooks = settlement.toolbox.hooks
-    if advice.verdict == "ask" and (settlement.toolbox.gate.can_ask or hooks.wants("PermissionRequest", tool)):
+    hooks = pipeline.toolbox.hooks
+    if advice.decision == "ask" and (pipeline.toolbox.approver.can_ask or hooks.wants("PermissionRequest", tool)):
         return
-    settlement.decided = Decided("reject", "auto", "classifier", advice.reason)
-    if advice.verdict == "deny" and auto.refused(settlement.call.id) >= MOST_DENIALS:
-        settlement.ending = "auto_denied"
-        settlement.reason = (
+    pipeline.decided = Decided("reject", "auto", "classifier", advice.reason)
+    if advice.decision == "deny" and auto.count_refusal(pipeline.call.id) >= MOST_DENIALS:
+        pipeline.ending = "auto_denied"
+        pipeline.reason = (
             f"Stopped: auto mode refused {auto.denials} calls in a row. The last was {tool}: {advice.reason} "
             "Say what may be done, allow it by a rule, or go on in another permission mode."
         )
     raise Refused(_refusal(tool, advice, decision))
 
 
-def put_to_a_person(settlement: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
-    """The question as a person is asked it after the advisor left it open."""
-    reason = settlement.advice.reason if settlement.advice is not None else ""
+def escalate(pipeline: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
+    """The decision to put before a person after the advisor left it open."""
+    reason = pipeline.advice.reason if pipeline.advice is not None else ""
     return replace(decision, why=f"{decision.why} Auto mode leaves it to you: {reason}".strip())
 
 
 def _refusal(tool: str, advice: Advice, decision: PolicyDecision) -> str:
-    if advice.verdict == "deny":
+    if advice.decision == "deny":
         return (
             f"Auto mode does not allow this use of {tool}: {advice.reason} "
             "Do not try the same by another way. Go on with what is allowed, or say what permission is needed."

@@ -1,4 +1,4 @@
-"""The prompt by which the model learns that a background command ended."""
+"""The prompt that tells the model that a background command ended."""
 
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Prompted
@@ -8,7 +8,7 @@ WHY = "background"
 
 
 def notice(ended: BackgroundEnded) -> Prompted:
-    """It does not quote the command's output: that is for a tool's reply, where it cannot pass for a prompt."""
+    """Build the prompt. It does not quote the command's output, which must not be mistaken for a prompt."""
     fields = {
         "task-id": ended.id,
         "tool-use-id": ended.call_id,

@@ -1,8 +1,8 @@
-"""Which calls may run side by side: those that claim different things, or share the same one.
+"""Schedules tool calls: those that claim different resources, or share one, run concurrently.
 
-A call waits only for calls made before it, so no circle of waiting can arise, and calls on one resource
-run in the order the model made them. The exception is a call whose input was rewritten so that it now claims
-something else: it also waits for later calls that run already, and those wait for nobody.
+A call waits only for calls made before it, so no deadlock can arise, and calls on one resource run in the order the
+model made them. The exception is a call whose input was rewritten so that it now claims something else: it also waits
+for later calls that are already running, and those wait for none.
 """
 
 import asyncio
@@ -11,52 +11,52 @@ from bobstay.tools.base import Claim
 
 
 class CallTicket:
-    """One call's place in the order."""
+    """One call's position in the schedule."""
 
-    def __init__(self, order: "CallScheduler", claims: tuple[Claim, ...]) -> None:
+    def __init__(self, scheduler: "CallScheduler", claims: tuple[Claim, ...]) -> None:
         self.claims = claims
-        """What the call needs; set it anew when its input is rewritten before it runs."""
-        self.left = asyncio.Event()
+        """The resources the call needs; assigned again when its input is rewritten before it runs."""
+        self.finished = asyncio.Event()
         self.running = False
-        self._order = order
+        self._scheduler = scheduler
 
-    async def turn(self) -> None:
-        """Wait until every conflicting call before this one is over, and a place is free."""
-        for earlier in self._order.before(self):
+    async def wait_ready(self) -> None:
+        """Wait until every conflicting call before this one is over and a slot is free."""
+        for earlier in self._scheduler.before(self):
             if _conflict(self.claims, earlier.claims):
-                await earlier.left.wait()
-        await self._order.places.acquire()
-        self._holds = True
+                await earlier.finished.wait()
+        await self._scheduler.slots.acquire()
+        self._has_slot = True
 
-    _holds = False
+    _has_slot = False
 
     async def start(self) -> None:
-        """Begin to run, once nobody is in the way: claims may have changed since `turn`, this call's or another's."""
-        while (other := self._in_the_way()) is not None:
-            self._release()  # the other one may need the place
-            await other.left.wait()
-            await self._order.places.acquire()
-            self._holds = True
+        """Mark the call as running once no other call conflicts: claims may have changed since `wait_ready`."""
+        while (other := self._find_conflict()) is not None:
+            self._release_slot()  # the other one may need the slot
+            await other.finished.wait()
+            await self._scheduler.slots.acquire()
+            self._has_slot = True
         self.running = True
 
-    def leave(self) -> None:
-        self._release()
-        self.left.set()
-        self._order.forget(self)
+    def finish(self) -> None:
+        self._release_slot()
+        self.finished.set()
+        self._scheduler.forget(self)
 
-    def _in_the_way(self) -> "CallTicket | None":
-        others = (*self._order.before(self), *(each for each in self._order.after(self) if each.running))
+    def _find_conflict(self) -> "CallTicket | None":
+        others = (*self._scheduler.before(self), *(each for each in self._scheduler.after(self) if each.running))
         return next((other for other in others if _conflict(self.claims, other.claims)), None)
 
-    def _release(self) -> None:
-        if self._holds:
-            self._order.places.release()
-            self._holds = False
+    def _release_slot(self) -> None:
+        if self._has_slot:
+            self._scheduler.slots.release()
+            self._has_slot = False
 
 
 class CallScheduler:
-    def __init__(self, at_once: int) -> None:
-        self.places = asyncio.Semaphore(at_once)
+    def __init__(self, concurrency: int) -> None:
+        self.slots = asyncio.Semaphore(concurrency)
         self._tickets: list[CallTicket] = []
 
     def enter(self, claims: tuple[Claim, ...]) -> CallTicket:

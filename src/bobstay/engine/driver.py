@@ -1,7 +1,7 @@
-"""Runs turns of one session: stores each durable event, then lets the loop go on.
+"""Runs the turns of one session: stores each durable event before the loop continues.
 
-The log is the truth. Whatever else keeps state (the fold, the permission policy, the tools' surroundings)
-follows it by seeing each event right after it is stored.
+The log is the source of truth. Everything else with state (the fold, the permission policy, the tools' environment) is
+updated with each event right after it is stored.
 """
 
 import time
@@ -12,42 +12,52 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
-from bobstay.engine.event_redaction import conceal, concealed_words
+from bobstay.engine.event_redaction import redact_event, redact_prompt
 from bobstay.engine.limits import UNUSED, Used, tokens_of
-from bobstay.engine.loop import run
+from bobstay.engine.loop import run_turn
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import FAILURES, after_failure, called, messages_of, notes_of
+from bobstay.engine.turn_hooks import FAILURES, after_failure, messages_of, notes_for_prompt, run_hooks
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, Hooks
-from bobstay.model.background_events import BackgroundEnded
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
+    BlockDone,
     Durable,
     Envelope,
     Event,
     InputDropped,
     InputQueued,
+    InteractionEvent,
+    MessageDone,
     ModeChanged,
     ModelChanged,
+    NoticeEvent,
     Prompted,
+    Pruned,
     RunDone,
+    SettingsEvent,
+    TasksReplaced,
+    ToolDone,
     ToolStarted,
     TurnStarted,
 )
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, text_of
+from bobstay.model.session_events import SessionEvent, WorkerEvent
 from bobstay.sessions.log import Log, LogError
+from bobstay.tools.shell_session import ShellSession
 
 
 class LogObserver(Protocol):
-    """Something that folds the log in its own way."""
+    """Gets each event of the log, in order."""
 
     def apply(self, event: Event) -> None: ...
 
 
 class Driver:
-    """One session's turns, one at a time. `record` is the only way into the log."""
+    """Runs one session's turns, one at a time. `record` is the only way into the log."""
 
     def __init__(
         self,
@@ -57,19 +67,19 @@ class Driver:
         *,
         hooks: Hooks,
         facts: Callable[[], dict[str, Any]],
-        followers: tuple[LogObserver, ...] = (),
+        observers: tuple[LogObserver, ...] = (),
     ) -> None:
         self.agent = agent
         self.log = log
         self.state = state
         self.hooks = hooks
         self.facts = facts
-        self.followers = followers
-        self.opening = NO_OPINION
-        """What hooks said when the session began; it goes with the first prompt."""
+        self.observers = observers
+        self.session_start = NO_OPINION
+        """Outcome of the SessionStart hooks, which is added to the first prompt."""
         self.listeners: list[Callable[[Envelope], None]] = []
         self.take_at_end = False
-        """Whether a message that comes during the last answer is still part of the turn, or begins one of its own."""
+        """Whether a message that arrives during the last answer belongs to the turn, or starts a turn of its own."""
         self._prompt_id = ""
         self._used = UNUSED
         self._control: TurnControl | None = None
@@ -79,10 +89,10 @@ class Driver:
         return self._control is not None
 
     def record(self, event: Durable) -> Envelope:
-        """Store an event and let everything that follows the log see it.
+        """Store an event, then pass it to the observers and listeners.
 
-        What is about to have effects outside, and what a person said, is on the disk when this returns; the rest has
-        left this process and survives its death.
+        Events before side effects, and input of a person, are synced to disk when this returns; all others are with
+        the operating system and survive the end of this process.
         """
         envelope = self.log.append(event, sync=_must_be_synced(event))
         self.catch_up((event,))
@@ -91,35 +101,37 @@ class Driver:
         return envelope
 
     def catch_up(self, events: Iterable[Durable]) -> None:
-        """Let everything that follows the log see what is in it already."""
+        """Apply events that are already in the log to the state and the observers."""
         for event in events:
             self.state = self.state.apply(event)
-            for follower in self.followers:
-                follower.apply(event)
+            for observer in self.observers:
+                observer.apply(event)
 
     def turn(
         self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "", waited: float | None = None
     ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
-        Without `blocks` the turn is about what the model has not been told yet: see `State.notices`. It has limits of
-        its own, unless it is said how many seconds were `waited` for it: then it uses those of the last turn.
+        Without `blocks` the turn passes on `State.notices` to the model. It has limits of its own, unless `waited`
+        says how many seconds were spent waiting for it: then it shares the limits of the last turn.
         """
         control = TurnControl(self._steering, take_at_end=self.take_at_end)
-        # Looked at now: what is queued before the first event is pulled came later than this prompt.
-        earlier = self._earlier(id)
+        # Determined now: messages queued from here on are newer than this prompt.
+        earlier = self._queued_before(id)
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
-        return self._alone(control, self._turn(blocks, id or new_id(), client_id, control, earlier, used), used)
+        return self._run_exclusively(
+            control, self._turn(blocks, id or new_id(), client_id, control, earlier, used), used
+        )
 
-    def take_up(self) -> AsyncGenerator[Event, None]:
-        """Go on with a turn that a crash cut off, until its `RunDone`. What may have had effects is not done again."""
+    def resume_turn(self) -> AsyncGenerator[Event, None]:
+        """Resume a turn after a crash, until its `RunDone`. Calls that may have had effects are not run again."""
         control = TurnControl(self._steering, take_at_end=self.take_at_end)
-        return self._alone(control, self._played(control, taken_up=True), UNUSED)
+        return self._run_exclusively(control, self._run(control, resumed=True), UNUSED)
 
-    async def _alone(
+    async def _run_exclusively(
         self, control: TurnControl, turn: AsyncGenerator[Event, None], used: Used
     ) -> AsyncGenerator[Event, None]:
-        """Play a turn to its end or until its time is over; `used` is what earlier turns took of its limits."""
+        """Run a turn to its end or until its time is over; `used` is what earlier turns used of its limits."""
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
         self._control = control
         began, limit = time.monotonic(), self.agent.limits.seconds
@@ -136,8 +148,8 @@ class Driver:
             self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
 
     def queue(self, event: InputQueued) -> None:
-        """Keep a message that came while the session is busy. It is on disk when this returns."""
-        self.record(replace(event, blocks=concealed_words(event.blocks, "human", self.agent.toolbox.mask)))
+        """Queue a message that arrived while the session is busy. It is on disk when this returns."""
+        self.record(replace(event, blocks=redact_prompt(event.blocks, "human", self.agent.toolbox.redactor)))
 
     def drop(self, id: str) -> None:
         self.record(InputDropped(id))
@@ -158,24 +170,24 @@ class Driver:
         event = ModelChanged(model, previous=self.state.model)
         self.record(event)
         if self._control is not None:
-            self._control.model = model  # a turn under way has a state of its own
+            self._control.model = model  # a running turn has a state of its own
         return event
 
     def turn_facts(self) -> dict[str, Any]:
-        """What hooks are told of the turn, beside the facts of the session."""
+        """Fields of hook calls that describe the turn, in addition to those of the session."""
         facts: dict[str, Any] = {"prompt_id": self._prompt_id} if self._prompt_id else {}
         if self._control is not None and self.agent.effort is not None:
             facts["effort"] = {"level": self.agent.effort}
         return facts
 
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
-        """Let the hooks of the end of a run have their say (`engine.ports.Finish`)."""
+        """Run the Stop hooks (implements `TurnEndGuard`)."""
         if not self.hooks.wants("Stop"):
             return NO_OPINION
         fields = {
             "stop_hook_active": again,
             "last_assistant_message": last_text,
-            "background_tasks": _background_tasks(self.agent.toolbox.surroundings.parts.get("shells")),
+            "background_tasks": _background_tasks(self.agent.toolbox.tool_environment.services.shells),
             "session_crons": [],
         }
         return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
@@ -189,35 +201,35 @@ class Driver:
         earlier: frozenset[str],
         used: Used,
     ) -> AsyncGenerator[Event, None]:
-        mask = self.agent.toolbox.mask
-        blocks = concealed_words(blocks, "human", mask)
+        redactor = self.agent.toolbox.redactor
+        blocks = redact_prompt(blocks, "human", redactor)
         self._prompt_id = id
         outcome = NO_OPINION
         if blocks:
-            submitted = called(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
+            submitted = run_hooks(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
             outcome = await control.unless_aborted(submitted) or NO_OPINION
         blocked = outcome.decision == "block"
-        opening, self.opening = self.opening, NO_OPINION
+        session_start, self.session_start = self.session_start, NO_OPINION
         prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
-        # A turn that asks no model takes up nothing else: what came meanwhile has a turn of its own.
+        # A turn without a model request reads no other input: that gets a turn of its own.
         ends_here = blocked or outcome.stop
-        assert prompt or self._before(earlier), "a turn has something to tell the model"
+        assert prompt or self._pending_input(earlier), "a turn has something to tell the model"
         if not ends_here:
             steering = Steering(self.agent.toolbox, control)
-            async with aclosing(steering.events(lambda: self._before(earlier))) as before:
-                async for words in before:
-                    kept = conceal(words, mask)
-                    self.record(kept)
-                    yield kept
+            async with aclosing(steering.events(lambda: self._pending_input(earlier))) as before:
+                async for entry in before:
+                    stored = redact_event(entry, redactor)
+                    self.record(stored)
+                    yield stored
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
-        said: list[Durable] = [*prompt, *notes_of(opening, "SessionStart")]
-        said += notes_of(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
-        for words in said:
-            kept = conceal(words, mask)
-            self.record(kept)
-            yield kept
-        # A fallback lasts one turn: a passing overload must not change the session's model for good.
+        inputs: list[Durable] = [*prompt, *notes_for_prompt(session_start, "SessionStart")]
+        inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
+        for entry in inputs:
+            stored = redact_event(entry, redactor)
+            self.record(stored)
+            yield stored
+        # A fallback lasts one turn: a temporary overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
             restored = ModelChanged(self._name(model), "restored", self.state.model)
@@ -227,26 +239,26 @@ class Driver:
         self.record(started)
         yield started
         if ends_here:
-            done = conceal(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), mask)
+            done = redact_event(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), redactor)
             self.record(done)
             yield done
             return
-        async with aclosing(self._played(control, used=used)) as events:
+        async with aclosing(self._run(control, used=used)) as events:
             async for event in events:
                 yield event
 
-    async def _played(
-        self, control: TurnControl, *, taken_up: bool = False, used: Used = UNUSED
+    async def _run(
+        self, control: TurnControl, *, resumed: bool = False, used: Used = UNUSED
     ) -> AsyncGenerator[Event, None]:
-        """The loop's events, stored. Hooks hear of a failure of the model's service before the turn is over."""
-        async with aclosing(run(self.agent, self.state, control, taken_up=taken_up, earlier=used)) as events:
+        """Run the loop and store its events. StopFailure hooks run before the end of the turn is stored."""
+        async with aclosing(run_turn(self.agent, self.state, control, resumed=resumed, earlier=used)) as events:
             async for event in events:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
                     for note in messages_of(outcome):
-                        kept = conceal(note, self.agent.toolbox.mask)
-                        self.record(kept)
-                        yield kept
+                        stored = redact_event(note, self.agent.toolbox.redactor)
+                        self.record(stored)
+                        yield stored
                 if not isinstance(event, LIVE):
                     self.record(event)
                 yield event
@@ -263,10 +275,10 @@ class Driver:
         return [notice(ended) for ended in self.state.notices]
 
     def _name(self, model: str) -> str:
-        """What people know a model by: `default` says nothing to them."""
+        """The name of a model for people, to whom `default` says nothing."""
         try:
             return self.agent.models.route(model).name
-        except ValueError:  # the loop says what is wrong with it
+        except ValueError:  # the loop reports the error
             return model
 
     def _window(self, model: str) -> int:
@@ -275,13 +287,13 @@ class Driver:
         except ValueError:
             return 0
 
-    def _earlier(self, id: str) -> frozenset[str]:
-        """The messages that were queued before the prompt `id`; before a new prompt, all that are there."""
+    def _queued_before(self, id: str) -> frozenset[str]:
+        """Ids of the messages queued before the prompt `id`; of all of them, if the prompt is new."""
         ids = [entry.id for entry in self.state.queued]
         return frozenset(ids[: ids.index(id)] if id in ids else ids)
 
-    def _before(self, earlier: frozenset[str]) -> list[Prompted]:
-        """What came before the prompt and was not taken up: the model reads it first."""
+    def _pending_input(self, earlier: frozenset[str]) -> list[Prompted]:
+        """Input from before the prompt that the model has not read yet; it comes first."""
         steers = (entry for entry in self.state.queued if entry.id in earlier and entry.how == "steer")
         return [*self._notices(), *map(_steer, steers)]
 
@@ -298,7 +310,11 @@ def _must_be_synced(event: Durable) -> bool:
             return origin == "human"
         case InputQueued() | RunDone() | BackgroundEnded():
             return True
-        case _:
+        case InteractionEvent() | SettingsEvent() | SessionEvent() | WorkerEvent() | NoticeEvent():
+            return False
+        case InputDropped() | TurnStarted() | BlockDone() | MessageDone() | Pruned():
+            return False
+        case ToolDone() | TasksReplaced() | BackgroundStarted():
             return False
 
 
@@ -308,7 +324,7 @@ def _refusal(outcome: HookOutcome, prompt: str) -> str:
     return f"Operation stopped by hook: {outcome.stop_reason or 'no reason was given'}"
 
 
-def _background_tasks(shells: Any) -> list[dict[str, Any]]:
+def _background_tasks(shells: ShellSession | None) -> list[dict[str, Any]]:
     running = [job for job in shells.jobs.values() if not job.finished.done()] if shells is not None else []
     return [
         {"id": job.id, "type": "shell", "status": "running", "command": job.command, "description": job.description}

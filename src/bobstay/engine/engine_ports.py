@@ -1,4 +1,4 @@
-"""What the engine needs from outside, as narrow protocols. Assembly passes the objects."""
+"""Ports of the engine: narrow protocols for what it needs from outside. Assembly passes the objects."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,36 +10,36 @@ from bobstay.model.event import Event, InteractionOpened
 from bobstay.model.message import Usage
 from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.providers.base import Provider
-from bobstay.providers.thinking import EFFORTS, Effort, Thinks
+from bobstay.providers.thinking import EFFORTS, Effort, ThinkingSupport
 
 
 class Answer(Struct, frozen=True):
-    """What whoever was asked said."""
+    """The answer to an interaction."""
 
     allow: bool
     message: str = ""
-    """Why not; the model reads it."""
+    """Why it was denied; the model reads it."""
     input: dict[str, Any] | None = None
-    """Replaces the call's input wholly."""
+    """Replaces the call's whole input."""
     updates: tuple[dict[str, Any], ...] = ()
-    """Changes to rules, directories or mode, in the wire's shape (SPEC 6.1)."""
+    """Changes to rules, directories or mode, in the shape of the wire's permission updates."""
     interrupt: bool = False
-    """The whole run shall end, not only this call."""
+    """End the whole run, not only this call."""
     by: str = "person"
 
 
 class Approver(Protocol):
-    """Whoever answers interactions: a keypress, an HTTP call, a host program, or a flat no."""
+    """Answers interactions: by a keypress, an HTTP call, a host program, or a fixed denial."""
 
     can_ask: bool
 
     async def ask(self, opened: InteractionOpened) -> Answer:
-        """Wait for the answer. Cancelled when the run is interrupted: the question is then withdrawn."""
+        """Wait for the answer. Cancelled when the run is interrupted: the request is then withdrawn."""
         ...
 
 
 class PermissionJudge(Protocol):
-    """The permission policy of a session. It follows the log: `apply` sees each event as it is stored."""
+    """The permission policy of a session, kept up to date by `apply`, which gets each event as it is stored."""
 
     @property
     def mode(self) -> str: ...
@@ -49,7 +49,7 @@ class PermissionJudge(Protocol):
     ) -> PolicyDecision: ...
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Permission updates that would let this call through next time, narrowest first."""
+        """Return permission updates that would allow this call next time, narrowest first."""
         ...
 
     def apply(self, event: Event) -> None: ...
@@ -59,23 +59,23 @@ class Route(Struct, frozen=True):
     """How a model is reached, and what it can do."""
 
     name: str
-    """As people and programs are told."""
+    """The name shown to people and programs."""
     model: str
-    """As its vendor calls it."""
+    """The vendor's name for it."""
     provider: Provider
     window: int
     max_output: int
     price: Callable[[Usage], float]
-    thinks: Thinks = "adaptive"
+    thinks: ThinkingSupport = "adaptive"
     efforts: tuple[Effort, ...] = EFFORTS
-    """Those the model accepts."""
+    """The effort levels the model accepts."""
     local: bool = False
     """It runs on the user's own machine."""
 
 
 class Models(Protocol):
     def route(self, name: str) -> Route:
-        """Find the way to a model.
+        """Resolve a model name to its route.
 
         Raises:
             ValueError: no such provider, or no key for it; the text says what to do.
@@ -84,6 +84,6 @@ class Models(Protocol):
 
 
 class TurnEndGuard(Protocol):
-    """Whoever may object when a run wants to end."""
+    """May object when a run is about to end."""
 
     async def before_end(self, last_text: str, *, again: bool) -> HookOutcome: ...

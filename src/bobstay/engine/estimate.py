@@ -1,4 +1,4 @@
-"""Estimates of token counts, for answers that ended before the vendor told its own."""
+"""Estimates of token counts, for answers that ended before the vendor reported its own."""
 
 from msgspec.structs import replace
 
@@ -9,10 +9,10 @@ CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_500
 
 
-def usage_so_far(told: Usage, request: Request, written: int) -> Usage:
-    """The usage of an answer that broke off after `written` characters. What the vendor told counts first."""
-    usage = replace(told, output=max(told.output, written // CHARACTERS_PER_TOKEN))
-    if told.input or told.cache_read or told.cache_write:
+def usage_so_far(reported: Usage, request: Request, written: int) -> Usage:
+    """Estimate the usage of an answer that broke off after `written` characters. Counts the vendor gave come first."""
+    usage = replace(reported, output=max(reported.output, written // CHARACTERS_PER_TOKEN))
+    if reported.input or reported.cache_read or reported.cache_write:
         return usage
     return replace(usage, input=request_tokens(request))
 

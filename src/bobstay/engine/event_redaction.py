@@ -1,7 +1,7 @@
-"""Takes secrets out of what happens before it is stored, shown, or sent to the model again.
+"""Redacts durable events before they are stored, shown, or sent to the model again.
 
-A person's own words are kept as typed, but for secrets of this process: nobody means to write those into a log. What is
-run is the truth: redacting a call changes what is remembered of it, not what it does.
+A person's prompt is kept as typed, except for the known secrets of this process. A call runs with its real input:
+redaction changes only what is stored and shown of it.
 """
 
 from typing import Any, TypeVar
@@ -77,68 +77,68 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     WorkerExited: ("error",),
     WorkerStarted: ("command",),
 }
-"""Where in each kind of event text of others stands. The others have ids, names, paths and numbers only.
+"""The fields of each kind of event that may contain a secret. Other fields hold ids, names, paths and numbers only.
 
-Every kind is here; a test compares the table with the union.
+Every kind of event is listed; a test compares the table with the union.
 """
 
 
-def conceal(event: Kind, mask: Redactor) -> Kind:
-    """`event` as it may be kept; the very same if there is no secret in it."""
+def redact_event(event: Kind, redactor: Redactor) -> Kind:
+    """Return `event` without secrets; the same object if there is none in it."""
     changed: dict[str, Any] = {}
     for name in FIELDS[type(event)]:
         old = getattr(event, name)
-        new = _redacted(event, name, old, mask)
+        new = _redact_field(event, name, old, redactor)
         if new is not old:
             changed[name] = new
     return replace(event, **changed) if changed else event
 
 
-def _redacted(event: Durable, name: str, value: Any, mask: Redactor) -> Any:
+def _redact_field(event: Durable, name: str, value: Any, redactor: Redactor) -> Any:
     if name == "blocks":
-        return concealed_words(value, event.origin if isinstance(event, Prompted) else "human", mask)
-    return concealed_block(value, mask) if name == "block" else mask.value(value)
+        return redact_prompt(value, event.origin if isinstance(event, Prompted) else "human", redactor)
+    return redact_block(value, redactor) if name == "block" else redactor.redact_value(value)
 
 
-def concealed_words(blocks: tuple[Block, ...], origin: str, mask: Redactor) -> tuple[Block, ...]:
-    """Words for the model from outside; the very same tuple if there is no secret in them."""
+def redact_prompt(blocks: tuple[Block, ...], origin: str, redactor: Redactor) -> tuple[Block, ...]:
+    """Return the blocks of a prompt without secrets; the same tuple if there is none in it."""
     if origin == "human":
-        found = tuple(_as_typed(block, mask) for block in blocks)
+        redacted = tuple(_redact_known_secrets(block, redactor) for block in blocks)
     else:
-        found = tuple(concealed_block(block, mask) for block in blocks)
-    return blocks if all(new is old for new, old in zip(found, blocks, strict=True)) else found
+        redacted = tuple(redact_block(block, redactor) for block in blocks)
+    return blocks if all(new is old for new, old in zip(redacted, blocks, strict=True)) else redacted
 
 
-def _as_typed(block: Block, mask: Redactor) -> Block:
-    if not isinstance(block, Text) or (known := mask.known(block.text)) is block.text:
+def _redact_known_secrets(block: Block, redactor: Redactor) -> Block:
+    if not isinstance(block, Text) or (known := redactor.redact_known(block.text)) is block.text:
         return block
     return Text(known)
 
 
-def concealed_parts(content: str | tuple[ReplyPart, ...], mask: Redactor) -> str | tuple[ReplyPart, ...]:
-    """What a tool gave."""
+def redact_parts(content: str | tuple[ReplyPart, ...], redactor: Redactor) -> str | tuple[ReplyPart, ...]:
+    """Return the content of a tool result without secrets."""
     if isinstance(content, str):
-        return mask.text(content)
-    return tuple(Text(mask.text(part.text)) if isinstance(part, Text) else part for part in content)
+        return redactor.redact(content)
+    return tuple(Text(redactor.redact(part.text)) if isinstance(part, Text) else part for part in content)
 
 
-def concealed_block(block: Block, mask: Redactor) -> Block:
+def redact_block(block: Block, redactor: Redactor) -> Block:
     match block:
         case Text(text=text):
-            masked = mask.text(text)
-            return block if masked is text else Text(masked)
+            redacted = redactor.redact(text)
+            return block if redacted is text else Text(redacted)
         case Thinking(text=text):
-            masked = mask.text(text)
-            # What was signed cannot be changed: without its proof it is not sent back to its vendor.
-            return block if masked is text else replace(block, text=masked, signature="")
+            redacted = redactor.redact(text)
+            # The signature does not match changed text: without one, the block is not sent back to its vendor.
+            return block if redacted is text else replace(block, text=redacted, signature="")
         case ToolCall():
-            return _call(block, mask)
+            return _redact_call(block, redactor)
         case _:
             return block
 
 
-def _call(call: ToolCall, mask: Redactor) -> ToolCall:
-    given, malformed = mask.value(call.input), mask.text(call.malformed)
-    if given is call.input and malformed is call.malformed:
+def _redact_call(call: ToolCall, redactor: Redactor) -> ToolCall:
+    input, malformed = redactor.redact_value(call.input), redactor.redact(call.malformed)
+    if input is call.input and malformed is call.malformed:
         return call
-    return replace(call, input=given, malformed=malformed)
+    return replace(call, input=input, malformed=malformed)

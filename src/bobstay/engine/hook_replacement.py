@@ -1,4 +1,4 @@
-"""What a hook puts in the place of a tool's result: only something of the same shape, and then nothing of the old."""
+"""Replaces a tool's result with the output of a hook, which must have the same shape."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from bobstay.tools.base import Outcome, Tool
 
 
 class WrongShapeError(ValueError):
-    """What came cannot stand in the result's place."""
+    """The hook's output cannot replace the result."""
 
 
-def replaced(tool: Tool[Any], outcome: Outcome, new: Any) -> tuple[str | tuple[ReplyPart, ...], Any]:
-    """Content for the model and display for people.
+def replace_result(tool: Tool[Any], outcome: Outcome, new: Any) -> tuple[str | tuple[ReplyPart, ...], Any]:
+    """Return the new content for the model and the new display for people.
 
     Raises:
-        WrongShapeError: the shape is another.
+        WrongShapeError: `new` does not have the shape of the result.
     """
     old = outcome.display if outcome.display is not None else outcome.content
     if isinstance(old, tuple):
@@ -31,7 +31,7 @@ def _check(old: Any, new: Any) -> None:
     if not isinstance(new, dict):
         raise WrongShapeError("updatedToolOutput must be an object, as the result is; it was not used.")
     for name, value in old.items():
-        # What may be missing from a result may be missing here; what it is made of may not.
+        # Flags and empty fields are optional in results, so they may be missing here too.
         if value is None or isinstance(value, bool):
             continue
         given = new.get(name)

@@ -1,4 +1,4 @@
-"""The gates before each model call: how much one run may take, and what it is called when it took it."""
+"""Limits of one run, checked before each model request: turns, cost, tokens and time."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from bobstay.model.event import Ending
 
 
 class Limits(Struct, frozen=True):
-    """None means no limit. Turns and tokens count one prompt's work, cost the whole life of the process."""
+    """None means no limit. Turns, tokens and time count per prompt, cost over the whole life of the process."""
 
     turns: int | None = None
     cost: float | None = None
@@ -15,13 +15,12 @@ class Limits(Struct, frozen=True):
     seconds: float | None = None
     structured_retries: int = 5
     continuations: int = 3
-    concurrency: int = 10
     stop_blocks: int = 8
-    """How often in a row, without a tool call between, hooks may send the model back to work."""
+    """How often in a row, without a tool call in between, hooks may keep the turn from ending."""
 
 
 class Used(Struct, frozen=True):
-    """What earlier turns about the same prompt took of its limits."""
+    """What earlier turns on the same prompt have used of its limits."""
 
     steps: int = 0
     tokens: int = 0
@@ -36,10 +35,10 @@ class LimitReached(Struct, frozen=True):
     text: str
 
 
-def reached(
+def find_limit(
     limits: Limits, state: State, *, spent_before: float, elapsed: float, earlier: Used = UNUSED
 ) -> LimitReached | None:
-    """The first limit that forbids another model call, or None. `elapsed` is of this turn."""
+    """Return the first limit that forbids another model request, or None. `elapsed` is the time of this turn."""
     if limits.turns is not None and earlier.steps + state.steps >= limits.turns:
         return LimitReached("max_turns", f"Reached maximum number of turns ({limits.turns})")
     spent = state.cost - spent_before

@@ -1,4 +1,4 @@
-"""Takes secrets out of what is shown while it happens: pieces of text whose ends may wait for the next piece."""
+"""Redacts live events: the end of a piece of text is held back while it may be the beginning of a secret."""
 
 from msgspec.structs import replace
 
@@ -18,32 +18,32 @@ from bobstay.redaction.redactor import RedactedStream, Redactor
 
 
 class LiveRedaction:
-    """The live events of one session, in their order."""
+    """Redacts the live events of one session, fed in order."""
 
-    def __init__(self, mask: Redactor) -> None:
-        self._mask = mask
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._streams: dict[tuple[str, int], tuple[RedactedStream, Live]] = {}
 
-    def shown(self, event: Live) -> Live | None:
-        """What may be shown of an event now; None if all of it waits for the next piece."""
+    def redact(self, event: Live) -> Live | None:
+        """Return what may be shown of an event now; None if all of it waits for the next piece."""
         match event:
             case TextDelta() | ThinkingDelta():
-                text = self._fed(event.message_id, event.index, event.text, event)
+                text = self._feed(event.message_id, event.index, event.text, event)
                 return _with_text(event, text) if text else None
             case InputDelta():
-                text = self._fed(event.message_id, event.index, event.json, event)
+                text = self._feed(event.message_id, event.index, event.json, event)
                 return _with_text(event, text) if text else None
-            case ToolProgress():  # comes from a `Channel`, which has held back what a piece may begin
-                return _with_text(event, self._mask.text(event.text))
+            case ToolProgress():  # `ProgressChannel` has already held back what may begin a secret
+                return _with_text(event, self._redactor.redact(event.text))
             case Retrying():
-                error, reason = self._mask.text(event.error), self._mask.text(event.reason)
+                error, reason = self._redactor.redact(event.error), self._redactor.redact(event.reason)
                 same = error is event.error and reason is event.reason
                 return event if same else replace(event, error=error, reason=reason)
             case Requesting() | MessageBegan() | BlockBegan():
                 return event
 
-    def rest(self, done: BlockDone) -> Live | None:
-        """What still waited of a block that is complete now."""
+    def flush(self, done: BlockDone) -> Live | None:
+        """Return what was still held back of a block that is complete now."""
         held = self._streams.pop((done.message_id, done.index), None)
         if held is None:
             return None
@@ -52,12 +52,12 @@ class LiveRedaction:
         return _with_text(last, text) if text else None
 
     def clear(self) -> None:
-        """A turn is over: what still waits is in the log by now."""
+        """Drop what is held back at the end of a turn: it is in the log by now."""
         self._streams.clear()
 
-    def _fed(self, id: str, index: int, text: str, event: Live) -> str:
+    def _feed(self, id: str, index: int, text: str, event: Live) -> str:
         held = self._streams.get((id, index))
-        stream = held[0] if held else self._mask.stream()
+        stream = held[0] if held else self._redactor.stream()
         self._streams[id, index] = (stream, event)
         return stream.feed(text)
 

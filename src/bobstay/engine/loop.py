@@ -1,7 +1,7 @@
-"""The agent loop: ask the model, do what it asks, until it asks for nothing.
+"""The agent loop: requests an answer, runs its tool calls, and repeats until there are none.
 
-It touches the world only through the agent's provider and toolbox. A generator moves only when pulled, so once
-its consumer has stored an event and pulled again, the event is on disk before anything that follows from it.
+It has side effects only through the agent's provider and toolbox. A generator continues only when its consumer asks for
+the next event, so a consumer that stores each event first has it on disk before anything that follows from it.
 """
 
 import logging
@@ -13,8 +13,8 @@ import msgspec
 
 from bobstay.engine import reminders
 from bobstay.engine.agent import Agent, RequestBuilder
-from bobstay.engine.event_redaction import conceal
-from bobstay.engine.limits import UNUSED, Used, out_of_time, reached
+from bobstay.engine.event_redaction import redact_event
+from bobstay.engine.limits import UNUSED, Used, find_limit, out_of_time
 from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.engine.recovery import ERROR_NAMES, FallBack, GiveUp, Prune, Recovery, Wait, after_error, pruned_note
 from bobstay.engine.repeat_guard import REMINDER, RepeatGuard
@@ -22,7 +22,7 @@ from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import after_batch, after_stop, beside
+from bobstay.engine.turn_hooks import after_batch, after_stop, notes_for_result
 from bobstay.engine.turn_state import TurnState
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, ModelChanged, Noted, Prompted, Pruned, RunDone
@@ -34,99 +34,98 @@ from bobstay.providers.base import ProviderError
 log = logging.getLogger(__name__)
 
 
-async def run(
-    agent: Agent, state: State, control: TurnControl, *, taken_up: bool = False, earlier: Used = UNUSED
+async def run_turn(
+    agent: Agent, state: State, control: TurnControl, *, resumed: bool = False, earlier: Used = UNUSED
 ) -> AsyncGenerator[Event, None]:
-    """Drive one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
+    """Run one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
 
-    `taken_up`: the turn had begun before a crash; its open calls come first. `earlier`: its limits are used so far.
+    `resumed`: the turn began before a crash; its open calls come first. `earlier`: what is used of its limits.
     """
-    walk = TurnState(
-        time.monotonic(), Recovery(), RepeatGuard(), RequestBuilder(), _used_ids(state), list(agent.fallbacks), earlier
+    turn = TurnState(
+        time.monotonic(), Recovery(), RepeatGuard(), RequestBuilder(), _call_ids(state), list(agent.fallbacks), earlier
     )
-    live = LiveRedaction(agent.toolbox.mask)
+    live = LiveRedaction(agent.toolbox.redactor)
     while True:
         if control.model:
             state, control.model = msgspec.structs.replace(state, model=control.model), ""
-        elapsed = time.monotonic() - walk.began
-        spent = agent.spent_before
-        limit = reached(agent.limits, state, spent_before=spent, elapsed=elapsed, earlier=walk.earlier)
+        elapsed = time.monotonic() - turn.began
+        limit = find_limit(agent.limits, state, spent_before=agent.spent_before, elapsed=elapsed, earlier=turn.earlier)
         if control.aborted:
-            step_events = _interrupted(agent, state, control, walk, "streaming")
-        elif taken_up:
-            step_events = _resumed(agent, state, control, walk)
+            step_events = _interrupted(agent, state, control, turn, "streaming")
+        elif resumed:
+            step_events = _resumed(agent, state, control, turn)
         elif limit is not None:
-            step_events = _one(_done(state, walk, limit.ending, limit.text))
+            step_events = _one(_done(state, turn, limit.ending, limit.text))
         else:
-            step_events = _step(agent, state, control, walk)
-        taken_up = False
+            step_events = _step(agent, state, control, turn)
+        resumed = False
         async with aclosing(step_events):
-            async for happened in step_events:
-                if isinstance(happened, LIVE):
-                    if (shown := live.shown(happened)) is not None:
+            async for unredacted in step_events:
+                if isinstance(unredacted, LIVE):
+                    if (shown := live.redact(unredacted)) is not None:
                         yield shown
                     continue
-                if isinstance(happened, BlockDone) and (rest := live.rest(happened)) is not None:
+                if isinstance(unredacted, BlockDone) and (rest := live.flush(unredacted)) is not None:
                     yield rest
-                event = conceal(happened, agent.toolbox.mask)
+                event = redact_event(unredacted, agent.toolbox.redactor)
                 state = state.apply(event)
                 yield event
                 if isinstance(event, RunDone):
                     return
 
 
-async def _step(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
-    """One model call, and then whatever it leads to: more of the same, recovery, or the end of the turn."""
+async def _step(agent: Agent, state: State, control: TurnControl, turn: TurnState) -> AsyncGenerator[Event, None]:
+    """Run one step and what follows from it: the next step, recovery, or the end of the turn."""
     route = agent.models.route(state.model or agent.model)
     yield Requesting(route.name)
-    forced = agent.toolbox.structured_tool if walk.forcing else ""
-    request = walk.sending.request(agent, state, route, forced_tool=forced)
-    log.debug("asking %s: %d messages", route.name, len(request.messages))
-    step = Step(agent, route, request, control, walk.used)
+    forced = agent.toolbox.structured_tool if turn.force_structured else ""
+    request = turn.requests.request(agent, state, route, forced_tool=forced)
+    log.debug("requesting an answer from %s: %d messages", route.name, len(request.messages))
+    step = Step(agent, route, request, control, turn.call_ids)
     async with aclosing(step.events()) as events:
         async for event in events:
             if not isinstance(event, LIVE):
                 state = state.apply(event)
             yield event
     if step.aborted:
-        follow_up = _interrupted(agent, state, control, walk, step.aborted)
-    elif step.error is not None and not step.settlements:
-        follow_up = _after_fault(agent, state, control, walk, step)
-    elif step.settlements:
-        walk.recovery.progressed()
-        follow_up = _after_tools(agent, state, control, walk, step)
+        follow_up = _interrupted(agent, state, control, turn, step.aborted)
+    elif step.error is not None and not step.pipelines:
+        follow_up = _after_fault(agent, state, control, turn, step)
+    elif step.pipelines:
+        turn.recovery.reset()
+        follow_up = _after_tools(agent, state, control, turn, step)
     else:
-        follow_up = _after_answer(agent, state, control, walk, step.stop)
+        follow_up = _after_answer(agent, state, control, turn, step.stop)
     async for event in follow_up:
         yield event
 
 
-async def _resumed(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
-    """Go on where a crash came: after an answer as after any other, in the middle of one by asking for the rest."""
-    if state.said or not state.answered or any(isinstance(block, ToolCall) for block in state.answer):
-        follow_up = _open_calls(agent, state, control, walk)
+async def _resumed(agent: Agent, state: State, control: TurnControl, turn: TurnState) -> AsyncGenerator[Event, None]:
+    """Resume after a crash: run open calls, continue after a complete answer, or ask for the rest of a partial one."""
+    if state.user_blocks or not state.has_answer or any(isinstance(block, ToolCall) for block in state.answer):
+        follow_up = _open_calls(agent, state, control, turn)
     elif state.ended is not None and not state.ended.broken:
-        follow_up = _after_answer(agent, state, control, walk, state.ended.stop)
+        follow_up = _after_answer(agent, state, control, turn, state.ended.stop)
     else:
         follow_up = _one(_harness(reminders.BROKEN_OFF, "broken_off"))
     async for event in follow_up:
         yield event
 
 
-async def _open_calls(agent: Agent, state: State, control: TurnControl, walk: TurnState) -> AsyncGenerator[Event, None]:
-    """Answer the calls that a crash left open, and go on as after any answer with calls."""
+async def _open_calls(agent: Agent, state: State, control: TurnControl, turn: TurnState) -> AsyncGenerator[Event, None]:
+    """Run the calls that a crash left open, and continue as after any answer with calls."""
     from bobstay.engine.resume import ResumedStep
 
-    step = ResumedStep(agent, agent.models.route(state.model or agent.model), state, control, walk.used)
+    step = ResumedStep(agent, agent.models.route(state.model or agent.model), state, control, turn.call_ids)
     async with aclosing(step.events()) as events:
         async for event in events:
             if not isinstance(event, LIVE):
                 state = state.apply(event)
             yield event
     if step.aborted:
-        follow_up = _interrupted(agent, state, control, walk, step.aborted)
+        follow_up = _interrupted(agent, state, control, turn, step.aborted)
     else:
-        follow_up = _after_tools(agent, state, control, walk, step)
+        follow_up = _after_tools(agent, state, control, turn, step)
     async for event in follow_up:
         yield event
 
@@ -135,104 +134,104 @@ async def _open_calls(agent: Agent, state: State, control: TurnControl, walk: Tu
 
 
 async def _after_answer(
-    agent: Agent, state: State, control: TurnControl, walk: TurnState, stop: Stop | None
+    agent: Agent, state: State, control: TurnControl, turn: TurnState, stop: Stop | None
 ) -> AsyncGenerator[Event, None]:
-    """The model asked for nothing more. It may have been cut off; somebody may object to the end."""
+    """Handle an answer without tool calls. It may be cut off, and hooks may keep the turn from ending."""
     if stop == "max_tokens":
-        yield _cut_off(agent, state, walk) or _harness(reminders.CONTINUE, "output_limit")
+        yield _cut_off(agent, state, turn) or _harness(reminders.CONTINUE, "output_limit")
         return
     if stop == "pause":
         yield _harness(reminders.PAUSED, "pause")
         return
     if stop == "refusal":
         text = state.last_text or "The model refused to answer this."
-        yield _done(state, walk, "refused", text, stop="refusal", error="invalid_request")
+        yield _done(state, turn, "refused", text, stop="refusal", error="invalid_request")
         return
-    if not state.answered:
-        for event in _after_nothing(state, walk):
+    if not state.has_answer:
+        for event in _after_empty_answer(state, turn):
             yield event
         return
-    walk.recovery.progressed()
+    turn.recovery.reset()
     if control.take_at_end:
         steering = Steering(agent.toolbox, control)
         async with aclosing(steering.events(control.take)) as events:
             async for event in events:
                 yield event
         if steering.stopped is not None:
-            yield _done(state, walk, "hook_stopped", steering.stopped or state.last_text, stop=stop or "end_turn")
-        if steering.heard or steering.stopped is not None:
+            yield _done(state, turn, "hook_stopped", steering.stopped or state.last_text, stop=stop or "end_turn")
+        if steering.has_input or steering.stopped is not None:
             return
     if agent.structured:
-        walk.forcing = walk.can_force
-        yield _unstructured(agent, state, walk, 1) or _harness(reminders.WANT_STRUCTURED, "structured_output")
+        turn.force_structured = turn.can_force
+        yield _unstructured(agent, state, turn, 1) or _harness(reminders.WANT_STRUCTURED, "structured_output")
         return
-    outcome = await control.unless_aborted(agent.finish.before_end(state.last_text, again=walk.stops.active))
+    outcome = await control.unless_aborted(agent.finish.before_end(state.last_text, again=turn.stop_blocks.active))
     if outcome is None:
         return
-    goes_on, said = after_stop(outcome, walk.stops, agent.limits.stop_blocks)
-    for event in said:
+    continues, notes = after_stop(outcome, turn.stop_blocks, agent.limits.stop_blocks)
+    for event in notes:
         yield event
-    if not goes_on:
+    if not continues:
         ending: Ending = "stop_hook_prevented" if outcome.stop else "completed"
-        yield _done(state, walk, ending, state.last_text, stop=stop or "end_turn")
+        yield _done(state, turn, ending, state.last_text, stop=stop or "end_turn")
 
 
-def _after_nothing(state: State, walk: TurnState) -> list[Event]:
-    """Models do this now and then, mostly after tool results. Asked in other words, they go on."""
-    walk.recovery.empty += 1
-    count = walk.recovery.empty
+def _after_empty_answer(state: State, turn: TurnState) -> list[Event]:
+    """Retry with a reminder: models sometimes answer nothing, mostly after tool results, and then continue."""
+    turn.recovery.empty += 1
+    count = turn.recovery.empty
     if count > reminders.EMPTY_RETRIES:
-        return [_done(state, walk, "api_error", reminders.EMPTY_ANSWERS.format(count=count), error="server_error")]
+        return [_done(state, turn, "api_error", reminders.EMPTY_ANSWERS.format(count=count), error="server_error")]
     retrying = Retrying(count, reminders.EMPTY_RETRIES, 0.0, None, "server_error", "The model gave an empty answer.")
     return [retrying, _harness(reminders.EMPTY_ANSWER, "empty_answer")]
 
 
-def _cut_off(agent: Agent, state: State, walk: TurnState) -> RunDone | None:
-    """Count an answer that the output limit cut off; the end of the turn, if there were too many in a row."""
-    walk.sending.longer = True
-    walk.recovery.continuations += 1
-    if walk.recovery.continuations <= agent.limits.continuations:
+def _cut_off(agent: Agent, state: State, turn: TurnState) -> RunDone | None:
+    """Count an answer that the output limit cut off; return the end of the turn after too many in a row."""
+    turn.requests.longer = True
+    turn.recovery.continuations += 1
+    if turn.recovery.continuations <= agent.limits.continuations:
         return None
-    text = f"The answer was cut off at the output limit {walk.recovery.continuations} times in a row."
-    return _done(state, walk, "max_output", text, stop="max_tokens", error="max_output_tokens")
+    text = f"The answer was cut off at the output limit {turn.recovery.continuations} times in a row."
+    return _done(state, turn, "max_output", text, stop="max_tokens", error="max_output_tokens")
 
 
 # ---------------------------------------------------------------- after tools
 
 
 async def _after_tools(
-    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
+    agent: Agent, state: State, control: TurnControl, turn: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
-    for settlement in step.settlements:
-        if settlement.structured is not None:
-            text = msgspec.json.encode(settlement.structured).decode()
-            done = _done(state, walk, "completed", text, stop="end_turn")
-            yield msgspec.structs.replace(done, structured=settlement.structured)
+    for pipeline in step.pipelines:
+        if pipeline.structured is not None:
+            text = msgspec.json.encode(pipeline.structured).decode()
+            done = _done(state, turn, "completed", text, stop="end_turn")
+            yield msgspec.structs.replace(done, structured=pipeline.structured)
             return
-        if settlement.ending == "deferred":
-            done = _done(state, walk, "deferred", state.last_text, stop="tool_deferred")
-            yield msgspec.structs.replace(done, deferred=settlement.call)
+        if pipeline.ending == "deferred":
+            done = _done(state, turn, "deferred", state.last_text, stop="tool_deferred")
+            yield msgspec.structs.replace(done, deferred=pipeline.call)
             return
-        if settlement.ending == "hook_stopped":
-            yield _done(state, walk, "hook_stopped", settlement.reason or state.last_text, stop="tool_use")
+        if pipeline.ending == "hook_stopped":
+            yield _done(state, turn, "hook_stopped", pipeline.reason or state.last_text, stop="tool_use")
             return
-        if settlement.ending == "auto_denied":
-            yield _done(state, walk, "auto_denied", settlement.reason, stop="tool_use")
+        if pipeline.ending == "auto_denied":
+            yield _done(state, turn, "auto_denied", pipeline.reason, stop="tool_use")
             return
-    walk.repeats.add(step.finished)
-    walk.forcing = False
-    walk.stops.in_a_row = 0
+    turn.repeats.add(step.finished)
+    turn.force_structured = False
+    turn.stop_blocks.in_a_row = 0
     failures = step.structured_failures
-    if failures and (ended := _unstructured(agent, state, walk, failures)):
+    if failures and (ended := _unstructured(agent, state, turn, failures)):
         yield ended
         return
     if step.stop == "max_tokens":
-        if ended := _cut_off(agent, state, walk):
+        if ended := _cut_off(agent, state, turn):
             yield ended
             return
     else:
-        walk.recovery.continuations = 0
-    async for event in _before_next(agent, state, control, walk, step):
+        turn.recovery.continuations = 0
+    async for event in _before_next(agent, state, control, turn, step):
         yield event
         if isinstance(event, RunDone):
             return
@@ -240,42 +239,42 @@ async def _after_tools(
     async with aclosing(steering.events(control.take)) as events:
         async for event in events:
             yield event
-    if steering.heard:
-        walk.repeats.forget()
+    if steering.has_input:
+        turn.repeats.reset()
     if steering.stopped is not None:
-        yield _done(state, walk, "hook_stopped", steering.stopped or state.last_text, stop="tool_use")
+        yield _done(state, turn, "hook_stopped", steering.stopped or state.last_text, stop="tool_use")
 
 
-def _unstructured(agent: Agent, state: State, walk: TurnState, failures: int) -> RunDone | None:
-    """Count answers that are not the structure that was asked for; the end of the turn, if there were too many."""
-    walk.structured_failures += failures
-    if walk.structured_failures <= agent.limits.structured_retries:
+def _unstructured(agent: Agent, state: State, turn: TurnState, failures: int) -> RunDone | None:
+    """Count answers without valid structured output; return the end of the turn after too many."""
+    turn.structured_failures += failures
+    if turn.structured_failures <= agent.limits.structured_retries:
         return None
-    text = f"The model gave no structured answer that fits the schema in {walk.structured_failures} attempts."
-    return _done(state, walk, "max_structured_retries", text)
+    text = f"The model gave no structured answer that fits the schema in {turn.structured_failures} attempts."
+    return _done(state, turn, "max_structured_retries", text)
 
 
 async def _before_next(
-    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
+    agent: Agent, state: State, control: TurnControl, turn: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
-    """What hooks say of all calls of an answer together, and whether the same is done over and over."""
-    outcome = await control.unless_aborted(after_batch(agent.toolbox, step.settlements)) or NO_OPINION
-    for said in beside(outcome, "PostToolBatch"):
-        yield said
+    """Run the PostToolBatch hooks, and check for repetition."""
+    outcome = await control.unless_aborted(after_batch(agent.toolbox, step.pipelines)) or NO_OPINION
+    for note in notes_for_result(outcome, "PostToolBatch"):
+        yield note
     if outcome.stop or outcome.decision == "block":
         reason = outcome.stop_reason or outcome.reason
-        yield _done(state, walk, "hook_stopped", reason or state.last_text, stop="tool_use")
+        yield _done(state, turn, "hook_stopped", reason or state.last_text, stop="tool_use")
         return
-    async for event in _after_repeats(state, walk):
+    async for event in _after_repeats(state, turn):
         yield event
 
 
-async def _after_repeats(state: State, walk: TurnState) -> AsyncGenerator[Event, None]:
-    verdict, what, count = walk.repeats.verdict()
-    if verdict == "stop":
+async def _after_repeats(state: State, turn: TurnState) -> AsyncGenerator[Event, None]:
+    action, what, count = turn.repeats.check()
+    if action == "stop":
         text = f"Stopped: the model made the same {what} {count} times in a row with the same result."
-        yield _done(state, walk, "repeating", text)
-    elif verdict == "remind":
+        yield _done(state, turn, "repeating", text)
+    elif action == "remind":
         yield _harness(REMINDER.format(what=what, count=count), "repeat")
 
 
@@ -283,70 +282,69 @@ async def _after_repeats(state: State, walk: TurnState) -> AsyncGenerator[Event,
 
 
 async def _after_fault(
-    agent: Agent, state: State, control: TurnControl, walk: TurnState, step: Step
+    agent: Agent, state: State, control: TurnControl, turn: TurnState, step: Step
 ) -> AsyncGenerator[Event, None]:
     error = step.error
     assert error is not None
-    log.debug("the model call failed: %s (%s, status %s)", error, error.kind, error.status)
-    if walk.forcing and error.kind == "invalid_request":
-        # Some models cannot be made to call a tool: ask once more without.
-        walk.forcing = walk.can_force = False
+    log.debug("the model request failed: %s (%s, status %s)", error, error.kind, error.status)
+    if turn.force_structured and error.kind == "invalid_request":
+        # Some models do not support a forced tool call: retry without it.
+        turn.force_structured = turn.can_force = False
         return
-    action = after_error(error, walk.recovery, agent.retry, state, walk.fallbacks)
+    action = after_error(error, turn.recovery, agent.retry, state, turn.fallbacks)
     match action:
         case Wait(seconds=seconds):
-            name, reason = ERROR_NAMES[error.kind], str(error)
-            yield Retrying(walk.recovery.attempts, agent.retry.attempts, seconds, error.status, name, reason)
+            name, attempt = ERROR_NAMES[error.kind], turn.recovery.attempts
+            yield Retrying(attempt, agent.retry.attempts, seconds, error.status, name, str(error))
             await control.sleep(seconds)
         case FallBack(model=model):
-            walk.fallbacks.remove(model)
+            turn.fallbacks.remove(model)
             previous = agent.models.route(state.model or agent.model).name
             yield ModelChanged(model, "fallback", previous)
         case Prune(call_ids=call_ids, tokens=tokens, images=images):
-            walk.sending.forget()
+            turn.requests.reset()
             yield Pruned(call_ids, tokens, images)
             yield Noted(pruned_note(action), "warning")
         case GiveUp(ending=ending, text=text):
-            yield _failed(state, walk, ending, text, error)
+            yield _failed(state, turn, ending, text, error)
             return
     if step.kept and not control.aborted:
         yield _harness(reminders.BROKEN_OFF, "broken_off")
 
 
 async def _interrupted(
-    agent: Agent, state: State, control: TurnControl, walk: TurnState, where: str
+    agent: Agent, state: State, control: TurnControl, turn: TurnState, where: str
 ) -> AsyncGenerator[Event, None]:
     if control.expired:
-        over = out_of_time(agent.limits)
-        yield _harness(f"[Stopped: {over.text}]", "time_limit")
-        yield _done(state, walk, over.ending, over.text)
+        limit = out_of_time(agent.limits)
+        yield _harness(f"[Stopped: {limit.text}]", "time_limit")
+        yield _done(state, turn, limit.ending, limit.text)
         return
-    text = reminders.INTERRUPTED_TOOL if where == "tools" else reminders.INTERRUPTED
-    yield _harness(text, "interrupt")
+    yield _harness(reminders.INTERRUPTED_TOOL if where == "tools" else reminders.INTERRUPTED, "interrupt")
     ending: Ending = "interrupted_tools" if where == "tools" else "interrupted_streaming"
-    yield _done(state, walk, ending, "")
+    yield _done(state, turn, ending, "")
 
 
 async def _one(event: Event) -> AsyncGenerator[Event, None]:
     yield event
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- building events
 
 
 def _harness(text: str, why: str) -> Prompted:
     return Prompted(new_id(), (Text(text),), "harness", why=why)
 
 
-def _failed(state: State, walk: TurnState, ending: Ending, text: str, error: ProviderError) -> RunDone:
-    done = _done(state, walk, ending, text, stop="stop_sequence", error=ERROR_NAMES[error.kind])
+def _failed(state: State, turn: TurnState, ending: Ending, text: str, error: ProviderError) -> RunDone:
+    done = _done(state, turn, ending, text, stop="stop_sequence", error=ERROR_NAMES[error.kind])
     return msgspec.structs.replace(done, status=error.status)
 
 
-def _done(state: State, walk: TurnState, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
-    elapsed = int((time.monotonic() - walk.began) * 1000)
+def _done(state: State, turn: TurnState, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
+    elapsed = int((time.monotonic() - turn.began) * 1000)
     return RunDone(ending, text=text, stop=stop, error=error, turns=state.steps, duration_ms=elapsed)
 
 
-def _used_ids(state: State) -> set[str]:
+def _call_ids(state: State) -> set[str]:
     return {block.id for message in state.messages for block in message.blocks if isinstance(block, ToolCall)}

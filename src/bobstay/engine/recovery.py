@@ -1,4 +1,4 @@
-"""What to do when a model call failed: decided by a table, once, with counters of this turn."""
+"""Recovery from failed model requests: retry, fall back to another model, prune the history, or give up."""
 
 import os
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from bobstay.model.message import Image, Text, ToolReply
 from bobstay.providers.base import ErrorKind, ProviderError
 
 LONGEST_WAIT = 600.0
-"""A service that asks for a longer pause has in fact refused."""
+"""A service that asks for a longer pause counts as refusing."""
 KEPT = (4, 1)
-"""How many tool replies, counted from the end, are kept at the first and at the second attempt to make room."""
+"""How many of the latest tool replies are kept at the first and at the second attempt to prune."""
 FALL_BACK_AFTER = 3
 
 FALL_BACK: frozenset[ErrorKind] = frozenset(
@@ -39,7 +39,7 @@ ERROR_NAMES: dict[ErrorKind, str] = {
     "protocol": "server_error",
     "refused": "invalid_request",
 }
-"""The words hosts of the stream-json wire know for our kinds."""
+"""Our kinds of errors as hosts of the stream-json wire call them."""
 
 
 class RetryPolicy(Struct, frozen=True):
@@ -49,18 +49,18 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class Recovery(Struct):
-    """What this turn has tried so far."""
+    """Counters of what this turn has tried so far."""
 
     attempts: int = 0
     continuations: int = 0
     empty: int = 0
-    """Answers in a row that said nothing."""
+    """Empty answers in a row."""
     prunings: int = 0
     """Attempts to make room for a prompt that was too long."""
     images_dropped: bool = False
 
-    def progressed(self) -> None:
-        """A step succeeded: what was tried before it may be tried again."""
+    def reset(self) -> None:
+        """Allow all attempts again after a step that succeeded."""
         self.attempts = self.empty = self.prunings = 0
         self.images_dropped = False
 
@@ -90,32 +90,32 @@ Action: TypeAlias = Wait | FallBack | Prune | GiveUp
 def after_error(
     error: ProviderError, recovery: Recovery, policy: RetryPolicy, state: State, fallbacks: Sequence[str]
 ) -> Action:
-    """Choose the next thing to try, and count it."""
+    """Choose the next action, and count it."""
     if error.kind == "image_too_large" and not recovery.images_dropped and has_images(state):
         recovery.images_dropped = True
         return Prune((), 0, images=True)
     if error.kind == "prompt_too_long" or (error.kind == "image_too_large" and error.status == 413):
         return _make_room(error, recovery, state)
     recovery.attempts += 1
-    patience = min(FALL_BACK_AFTER, policy.attempts + 1) if error.retryable else 1
-    if fallbacks and error.kind in FALL_BACK and recovery.attempts >= patience:
+    fall_back_after = min(FALL_BACK_AFTER, policy.attempts + 1) if error.retryable else 1
+    if fallbacks and error.kind in FALL_BACK and recovery.attempts >= fall_back_after:
         recovery.attempts = 0
         return FallBack(fallbacks[0])
     too_long = (error.retry_after or 0) > LONGEST_WAIT
     if not error.retryable or recovery.attempts > policy.attempts or too_long:
-        return GiveUp("api_error", _said(error))
+        return GiveUp("api_error", _describe(error))
     return Wait(_delay(error, recovery.attempts, policy))
 
 
-def _said(error: ProviderError) -> str:
+def _describe(error: ProviderError) -> str:
     status = f"{error.status} " if error.status else ""
     return f"API Error: {status}{error}"
 
 
 def _delay(error: ProviderError, attempt: int, policy: RetryPolicy) -> float:
-    own: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
-    # Spread, so that many sessions do not come back at once; but never sooner than the service asked for.
-    return max(error.retry_after or 0.0, own) * (1 + os.urandom(1)[0] / 1024)
+    backoff: float = min(policy.first * 2 ** (attempt - 1), policy.longest)
+    # Jitter, so that many sessions do not retry at once; but never sooner than the service asked for.
+    return max(error.retry_after or 0.0, backoff) * (1 + os.urandom(1)[0] / 1024)
 
 
 def _make_room(error: ProviderError, recovery: Recovery, state: State) -> Action:
@@ -137,17 +137,17 @@ def has_images(state: State) -> bool:
 
 
 def pruned_note(prune: Prune) -> str:
-    """What a person is told about it."""
+    """Return the note that tells the person what was pruned."""
     if prune.images:
         return "The model's service refused an image for its size: images are left out from here on."
     return (
-        f"The talk was too long for the model: the output of {len(prune.call_ids)} old tool calls "
+        f"The conversation was too long for the model: the output of {len(prune.call_ids)} old tool calls "
         f"(about {prune.tokens} tokens) is left out of what it is sent. The log keeps it."
     )
 
 
 def prunable(state: State, kept: int = KEPT[0]) -> list[ToolReply]:
-    """Tool replies that can be left out where the last `kept` stay, oldest first."""
+    """Return the tool replies that can be left out if the last `kept` stay, oldest first."""
     replies = [block for message in state.messages for block in message.blocks if isinstance(block, ToolReply)]
     recent = kept if len(replies) > kept else min(1, len(replies) - 1)
     old = replies[: len(replies) - recent] if recent > 0 else replies

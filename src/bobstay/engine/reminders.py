@@ -1,4 +1,4 @@
-"""What the loop tells the model, or the person, when an answer is not whole."""
+"""Texts that the loop sends to the model or shows to the person when an answer is incomplete."""
 
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"

@@ -1,8 +1,8 @@
-"""Make a history legal to send, whatever happened to it: a pure function, and the log stays untouched.
+"""Repairs a message history so that every vendor accepts it. The log is not changed.
 
-Legal for every vendor means: it starts and ends with the user, roles alternate, no message and no block is empty, every
-call is answered in the very next message and nowhere else, every reply answers a call of the message just
-before it, call ids are unique, and images are of a size that vendors take.
+A valid history starts and ends with the user, its roles alternate, no message and no block is empty, every call is
+answered in the next message and nowhere else, every reply answers a call of the message before it, call ids are
+unique, and images are of a size that vendors accept.
 """
 
 from collections.abc import Sequence
@@ -18,29 +18,29 @@ NOT_STARTED = "Interrupted before this call began: it had no effect."
 EMPTY = "(no content)"
 OPENING = "(continued)"
 CLOSING = "(continue)"
-"""Said where the model spoke last: many models refuse to go on with an answer of their own."""
+"""Added where the model's message is the last: many models refuse to continue an answer of their own."""
 IMAGE_LIMIT = 7_000_000
-"""Base64 characters of one image; the strictest vendor takes 5 MB of raw image."""
+"""Base64 characters of one image; the strictest vendor accepts 5 MB of raw image."""
 IMAGE_DROPPED = "[Image left out: it is too large to send.]"
 
 
 def repair(
     messages: Sequence[Message], *, clean: int = 0, never_started: frozenset[str] = frozenset()
 ) -> list[Message]:
-    """Return a legal history. Messages that are already legal come back as the very same objects.
+    """Return a valid history. Messages that are already valid are returned as the same objects.
 
-    `clean` says how many messages at the start an earlier call has found legal and alone: they are not looked
-    at again, so that a long session costs no more per step than a short one.
+    `clean` is the number of messages at the start that an earlier call left unchanged: they are not checked again, so
+    that a long session costs no more per step than a short one.
     """
     repaired = list(messages[:clean])
-    repaired += _repaired(messages[clean:], never_started, after=repaired[-1] if repaired else None)
+    repaired += _repair_new(messages[clean:], never_started, after=repaired[-1] if repaired else None)
     if repaired and repaired[-1].role == "assistant":
         repaired.append(Message("user", (Text(CLOSING),)))
     return repaired
 
 
 def clean_prefix(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """How many messages of `after` are the untouched objects of `before`, ending where the user spoke last."""
+    """Number of messages of `after` that are unchanged objects of `before`, ending with a message of the user."""
     count = 0
     for index, (old, new) in enumerate(zip(before, after, strict=False)):
         if old is not new:
@@ -50,21 +50,21 @@ def clean_prefix(before: Sequence[Message], after: Sequence[Message]) -> int:
     return count
 
 
-def _repaired(messages: Sequence[Message], never_started: frozenset[str], *, after: Message | None) -> list[Message]:
-    settled = _settled(list(messages))
-    if settled and settled[0].role == "assistant" and (after is None or after.role == "assistant"):
-        settled.insert(0, Message("user", (Text(OPENING),)))
-    unique = _unique_calls(settled)
+def _repair_new(messages: Sequence[Message], never_started: frozenset[str], *, after: Message | None) -> list[Message]:
+    normalised = _normalise(list(messages))
+    if normalised and normalised[0].role == "assistant" and (after is None or after.role == "assistant"):
+        normalised.insert(0, Message("user", (Text(OPENING),)))
+    unique = _unique_calls(normalised)
     answered: list[Message] = []
     for index, message in enumerate(unique):
         if message.role == "assistant":
             answered.append(message)
             follower = unique[index + 1] if index + 1 < len(unique) else None
             if follower is None and _calls(message):
-                answered.append(Message("user", _answers(message, (), never_started)))
+                answered.append(Message("user", _replies_to(message, (), never_started)))
         else:
             previous = answered[-1] if answered else None
-            answered.append(_answering(message, previous, never_started))
+            answered.append(_with_replies(message, previous, never_started))
     return answered
 
 
@@ -75,7 +75,7 @@ def _without_empty(message: Message) -> Message | None:
     if len(blocks) == len(message.blocks) and all(a is b for a, b in zip(blocks, message.blocks, strict=True)):
         blocks = message.blocks
     if message.role == "assistant" and isinstance(blocks[-1], Thinking):
-        # A message may not end in thinking: it was cut off there, and the thought leads nowhere.
+        # A message may not end in thinking: the answer was cut off there.
         trimmed = blocks
         while trimmed and isinstance(trimmed[-1], Thinking):
             trimmed = trimmed[:-1]
@@ -115,18 +115,18 @@ def _legal_reply(reply: ToolReply, content: tuple[Text | Image, ...]) -> ToolRep
     return reply if same else replace(reply, content=parts)
 
 
-def _settled(messages: list[Message]) -> list[Message]:
-    """Merge neighbours and drop what is empty until neither finds anything: each can make work for the other."""
+def _normalise(messages: list[Message]) -> list[Message]:
+    """Drop empty messages and merge neighbours until nothing changes: each step can make the other necessary."""
     while True:
-        # What is empty goes first: a thought that led nowhere must not become part of the next answer.
+        # Empty messages first: thinking without an answer must not be merged into the next answer.
         kept = [message for message in map(_without_empty, messages) if message is not None]
-        kept = [_without_twins(message) for message in _merge(kept)]
+        kept = [_without_duplicate_calls(message) for message in _merge(kept)]
         if len(kept) == len(messages) and all(a is b for a, b in zip(kept, messages, strict=True)):
             return kept
         messages = kept
 
 
-def _without_twins(message: Message) -> Message:
+def _without_duplicate_calls(message: Message) -> Message:
     """Drop a second call of the same id within one answer."""
     ids = [call.id for call in _calls(message)]
     if message.role == "user" or len(ids) == len(set(ids)):
@@ -153,20 +153,20 @@ def _merge(messages: list[Message]) -> list[Message]:
 
 
 def _unique_calls(messages: list[Message]) -> list[Message]:
-    """Rename a call whose id an earlier answer used, and its reply with it: an id may stand for one call only."""
+    """Give a call whose id an earlier answer used a new id, and its reply too: ids must be unique."""
     seen: set[str] = set()
     renamed: dict[str, str] = {}
     kept: list[Message] = []
     for message in messages:
         if message.role == "assistant":
             own = {call.id for call in _calls(message)}
-            renamed = {taken: _fresh(taken, seen | own) for taken in sorted(own & seen)}
+            renamed = {taken: _free_id(taken, seen | own) for taken in sorted(own & seen)}
             seen.update(own, renamed.values())
         kept.append(_with_ids(message, renamed) if renamed else message)
     return kept
 
 
-def _fresh(taken: str, seen: set[str]) -> str:
+def _free_id(taken: str, seen: set[str]) -> str:
     number = 2
     while f"{taken}_{number}" in seen:
         number += 1
@@ -189,18 +189,18 @@ def _calls(message: Message) -> list[ToolCall]:
     return [block for block in message.blocks if isinstance(block, ToolCall)]
 
 
-def _answers(asked: Message, given: tuple[Block, ...], never_started: frozenset[str]) -> tuple[Block, ...]:
-    """One reply to each call of `asked`, in order, made up where none was given."""
-    by_id = {block.call_id: block for block in reversed(given) if isinstance(block, ToolReply)}
+def _replies_to(answer: Message, blocks: tuple[Block, ...], never_started: frozenset[str]) -> tuple[Block, ...]:
+    """One reply from `blocks` to each call of `answer`, in order, made up where there is none."""
+    by_id = {block.call_id: block for block in reversed(blocks) if isinstance(block, ToolReply)}
     return tuple(
         by_id.get(call.id)
         or ToolReply(call.id, (Text(NOT_STARTED if call.id in never_started else INTERRUPTED),), is_error=True)
-        for call in _calls(asked)
+        for call in _calls(answer)
     )
 
 
-def _answering(message: Message, previous: Message | None, never_started: frozenset[str]) -> Message:
-    replies = _answers(previous, message.blocks, never_started) if previous is not None else ()
+def _with_replies(message: Message, previous: Message | None, never_started: frozenset[str]) -> Message:
+    replies = _replies_to(previous, message.blocks, never_started) if previous is not None else ()
     rest = tuple(block for block in message.blocks if not isinstance(block, ToolReply))
     blocks = (*replies, *rest) or (Text(EMPTY),)
     same = len(blocks) == len(message.blocks) and all(a is b for a, b in zip(blocks, message.blocks, strict=True))

@@ -1,4 +1,4 @@
-"""Notices a model that repeats itself: reminds it at three and six steps, stops the run at ten."""
+"""Detects a model that repeats itself: reminds it after three and six equal steps, and stops the run after ten."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -18,39 +18,39 @@ REMINDER = (
 )
 
 
-class Finished(Struct, frozen=True):
-    """A call that was answered, as the count sees it."""
+class FinishedCall(Struct, frozen=True):
+    """A call with its result, as the guard counts it."""
 
     call: ToolCall
     done: ToolDone
     polls: bool = False
-    """It waits for something or looks whether it has happened: to do that again is no sign of being stuck."""
+    """The call waits for something or polls for it: repeating it is no sign of being stuck."""
 
 
 class RepeatGuard:
-    """Counts over the steps of one run. Several calls of one answer are one step.
+    """Counts repeated steps of one run. Several calls of one answer are one step.
 
-    A step is kept as the fingerprints of its calls, each made of the tool, its input and its result.
+    A step is stored as the fingerprints of its calls, each made of the tool, its input and its result.
     """
 
     def __init__(self) -> None:
         self._steps: list[frozenset[int]] = []
         self._reminded = 0
 
-    def add(self, calls: Iterable[Finished]) -> None:
+    def add(self, calls: Iterable[FinishedCall]) -> None:
         marks = frozenset(_fingerprint(each.call, each.done) for each in calls if _counts(each))
         if marks:
             self._steps = [*self._steps[1 - _MEMORY :], marks]
         else:
-            self.forget()  # the model waited, or a person refused: what follows is a new attempt
+            self.reset()  # the model waited, or a person refused: what follows is a new attempt
 
-    def forget(self) -> None:
-        """Somebody told the model something new: the same call may now be right."""
+    def reset(self) -> None:
+        """Start counting again: the model has new input, so the same call may now be right."""
         self._steps.clear()
         self._reminded = 0
 
-    def verdict(self) -> tuple[Literal["", "remind", "stop"], str, int]:
-        """What to do now, what was repeated, and how often."""
+    def check(self) -> tuple[Literal["", "remind", "stop"], str, int]:
+        """Return what to do now, what was repeated, and how often."""
         what, count = max((("call", _single(self._steps)), ("pair of calls", _pairs(self._steps))), key=_count)
         if count >= STOP_AT:
             return "stop", what, count
@@ -66,7 +66,7 @@ def _count(chain: tuple[str, int]) -> int:
     return chain[1]
 
 
-def _counts(finished: Finished) -> bool:
+def _counts(finished: FinishedCall) -> bool:
     decided = finished.done.decided
     by_a_person = finished.done.denied and decided is not None and decided.source.startswith("user")
     return not finished.polls and not by_a_person
@@ -77,7 +77,7 @@ def _fingerprint(call: ToolCall, done: ToolDone) -> int:
 
 
 def _plain(value: Any) -> str:
-    """A text that is the same for the same value, whatever the order of its keys."""
+    """Return the same text for equal values, whatever the order of their keys."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{key!r}:{_plain(value[key])}" for key in sorted(value, key=str)) + "}"
     if isinstance(value, list):
@@ -86,12 +86,12 @@ def _plain(value: Any) -> str:
 
 
 def _single(steps: list[frozenset[int]]) -> int:
-    """In how many steps in a row, up to the last one, the same call occurs."""
+    """Number of steps in a row, up to the last one, with the same call."""
     return max((_trailing(steps, mark, 1) for mark in steps[-1]), default=0) if steps else 0
 
 
 def _pairs(steps: list[frozenset[int]]) -> int:
-    """How often two calls alternated, step by step, up to the last one."""
+    """Number of times two calls alternated, step by step, up to the last one."""
     if len(steps) < 2:
         return 0
     last, before = steps[-1] - steps[-2], steps[-2] - steps[-1]

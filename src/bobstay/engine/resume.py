@@ -1,4 +1,4 @@
-"""The calls of an answer that a crash cut off, gone on with: what began is not done again, what had not is."""
+"""Resumes the tool calls of an answer after a crash: a call that had started is not run again, the others are run."""
 
 from bobstay.engine.agent import Agent, RequestBuilder
 from bobstay.engine.engine_ports import Route
@@ -10,30 +10,30 @@ from bobstay.model.event import InteractionClosed, ToolDone
 from bobstay.model.message import Text, ToolCall, ToolReply
 
 LOST = "The program ended while this ran. What it did until then stays done: check before trying again."
-SECRET = "The program ended before this ran, and its input held a secret that is not stored. It had no effect."  # noqa: S105 - words
+SECRET = "The program ended before this ran, and its input held a secret that is not stored. It had no effect."  # noqa: S105 - a message
 
 
 class ResumedStep(Step):
-    """A step without a model call: the answer is there, its calls are not all answered."""
+    """A step without a model request: the answer is stored, but some of its calls have no reply."""
 
-    def __init__(self, agent: Agent, route: Route, state: State, control: TurnControl, used: set[str]) -> None:
-        super().__init__(agent, route, RequestBuilder().request(agent, state, route), control, used)
+    def __init__(self, agent: Agent, route: Route, state: State, control: TurnControl, call_ids: set[str]) -> None:
+        super().__init__(agent, route, RequestBuilder().request(agent, state, route), control, call_ids)
         self._state = state
         self.stop = "tool_use"
 
     async def _pump(self) -> None:
         for call in self._state.unanswered:
             granted = self._state.granted.get(call.id)
-            opened = next((entry for entry in self._state.asked if entry.call.id == call.id), None)
+            opened = next((entry for entry in self._state.interactions if entry.call.id == call.id), None)
             if call.id in self._state.started:
-                self._box.put(_answered(call, LOST))
-            elif self._agent.toolbox.mask.given_in([call.input, granted.input if granted else None]):
+                self._box.put(_interrupted_reply(call, LOST))
+            elif self._agent.toolbox.redactor.find_placeholder([call.input, granted.input if granted else None]):
                 if opened is not None:
                     self._box.put(InteractionClosed(opened.id, "cancelled", SECRET, "restart"))
-                self._box.put(_answered(call, SECRET))
+                self._box.put(_interrupted_reply(call, SECRET))
             else:
                 self._start(call, PriorProgress(opened, granted))
 
 
-def _answered(call: ToolCall, text: str) -> ToolDone:
+def _interrupted_reply(call: ToolCall, text: str) -> ToolDone:
     return ToolDone(ToolReply(call.id, (Text(text),), is_error=True), name=call.name, interrupted=True)

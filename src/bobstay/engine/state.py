@@ -1,4 +1,4 @@
-"""Where a session stands. Frozen: a new fact makes a new state, live and on resume alike."""
+"""The state of a session: an immutable fold of its events, the same live and on resume."""
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ IMAGE_REMOVED = "[Image removed: the model's service refused its size.]"
 
 
 class ModelUsage(Struct, frozen=True):
-    """What one model has been used for in the whole session."""
+    """Usage of one model over the whole session."""
 
     usage: Usage = Usage()
     cost: float = 0.0
@@ -65,8 +65,8 @@ class ModelUsage(Struct, frozen=True):
 class State(Struct, frozen=True):
     """The fold of a session's events.
 
-    The talk is kept as closed messages, then the model's last answer with whatever was said to it since:
-    calls are answered while the answer is still coming, so neither is complete before the next answer begins.
+    The conversation consists of closed messages, then the model's last answer and the user's blocks since then: calls
+    get their replies while the answer is still streaming, so neither is complete before the next answer begins.
     """
 
     closed: AppendOnlyChain[Message] = field(default_factory=AppendOnlyChain[Message])
@@ -74,14 +74,14 @@ class State(Struct, frozen=True):
     answer: tuple[Block, ...] = ()
     ended: MessageDone | None = None
     """How the last answer of this turn ended."""
-    said: tuple[Block, ...] = ()
+    user_blocks: tuple[Block, ...] = ()
     turn: int = 0
     steps: int = 0
-    """Model calls of this turn."""
+    """Model requests of this turn."""
     usage: Usage = Usage()
     """Of this turn."""
     context: int = 0
-    """Tokens the model had before it at the end of its last answer."""
+    """Tokens in the model's context at the end of its last answer."""
     cost: float = 0.0
     """Of the whole session, in US dollars; so are the next two."""
     api_ms: int = 0
@@ -90,52 +90,52 @@ class State(Struct, frozen=True):
     mode: str = ""
     model: str = ""
     chosen: str = ""
-    """The model a person chose; `model` is another one while a fallback stands in for it."""
+    """The model a person chose; `model` differs while a fallback replaces it."""
     queued: tuple[InputQueued, ...] = ()
     background: dict[str, BackgroundStarted] = {}
     """Commands that run in the background."""
     notices: tuple[BackgroundEnded, ...] = ()
-    """Ends of such commands the model has not been told of yet."""
+    """Ends of such commands that the model does not know of yet."""
     started: frozenset[str] = frozenset()
-    """Calls of the last answer that began to run."""
+    """Calls of the last answer that started to run."""
     abandoned: frozenset[str] = frozenset()
-    """Calls of earlier answers that never began to run and were never answered: a crash came before."""
-    asked: tuple[InteractionOpened, ...] = ()
-    """Interactions nobody has answered yet."""
+    """Calls of earlier answers that a crash prevented from starting and that have no reply."""
+    interactions: tuple[InteractionOpened, ...] = ()
+    """Open interactions."""
     granted: dict[str, InteractionClosed] = {}
-    """By call: what a person allowed in this turn, with the input they allowed."""
+    """Approvals of this turn by call id, each with the approved input."""
     lines_added: int = 0
     lines_removed: int = 0
     running: bool = False
 
     @property
     def messages(self) -> list[Message]:
-        """All that was said so far. Closed messages keep their identity from call to call."""
-        talk = self.closed.to_list()
-        talk.extend(self._unclosed())
-        return talk
+        """The whole conversation. Closed messages are the same objects on every call."""
+        messages = self.closed.to_list()
+        messages.extend(self._unclosed())
+        return messages
 
     @property
     def unanswered(self) -> tuple[ToolCall, ...]:
-        """Calls of the last answer that nobody has answered."""
-        answered = {block.call_id for block in self.said if isinstance(block, ToolReply)}
+        """Calls of the last answer that have no reply."""
+        answered = {block.call_id for block in self.user_blocks if isinstance(block, ToolReply)}
         return tuple(b for b in self.answer if isinstance(b, ToolCall) and b.id not in answered)
 
     @property
     def never_started(self) -> frozenset[str]:
-        """Unanswered calls that never began to run. One that is here once stays: what the model was told stays true."""
+        """Unanswered calls that never started. A call stays in this set, so the reply the model saw stays the same."""
         return self.abandoned | (frozenset(call.id for call in self.unanswered) - self.started)
 
     @property
     def last_text(self) -> str:
-        """The last piece of text in the model's last message, which may have none."""
+        """The last text block of the model's last message, which may have none."""
         if self.ended is not None and self.ended.message_id != self.answer_id:
             return ""
         return next((b.text for b in reversed(self.answer) if isinstance(b, Text)), "")
 
     @property
-    def answered(self) -> bool:
-        """Whether the model's last message says or asks for anything: a thought alone does neither."""
+    def has_answer(self) -> bool:
+        """Whether the model's last message has any block besides thinking."""
         if self.ended is not None and self.ended.message_id != self.answer_id:
             return False
         return any(not isinstance(block, Thinking) for block in self.answer)
@@ -152,22 +152,22 @@ class State(Struct, frozen=True):
                 return self._count_advice(event)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
-                said = self.said if event.blocked else (*self.said, *blocks)
-                return replace(self, said=said, queued=queued, notices=self._notices_but(id_))
+                user_blocks = self.user_blocks if event.blocked else (*self.user_blocks, *blocks)
+                return replace(self, user_blocks=user_blocks, queued=queued, notices=self._notices_except(id_))
             case ToolDone():
-                return self._answered(event)
+                return self._apply_reply(event)
             case ToolStarted(call_id=call_id):
                 return replace(self, started=self.started | {call_id})
             case TurnStarted():
                 return self._begin(event)
             case RunDone():
-                return replace(self, running=False, asked=(), granted={})
+                return replace(self, running=False, interactions=(), granted={})
             case InteractionOpened() | InteractionClosed():
-                return self._consulted(event)
+                return self._apply_interaction(event)
             case InputQueued() | InputDropped():
-                return replace(self, queued=_lined_up(self.queued, event), notices=self._notices_but(event.id))
+                return replace(self, queued=_update_queue(self.queued, event), notices=self._notices_except(event.id))
             case BackgroundStarted() | BackgroundEnded():
-                return self._in_background(event)
+                return self._apply_background(event)
             case TasksReplaced(tasks=tasks):
                 return replace(self, tasks=tasks)
             case ModeChanged(mode=mode):
@@ -199,28 +199,28 @@ class State(Struct, frozen=True):
             ):
                 return self
 
-    def _answered(self, done: ToolDone) -> "State":
+    def _apply_reply(self, done: ToolDone) -> "State":
         added, removed = self.lines_added + done.lines_added, self.lines_removed + done.lines_removed
-        return replace(self, said=(*self.said, done.reply), lines_added=added, lines_removed=removed)
+        return replace(self, user_blocks=(*self.user_blocks, done.reply), lines_added=added, lines_removed=removed)
 
-    def _notices_but(self, id_: str) -> tuple[BackgroundEnded, ...]:
+    def _notices_except(self, id_: str) -> tuple[BackgroundEnded, ...]:
         return tuple(notice for notice in self.notices if notice.id != id_) if self.notices else ()
 
-    def _in_background(self, event: BackgroundStarted | BackgroundEnded) -> "State":
+    def _apply_background(self, event: BackgroundStarted | BackgroundEnded) -> "State":
         if isinstance(event, BackgroundStarted):
             return replace(self, background={**self.background, event.id: event})
         ended = event
         background = {id_: each for id_, each in self.background.items() if id_ != ended.id}
-        notices = self.notices if ended.tell == "no" else (*self._notices_but(ended.id), ended)
+        notices = self.notices if ended.tell == "no" else (*self._notices_except(ended.id), ended)
         return replace(self, background=background, notices=notices)
 
     def _unclosed(self) -> list[Message]:
-        talk: list[Message] = []
+        messages: list[Message] = []
         if self.answer:
-            talk.append(Message("assistant", self.answer, self.answer_id))
-        if self.said:
-            talk.append(Message("user", _in_order(self.answer, self.said)))
-        return talk
+            messages.append(Message("assistant", self.answer, self.answer_id))
+        if self.user_blocks:
+            messages.append(Message("user", _sort_replies(self.answer, self.user_blocks)))
+        return messages
 
     def _begin(self, started: TurnStarted) -> "State":
         fresh = replace(self, steps=0, usage=Usage(), ended=None)
@@ -237,28 +237,30 @@ class State(Struct, frozen=True):
             answer_id=message_id,
             answer=(),
             ended=None,
-            said=(),
+            user_blocks=(),
             started=frozenset(),
             abandoned=self.never_started,
         )
 
-    def _consulted(self, event: InteractionOpened | InteractionClosed) -> "State":
+    def _apply_interaction(self, event: InteractionOpened | InteractionClosed) -> "State":
         if isinstance(event, InteractionOpened):
-            return replace(self, asked=(*self.asked, event))
+            return replace(self, interactions=(*self.interactions, event))
         closed = event
-        opened = next((entry for entry in self.asked if entry.id == closed.id), None)
+        opened = next((entry for entry in self.interactions if entry.id == closed.id), None)
         if opened is None:
             return self
         granted = self.granted
         if closed.outcome == "allowed":
             shown = closed if closed.input is not None else replace(closed, input=opened.call.input)
             granted = {**granted, opened.call.id: shown}
-        return replace(self, asked=tuple(entry for entry in self.asked if entry is not opened), granted=granted)
+        return replace(
+            self, interactions=tuple(entry for entry in self.interactions if entry is not opened), granted=granted
+        )
 
     def _count(self, done: MessageDone) -> "State":
         before = self.by_model.get(done.model, ModelUsage())
         totals = ModelUsage(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
-        lost = done.broken == "lost"  # it cost something, but it is no step of the conversation
+        lost = done.broken == "lost"  # it is paid for, but it is no step of the conversation
         return replace(
             self,
             ended=self.ended if lost else done,
@@ -271,7 +273,7 @@ class State(Struct, frozen=True):
         )
 
     def _count_advice(self, advised: Advised) -> "State":
-        """It costs like any model call, but it is no step of the talk."""
+        """Count the cost of an advisor's answer, which is no step of the conversation."""
         if not advised.model:
             return self
         before = self.by_model.get(advised.model, ModelUsage())
@@ -285,14 +287,14 @@ class State(Struct, frozen=True):
         )
 
     def _prune(self, event: Pruned) -> "State":
-        gone = frozenset(event.call_ids)
-        closed = AppendOnlyChain(_pruned(message, gone, images=event.images) for message in self.closed)
-        said = _pruned(Message("user", self.said), gone, images=event.images).blocks
-        return replace(self, closed=closed, said=said)
+        pruned = frozenset(event.call_ids)
+        closed = AppendOnlyChain(_prune_message(message, pruned, images=event.images) for message in self.closed)
+        user_blocks = _prune_message(Message("user", self.user_blocks), pruned, images=event.images).blocks
+        return replace(self, closed=closed, user_blocks=user_blocks)
 
 
-def _lined_up(queued: tuple[InputQueued, ...], event: InputQueued | InputDropped) -> tuple[InputQueued, ...]:
-    """A message queued again under its id takes its own place: it was edited."""
+def _update_queue(queued: tuple[InputQueued, ...], event: InputQueued | InputDropped) -> tuple[InputQueued, ...]:
+    """Return the queue after an event. A message queued again under its id replaces the earlier one: it was edited."""
     if isinstance(event, InputDropped):
         return tuple(entry for entry in queued if entry.id != event.id)
     if all(entry.id != event.id for entry in queued):
@@ -300,24 +302,24 @@ def _lined_up(queued: tuple[InputQueued, ...], event: InputQueued | InputDropped
     return tuple(event if entry.id == event.id else entry for entry in queued)
 
 
-def _in_order(answer: tuple[Block, ...], said: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Replies first, in the order of their calls; then whatever else was said."""
-    replies = [block for block in said if isinstance(block, ToolReply)]
+def _sort_replies(answer: tuple[Block, ...], user_blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the replies in the order of their calls, then all other blocks."""
+    replies = [block for block in user_blocks if isinstance(block, ToolReply)]
     if not replies:
-        return said
-    place = {block.id: index for index, block in enumerate(answer) if isinstance(block, ToolCall)}
-    replies.sort(key=lambda reply: place.get(reply.call_id, len(place)))
-    return (*replies, *(block for block in said if not isinstance(block, ToolReply)))
+        return user_blocks
+    positions = {block.id: index for index, block in enumerate(answer) if isinstance(block, ToolCall)}
+    replies.sort(key=lambda reply: positions.get(reply.call_id, len(positions)))
+    return (*replies, *(block for block in user_blocks if not isinstance(block, ToolReply)))
 
 
-def _pruned(message: Message, gone: frozenset[str], *, images: bool) -> Message:
-    changed = tuple(_pruned_block(block, gone, images=images) for block in message.blocks)
+def _prune_message(message: Message, pruned: frozenset[str], *, images: bool) -> Message:
+    changed = tuple(_prune_block(block, pruned, images=images) for block in message.blocks)
     same = all(new is old for new, old in zip(changed, message.blocks, strict=True))
     return message if same else replace(message, blocks=changed)
 
 
-def _pruned_block(block: Block, gone: frozenset[str], *, images: bool) -> Block:
-    if isinstance(block, ToolReply) and block.call_id in gone:
+def _prune_block(block: Block, pruned: frozenset[str], *, images: bool) -> Block:
+    if isinstance(block, ToolReply) and block.call_id in pruned:
         return replace(block, content=(Text(PRUNED),))
     if images and isinstance(block, Image):
         return Text(IMAGE_REMOVED)

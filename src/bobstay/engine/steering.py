@@ -1,4 +1,4 @@
-"""Messages for a turn under way: hooks look at each of them as at any prompt, then the model reads it."""
+"""Steering messages: user messages for a running turn, which pass UserPromptSubmit hooks like any prompt."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 
@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import called, notes_of
+from bobstay.engine.turn_hooks import notes_for_prompt, run_hooks
 from bobstay.model.event import Durable, Noted, Prompted
 from bobstay.model.message import Block, text_of
 
@@ -18,15 +18,15 @@ class Steering:
     def __init__(self, toolbox: Toolbox, control: TurnControl) -> None:
         self._toolbox = toolbox
         self._control = control
-        self.heard = False
+        self.has_input = False
         """Whether there is something new for the model to read."""
         self.stopped: str | None = None
         """Why a hook wants the turn to end; None if none does."""
 
     async def events(self, take: Callable[[], Iterable[Prompted]]) -> AsyncGenerator[Durable, None]:
-        """Fold in what `take` gives, until there is nothing new. What an abort cuts off stays in the queue.
+        """Yield the messages from `take` until there are no new ones. After an abort the rest stays in the queue.
 
-        While hooks look at a message, it may be edited or removed, and others may come: so `take` is asked again.
+        While hooks run, the message may be edited or removed and others may arrive, so `take` is called again.
         """
         seen: list[tuple[str, tuple[Block, ...]]] = []  # not a set: a block may hold what cannot be hashed
         while not self._control.aborted and self.stopped is None:
@@ -35,10 +35,10 @@ class Steering:
                 return
             seen.append((prompted.id, prompted.blocks))
             if prompted.origin != "human":
-                self.heard = True
+                self.has_input = True
                 yield prompted
                 continue
-            submitted = called(self._toolbox, "UserPromptSubmit", prompt=text_of(prompted.blocks))
+            submitted = run_hooks(self._toolbox, "UserPromptSubmit", prompt=text_of(prompted.blocks))
             outcome = await self._control.unless_aborted(submitted)
             if outcome is None or prompted not in take():
                 continue
@@ -48,9 +48,9 @@ class Steering:
                 yield Noted(_BLOCKED.format(reason=outcome.reason, message=quoted), "warning")
                 outcome = replace(outcome, context=())
             else:
-                self.heard = True
+                self.has_input = True
                 yield prompted
-            for note in notes_of(outcome, "UserPromptSubmit"):
+            for note in notes_for_prompt(outcome, "UserPromptSubmit"):
                 yield note
             if outcome.stop:
                 self.stopped = outcome.stop_reason

@@ -1,4 +1,4 @@
-"""One model call and the tools it asks for, which start while the model still speaks."""
+"""One step: a model request and the tool calls of its answer, which start while the answer is still streaming."""
 
 import asyncio
 import time
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.engine_ports import Route
-from bobstay.engine.pipeline import NO_PAST, CallPipeline, PriorProgress, never_began
-from bobstay.engine.repeat_guard import Finished
+from bobstay.engine.pipeline import NO_PRIOR_PROGRESS, CallPipeline, PriorProgress, not_started_reply
+from bobstay.engine.repeat_guard import FinishedCall
 from bobstay.engine.toolbox import CUT_OFF
 from bobstay.engine.turn_control import TurnControl
 from bobstay.model.event import BlockDone, Event, MessageDone
@@ -23,46 +23,48 @@ from bobstay.system.mailbox import Mailbox
 
 
 class Step:
-    """Pull `events` to its end; then the other fields say how it went."""
+    """Consume `events` to its end; then the other fields hold the outcome."""
 
-    def __init__(self, agent: Agent, route: Route, request: Request, control: TurnControl, used: set[str]) -> None:
+    def __init__(self, agent: Agent, route: Route, request: Request, control: TurnControl, call_ids: set[str]) -> None:
         self.stop: Stop | None = None
         self.error: ProviderError | None = None
         self.aborted: Literal["", "streaming", "tools"] = ""
-        self.settlements: list[CallPipeline] = []
+        self.pipelines: list[CallPipeline] = []
         self.kept = False
-        """Some block besides thinking was complete, so that the answer, or what there is of it, stands."""
+        """Some block besides thinking was complete, so the answer is kept even if it is partial."""
         self._agent = agent
         self._route = route
         self._request = request
         self._control = control
-        self._used = used
-        """Ids of all calls of the session: a model that uses one twice gets another for it."""
+        self._call_ids = call_ids
+        """Ids of all calls of the session: a call that reuses one gets a new id."""
         self._box: Mailbox[Event] = Mailbox()
         self._tasks: set[asyncio.Task[None]] = set()
         self._began: MessageBegan | None = None
         self._open: tuple[int, list[str]] | None = None
         self._called = False
         self._final_call = ""
-        """The id of the call that is the last block so far, if it is one."""
+        """The id of the last block so far, if it is a call."""
         self._written = 0
         """Characters of the answer so far."""
         self._started = time.monotonic()
-        self._counted = False
-        """The end of the answer was told, with what it cost."""
+        self._usage_sent = False
+        """The `MessageDone` of the answer, with its usage, was sent."""
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
-        """When the model's server gave its last sign of life."""
+        """When the model's server last sent something."""
         self._stalled = False
         self._pumping: asyncio.Future[None] | None = None
         self._watchdog: asyncio.TimerHandle | None = None
 
     @property
-    def finished(self) -> list[Finished]:
-        """The calls that were answered, for the count of repeats."""
+    def finished(self) -> list[FinishedCall]:
+        """The calls with a result, for the repeat guard."""
         return [
-            Finished(each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args))
-            for each in self.settlements
+            FinishedCall(
+                each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args)
+            )
+            for each in self.pipelines
             if each.done is not None
         ]
 
@@ -71,7 +73,7 @@ class Step:
         """How many attempts at structured output did not fit the schema."""
         if not self._agent.structured:
             return 0
-        attempts = (each for each in self.settlements if each.prepared and each.prepared.tool.needs == "schema")
+        attempts = (each for each in self.pipelines if each.prepared and each.prepared.tool.needs == "schema")
         return sum(1 for each in attempts if each.done is not None and each.done.reply.is_error)
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -99,30 +101,30 @@ class Step:
             self._control.on_abort(None)
             if self._watchdog is not None:
                 self._watchdog.cancel()
-            await _over([pump, *self._tasks])
+            await _cancel_and_drain([pump, *self._tasks])
 
     # ------------------------------------------------------------ the model
 
     async def _pump(self) -> None:
-        # Made here and not kept: a step that refers to itself would hold the whole request until the next collection.
-        request = replace(self._request, on_activity=self._sign_of_life)
+        # Not an attribute: a step that refers to itself would hold the whole request until the next collection.
+        request = replace(self._request, on_activity=self._on_activity)
         try:
             async for chunk in self._route.provider.stream(request):
-                self._sign_of_life()
-                self._box.put(self._seen(chunk))
+                self._on_activity()
+                self._box.put(self._process(chunk))
         except ProviderError as error:
             self.error = error
         except asyncio.CancelledError:
             if not self._stalled:
                 raise
             self.error = ProviderError(
-                f"The model's server gave no sign of life for {self._silence:g} seconds.", kind="stalled"
+                f"The model's server sent nothing for {self._silence:g} seconds.", kind="stalled"
             )
         if self.error is not None:
             self._close_early()
 
-    def _seen(self, chunk: Chunk) -> Chunk:
-        """Note what a chunk means for the step, and fill in what only we know."""
+    def _process(self, chunk: Chunk) -> Chunk:
+        """Update the step from a chunk, and add what the provider does not know."""
         if type(chunk) is TextDelta:
             self._written += len(chunk.text)
             if self._open is not None:
@@ -143,7 +145,7 @@ class Step:
             return self._with_own_id(chunk)
         elif type(chunk) is MessageDone:
             self.stop = chunk.stop
-            self._counted = True
+            self._usage_sent = True
             return replace(
                 chunk,
                 cost=chunk.cost or self._route.price(chunk.usage),
@@ -157,20 +159,20 @@ class Step:
         if not isinstance(done.block, ToolCall):
             return done
         call = done.block
-        if call.id in self._used:
+        if call.id in self._call_ids:
             call = replace(call, id=f"call_{new_id().replace('-', '')[:24]}")
-        self._used.add(call.id)
+        self._call_ids.add(call.id)
         self._final_call = call.id
         self._called = True
         return done if call is done.block else replace(done, block=call)
 
     def _close_early(self) -> None:
-        """The answer broke off: count what it cost, and let stand what came of it."""
-        if self._began is None or self._counted:
+        """Send the `MessageDone` of an answer that broke off, with its estimated usage."""
+        if self._began is None or self._usage_sent:
             return
         from bobstay.engine.estimate import usage_so_far
 
-        self._counted = True
+        self._usage_sent = True
         usage = usage_so_far(self._began.usage, self._request, self._written)
         self._box.put(
             MessageDone(
@@ -189,17 +191,17 @@ class Step:
 
     @property
     def _silence(self) -> float:
-        """Seconds without a sign of life after which the model is given up."""
-        patience = self._agent.patience
+        """Seconds of silence after which the request is given up."""
+        timeouts = self._agent.timeouts
         if self._began is not None:
-            return patience.between
-        return patience.first_local if self._route.local else patience.first
+            return timeouts.between
+        return timeouts.first_local if self._route.local else timeouts.first
 
-    def _sign_of_life(self) -> None:
+    def _on_activity(self) -> None:
         self._last = self._loop.time()
 
     def _watch(self) -> None:
-        """End a stream without a sign of life. One timer that looks when the limit is due, not one for each byte."""
+        """End a silent stream. One timer checks when the limit is due, instead of a new one for each byte."""
         if self._watchdog is not None:
             self._watchdog.cancel()
         if self._pumping is None or self._pumping.done():
@@ -213,47 +215,47 @@ class Step:
 
     # ------------------------------------------------------------ the tools
 
-    def _start(self, call: ToolCall, past: PriorProgress = NO_PAST) -> None:
-        """Begin a call whose block is stored by now."""
+    def _start(self, call: ToolCall, prior: PriorProgress = NO_PRIOR_PROGRESS) -> None:
+        """Start a call whose block is stored by now."""
         if self.aborted:
-            self._box.put(never_began(call, self._control.reason))
+            self._box.put(not_started_reply(call, self._control.reason))
             return
-        settlement = CallPipeline(self._agent.toolbox, call, past)
-        self.settlements.append(settlement)
-        task = asyncio.ensure_future(self._settle(settlement))
+        pipeline = CallPipeline(self._agent.toolbox, call, prior)
+        self.pipelines.append(pipeline)
+        task = asyncio.ensure_future(self._run_call(pipeline))
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._settled(done, settlement))
+        task.add_done_callback(lambda done: self._on_call_ended(done, pipeline))
 
     async def _cut_off(self, call: ToolCall) -> bool:
-        """Whether the output limit ended the answer within `call`: known only when the answer is over."""
+        """Whether the output limit ended the answer within `call`, which is known only when the answer is over."""
         assert self._pumping is not None
         await asyncio.wait({self._pumping})
         return self.stop == "max_tokens" and self._final_call == call.id
 
-    async def _settle(self, settlement: CallPipeline) -> None:
-        call = settlement.call
-        incomplete = settlement.prepared is None and (call.malformed or not call.input)
+    async def _run_call(self, pipeline: CallPipeline) -> None:
+        call = pipeline.call
+        incomplete = pipeline.prepared is None and (call.malformed or not call.input)
         if incomplete and await self._cut_off(call):
-            settlement.refusal = CUT_OFF
-        async with aclosing(settlement.events()) as events:
+            pipeline.refusal = CUT_OFF
+        async with aclosing(pipeline.events()) as events:
             async for event in events:
                 await self._box.commit(event)
-        if settlement.ending == "interrupt":
+        if pipeline.ending == "interrupt":
             self._control.abort()
 
-    def _settled(self, task: "asyncio.Task[None]", settlement: CallPipeline) -> None:
-        """A call is over, by itself or cancelled, even before it began: it is answered in any case."""
+    def _on_call_ended(self, task: "asyncio.Task[None]", pipeline: CallPipeline) -> None:
+        """Give a cancelled call its reply, even if it had not started."""
         self._tasks.discard(task)
-        settlement.ticket.leave()
-        if self.aborted and settlement.done is None:
-            for event in settlement.interrupted(self._control.reason):
+        pipeline.ticket.finish()
+        if self.aborted and pipeline.done is None:
+            for event in pipeline.interrupted(self._control.reason):
                 self._box.put(event)
         self._box.wake()
 
     # ------------------------------------------------------------ the end
 
     def _abort(self, pump: "asyncio.Future[None]") -> None:
-        """Stop speaking and doing. Each call is still answered: its task sees to that when it is cancelled."""
+        """Stop the answer and its calls. Each call still gets a reply when its task is cancelled."""
         self.aborted = "streaming" if not pump.done() and not self._tasks else "tools"
         if not pump.done():
             pump.cancel()
@@ -268,7 +270,7 @@ class Step:
             task.cancel()
 
 
-async def _over(tasks: "list[asyncio.Future[None]]") -> None:
+async def _cancel_and_drain(tasks: "list[asyncio.Future[None]]") -> None:
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()

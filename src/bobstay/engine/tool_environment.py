@@ -1,15 +1,15 @@
-"""What a session lends its tools, and what it remembers about them: files seen, where the shell stands."""
+"""The environment of a session's tools: directories, services, known files, and the shell's working directory."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bobstay.model.event import Event, PermissionsChanged, Task, TasksReplaced, ToolDone
-from bobstay.tools.base import Context
+from bobstay.tools.base import Context, ToolServices
 
 
 class ToolEnvironment:
-    """A fold over the same events as the state, kept apart because only tools look at it."""
+    """A fold of the same events as `State`, separate because only tools use it."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class ToolEnvironment:
         self.cwd = root
         self.spill = spill
         self.environment = environment
-        self.parts: dict[str, Any] = {"tasks": lambda: self.tasks}
+        self.services = ToolServices(tasks=lambda: self.tasks)
         self.tasks: tuple[Task, ...] = ()
         self.directories = directories
         self._known: dict[str, str] = {}
@@ -55,7 +55,7 @@ class ToolEnvironment:
             call_id=call_id,
             session_id=self.session_id,
             mode=mode,
-            parts=self.parts,
+            services=self.services,
             environment=self.environment,
         )
 

@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 from bobstay.model.live_events import ToolProgress
 from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Outcome
-from bobstay.tools.output_limit import printable
+from bobstay.tools.output_limit import make_printable
 
 
 class ProgressChannel:
-    """What a tool reports goes in at one end, without its secrets it comes out at the other."""
+    """Passes on what a tool reports while it runs, with secrets redacted."""
 
-    def __init__(self, call_id: str, mask: Redactor) -> None:
+    def __init__(self, call_id: str, redactor: Redactor) -> None:
         self._call_id = call_id
-        self._masked = mask.stream()
+        self._redacted = redactor.stream()
         self._pieces: list[str] = []
         self._task: asyncio.Future[Outcome] | None = None
         self._wake: asyncio.Event = asyncio.Event()
@@ -32,10 +32,10 @@ class ProgressChannel:
         while not self._task.done() or self._pieces:
             if self._pieces:
                 text, self._pieces = "".join(self._pieces), []
-                if shown := self._masked.feed(text):
-                    yield ToolProgress(self._call_id, printable(shown))
+                if shown := self._redacted.feed(text):
+                    yield ToolProgress(self._call_id, make_printable(shown))
                 continue
             self._wake.clear()
             await self._wake.wait()
-        if rest := self._masked.flush():
-            yield ToolProgress(self._call_id, printable(rest))
+        if rest := self._redacted.flush():
+            yield ToolProgress(self._call_id, make_printable(rest))

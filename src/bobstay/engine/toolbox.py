@@ -1,4 +1,4 @@
-"""The tools of one agent, and what every call of them goes through."""
+"""The tools of one agent, with everything the pipeline needs to run a call."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from bobstay.model.message import ToolCall
 from bobstay.providers.base import ToolSpec
 from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Context, Tool
-from bobstay.tools.input_validation import BadInput, parse
+from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import ToolRegistry
 
 CUT_OFF = (
@@ -24,8 +24,8 @@ CUT_OFF = (
 )
 
 
-class Prepared(Struct):
-    """A call whose tool was found and whose input has the right form."""
+class PreparedCall(Struct):
+    """A call whose tool exists and whose input is valid."""
 
     tool: Tool[Any]
     args: Any
@@ -35,85 +35,85 @@ class Prepared(Struct):
 
 
 class Refused(Exception):  # noqa: N818 - it names what happened to the call
-    """The call ends here; the text is what the model reads."""
+    """The call is refused; the model reads the text."""
 
 
 class Toolbox:
-    """What the pipeline needs for every call: tools, judge, gate, hooks and surroundings."""
+    """What the pipeline needs for every call: tools, policy, approver, hooks and the tools' environment."""
 
     def __init__(
         self,
-        shelf: ToolRegistry,
+        registry: ToolRegistry,
         *,
         judge: PermissionJudge,
-        gate: Approver,
+        approver: Approver,
         hooks: Hooks,
-        surroundings: ToolEnvironment,
+        tool_environment: ToolEnvironment,
         facts: Callable[[], dict[str, Any]],
-        at_once: int = 10,
+        concurrency: int = 10,
     ) -> None:
-        self.shelf = shelf
+        self.registry = registry
         self.judge = judge
-        self.gate = gate
+        self.approver = approver
         self.hooks = hooks
-        self.surroundings = surroundings
+        self.tool_environment = tool_environment
         self.facts = facts
         """Fields common to all hook calls."""
-        self.mask = Redactor()
-        """Takes secrets out of what is stored, shown and sent."""
+        self.redactor = Redactor()
+        """Redacts secrets in what is stored, shown and sent."""
         self.auto: AutoModeApproval | None = None
-        """Who judges in auto mode what a person would be asked about; without it the person is asked."""
-        self.order = CallScheduler(at_once)
-        self.structured_tool = next((entry.name for entry in shelf.entries if entry.needs == "schema"), "")
-        """The tool that takes the structured answer, if one is wanted."""
-        self._aside: set[asyncio.Task[HookOutcome]] = set()
-        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in shelf.specs)
+        """Answers permission requests in auto mode; without it the person is asked."""
+        self.scheduler = CallScheduler(concurrency)
+        self.structured_tool = next((entry.name for entry in registry.entries if entry.needs == "schema"), "")
+        """Name of the tool for structured output, if the run is to end with it."""
+        self._background_hooks: set[asyncio.Task[HookOutcome]] = set()
+        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in registry.specs)
 
-    def prepare(self, call: ToolCall, report: Callable[[str], None]) -> Prepared:
-        """First phase: find the tool and give its input the right form.
+    def prepare(self, call: ToolCall, report: Callable[[str], None]) -> PreparedCall:
+        """First phase: find the tool and parse its input.
 
         Raises:
-            Refused: no such tool, or an input that cannot be its.
+            Refused: no such tool, or the input is invalid.
         """
         if call.malformed:
             raise Refused(
                 f"The input of {call.name} was not a JSON object and could not be read. Send the call again with "
                 f"valid JSON. What came: {call.malformed[:500]}"
             )
-        tool = self.shelf.get(call.name)
+        tool = self.registry.get(call.name)
         if tool is None:
-            near = self.shelf.near(call.name)
+            near = self.registry.closest_name(call.name)
             hint = f" Did you mean {near}?" if near else ""
-            raise Refused(f"No such tool available: {call.name}.{hint} Tools: {', '.join(self.shelf.names)}")
+            raise Refused(f"No such tool available: {call.name}.{hint} Tools: {', '.join(self.registry.names)}")
         return self._prepared(tool, call.id, call.input, report, from_model=True)
 
-    def prepare_again(self, before: Prepared, input: dict[str, Any]) -> Prepared:
+    def prepare_again(self, before: PreparedCall, input: dict[str, Any]) -> PreparedCall:
         """Validate an input that a hook or a person rewrote.
 
         Raises:
-            Refused: it does not fit the tool.
+            Refused: the input is invalid.
         """
         return self._prepared(before.tool, before.context.call_id, input, before.context.report, from_model=False)
 
-    def hooks_aside(self, call: HookCall) -> "asyncio.Task[HookOutcome]":
-        """Call hooks whose answer nobody has to wait for. They may outlive the call, not the session."""
+    def start_hooks(self, call: HookCall) -> "asyncio.Task[HookOutcome]":
+        """Start hooks without waiting for their answer. They may outlive the call, but not the session."""
         task = asyncio.ensure_future(self.hooks.run(call))
-        self._aside.add(task)
-        task.add_done_callback(self._aside.discard)
+        self._background_hooks.add(task)
+        task.add_done_callback(self._background_hooks.discard)
         return task
 
     async def close(self) -> None:
-        running = list(self._aside)
+        running = list(self._background_hooks)
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running)
 
-    def enter(self, prepared: Prepared | None) -> CallTicket:
-        """Take a place in the order of calls. A call that will be refused anyway claims nothing."""
+    def enter(self, prepared: PreparedCall | None) -> CallTicket:
+        """Add the call to the schedule. A call that will be refused anyway claims nothing."""
         if prepared is None:
-            return self.order.enter(())
-        return self.order.enter(prepared.tool.claims(prepared.args, prepared.context))
+            return self.scheduler.enter(())
+        return self.scheduler.enter(prepared.tool.claims(prepared.args, prepared.context))
 
     def _prepared(
         self,
@@ -123,12 +123,12 @@ class Toolbox:
         report: Callable[[str], None],
         *,
         from_model: bool,
-    ) -> Prepared:
-        entry = self.shelf.entry(tool.name)
+    ) -> PreparedCall:
+        entry = self.registry.entry(tool.name)
         assert entry is not None
         try:
-            args = parse(tool.args, input, entry.schema, from_model=from_model)
-        except BadInput as error:
+            args = parse_input(tool.args, input, entry.schema, from_model=from_model)
+        except InvalidInputError as error:
             raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
-        context = self.surroundings.context(call_id, self.judge.mode, report)
-        return Prepared(tool, args, context, input, tool.read_only(args, context))
+        context = self.tool_environment.context(call_id, self.judge.mode, report)
+        return PreparedCall(tool, args, context, input, tool.read_only(args, context))

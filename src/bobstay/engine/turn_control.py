@@ -1,4 +1,4 @@
-"""How a running turn is reached from outside: stop it, or give it more to read."""
+"""Control of a running turn from outside: abort it, change its model, or add input."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
@@ -16,11 +16,11 @@ class TurnControl:
         self.expired = False
         """It was aborted because its time was over, not by a person."""
         self.model = ""
-        """The model to ask from the next call on, if somebody chose another one meanwhile."""
+        """The model to use from the next request on, if another one was chosen meanwhile."""
         self.take = take
-        """Prompts to fold in now: steering messages, and notices of background commands that ended."""
+        """Returns the prompts to add now: steering messages, and notices of background commands that ended."""
         self.take_at_end = take_at_end
-        """Whether what came during the last answer is still part of this turn."""
+        """Whether messages that arrive during the last answer are still part of this turn."""
         self._wake: Callable[[], object] | None = None
         self._sleeping: asyncio.Future[None] | None = None
 
@@ -33,7 +33,7 @@ class TurnControl:
             self._sleeping.set_result(None)
 
     def expire(self) -> None:
-        """The time of the turn is over."""
+        """Abort the turn because its time is over."""
         if not self.aborted:
             self.expired = True
             self.abort()
@@ -56,9 +56,9 @@ class TurnControl:
     def on_abort(self, wake: Callable[[], object] | None) -> None:
         self._wake = wake
 
-    async def unless_aborted(self, waited_for: Coroutine[Any, Any, Result]) -> Result | None:
-        """Wait for something, but no longer than until the turn is aborted: then it is cancelled, and None comes."""
-        task = asyncio.ensure_future(waited_for)
+    async def unless_aborted(self, awaitable: Coroutine[Any, Any, Result]) -> Result | None:
+        """Await a coroutine. If the turn is aborted meanwhile, cancel it and return None."""
+        task = asyncio.ensure_future(awaitable)
         if self.aborted:
             task.cancel()
         before, self._wake = self._wake, task.cancel
@@ -72,7 +72,7 @@ class TurnControl:
         return None if task.cancelled() else task.result()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, but no longer than until the turn is aborted."""
+        """Sleep until the time is over or the turn is aborted."""
         if self.aborted:
             return
         self._sleeping = asyncio.get_running_loop().create_future()

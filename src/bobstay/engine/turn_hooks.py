@@ -1,4 +1,4 @@
-"""The hooks of a turn that belong to no single tool call: at the prompt, after a batch of calls, at the end."""
+"""Hooks of a turn that belong to no single tool call: at the prompt, after a batch of calls, and at the end."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bobstay.engine.toolbox import Toolbox
 
 FAILURES = frozenset({"api_error", "prompt_too_long", "max_output", "refused"})
-"""Endings by which the model's service failed: `StopFailure` is told then, and `Stop` is not."""
+"""Endings in which the model's service failed: `StopFailure` hooks run then, and `Stop` hooks do not."""
 CAPPED = (
     "A hook kept the turn from ending {count} times in a row; it ends anyway. A Stop hook should let it end while "
     "stop_hook_active is true. CLAUDE_CODE_STOP_HOOK_BLOCK_CAP sets another limit."
@@ -24,75 +24,75 @@ _LONGEST_TITLE = 200
 
 
 class StopHookBlocks(Struct):
-    """How often hooks have sent the model back to work in this turn."""
+    """How often hooks have kept this turn from ending."""
 
     active: bool = False
     in_a_row: int = 0
 
-    def more(self, limit: int) -> bool:
-        """Count one more; False if it is one too many."""
+    def count(self, limit: int) -> bool:
+        """Count one more block; False if it exceeds the limit."""
         self.active = True
         self.in_a_row += 1
         return self.in_a_row <= limit
 
 
-async def called(toolbox: "Toolbox", name: HookName, **fields: Any) -> HookOutcome:
-    """What the hooks of an event without a subject say."""
+async def run_hooks(toolbox: "Toolbox", name: HookName, **fields: Any) -> HookOutcome:
+    """Run the hooks of an event without a subject."""
     if not toolbox.hooks.wants(name):
         return NO_OPINION
     return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, tool_use_id=new_id()))
 
 
-async def after_batch(toolbox: "Toolbox", settlements: "list[CallPipeline]") -> HookOutcome:
+async def after_batch(toolbox: "Toolbox", pipelines: "list[CallPipeline]") -> HookOutcome:
     if not toolbox.hooks.wants("PostToolBatch"):
         return NO_OPINION
     calls = []
-    for settlement in settlements:
-        prepared, done = settlement.prepared, settlement.done
-        given = {"tool_use_id": settlement.call.id, "tool_response": done.reply.text if done is not None else ""}
-        name = prepared.tool.name if prepared else settlement.call.name
-        calls.append({"tool_name": name, "tool_input": (prepared or settlement.call).input, **given})
-    return await called(toolbox, "PostToolBatch", tool_calls=calls)
+    for pipeline in pipelines:
+        prepared, done = pipeline.prepared, pipeline.done
+        response = {"tool_use_id": pipeline.call.id, "tool_response": done.reply.text if done is not None else ""}
+        name = prepared.tool.name if prepared else pipeline.call.name
+        calls.append({"tool_name": name, "tool_input": (prepared or pipeline.call).input, **response})
+    return await run_hooks(toolbox, "PostToolBatch", tool_calls=calls)
 
 
 async def after_failure(toolbox: "Toolbox", done: RunDone) -> HookOutcome:
-    """For a turn that ended in one of `FAILURES`."""
-    return await called(toolbox, "StopFailure", error=done.error or "unknown", last_assistant_message=done.text)
+    """Run the hooks for a turn that ended in one of `FAILURES`."""
+    return await run_hooks(toolbox, "StopFailure", error=done.error or "unknown", last_assistant_message=done.text)
 
 
-def after_stop(outcome: HookOutcome, stops: StopHookBlocks, limit: int) -> tuple[bool, list[Event]]:
-    """Whether the model goes on after `Stop` hooks had their say, and what is told of it."""
-    told: list[Event] = [*messages_of(outcome)]
+def after_stop(outcome: HookOutcome, blocks: StopHookBlocks, limit: int) -> tuple[bool, list[Event]]:
+    """Return whether the model continues after the `Stop` hooks, and the events that report it."""
+    notes: list[Event] = [*messages_of(outcome)]
     if outcome.stop:
-        return False, [*told, *([Noted(f"Stop hook: {outcome.stop_reason}", "notice")] if outcome.stop_reason else ())]
-    words = context_of(outcome, "Stop")
+        return False, [*notes, *([Noted(f"Stop hook: {outcome.stop_reason}", "notice")] if outcome.stop_reason else ())]
+    prompts = context_of(outcome, "Stop")
     if outcome.decision == "block":
-        words.append(Prompted(new_id(), (Text(f"Stop hook feedback:\n{outcome.reason}"),), "hook", why="stop_hook"))
-    if not words:
-        return False, told
-    if stops.more(limit):
-        return True, [*told, *words]
-    return False, [*told, Noted(CAPPED.format(count=stops.in_a_row), "warning")]
+        prompts.append(Prompted(new_id(), (Text(f"Stop hook feedback:\n{outcome.reason}"),), "hook", why="stop_hook"))
+    if not prompts:
+        return False, notes
+    if blocks.count(limit):
+        return True, [*notes, *prompts]
+    return False, [*notes, Noted(CAPPED.format(count=blocks.in_a_row), "warning")]
 
 
 def messages_of(outcome: HookOutcome) -> list[Noted]:
-    """What the person reads of an outcome."""
+    """Messages of an outcome for the person."""
     return [Noted(message.text, message.level, message.tag) for message in outcome.messages]
 
 
 def context_of(outcome: HookOutcome, hook: str) -> list[Prompted]:
-    """What the model is to read beside a prompt or result."""
+    """Context of an outcome for the model, as prompts next to a prompt or result."""
     return [_reminder(f"{hook} hook additional context: {text}", hook) for text in outcome.context if text]
 
 
-def notes_of(outcome: HookOutcome, hook: str) -> list[Durable]:
-    """All that is said of an outcome beside a prompt."""
+def notes_for_prompt(outcome: HookOutcome, hook: str) -> list[Durable]:
+    """All events for an outcome that belongs to a prompt."""
     title = [SessionChanged(title=outcome.title[:_LONGEST_TITLE])] if outcome.title.strip() else []
     return [*context_of(outcome, hook), *messages_of(outcome), *title]
 
 
-def beside(outcome: HookOutcome, hook: str, *, objects: bool = False) -> list[Event]:
-    """All that is said of an outcome beside a result; with `objects` also the reason against what is done already."""
+def notes_for_result(outcome: HookOutcome, hook: str, *, objects: bool = False) -> list[Event]:
+    """All events for an outcome that belongs to a result; with `objects` also the reason for blocking it."""
     objection = f"{hook} hook blocking error: {outcome.reason}"
     objected = objects and outcome.decision == "block" and bool(outcome.reason)
     return [*context_of(outcome, hook), *([_reminder(objection, hook)] if objected else ()), *messages_of(outcome)]

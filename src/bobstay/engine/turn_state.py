@@ -1,4 +1,4 @@
-"""What the loop keeps in mind between the steps of one turn."""
+"""Mutable state of one turn of the agent loop."""
 
 from msgspec import Struct, field
 
@@ -10,17 +10,18 @@ from bobstay.engine.turn_hooks import StopHookBlocks
 
 
 class TurnState(Struct):
-    """What the loop keeps in mind between its steps."""
+    """State that the loop keeps between the steps of a turn."""
 
     began: float
     recovery: Recovery
     repeats: RepeatGuard
-    sending: RequestBuilder
-    used: set[str]
+    requests: RequestBuilder
+    call_ids: set[str]
+    """Ids of all tool calls of the session."""
     fallbacks: list[str]
     earlier: Used = Used()
     structured_failures: int = 0
-    forcing: bool = False
+    force_structured: bool = False
     """The next answer must be a call of the tool for structured output."""
     can_force: bool = True
-    stops: StopHookBlocks = field(default_factory=StopHookBlocks)
+    stop_blocks: StopHookBlocks = field(default_factory=StopHookBlocks)

@@ -1,4 +1,4 @@
-"""Runs one command hook: JSON in by stdin, an exit code and text out, and nothing of it left alive afterwards."""
+"""Runs one command hook: passes JSON on stdin, returns exit code and output, and ends every process it started."""
 
 import asyncio
 import itertools
@@ -7,14 +7,14 @@ import re
 import tempfile
 from collections.abc import Mapping
 
-from bobstay.hooks.hook_event import Ran
+from bobstay.hooks.hook_event import HookRunResult
 from bobstay.hooks.hook_settings import CommandHook
 from bobstay.system.child_process import Child, find_program
 from bobstay.system.process_tree import MARK
-from bobstay.system.watchdog import guard, mark_of_this_process
+from bobstay.system.watchdog import mark_of_this_process, start_watchdog
 
 MOST_OUTPUT = 1 << 20
-_PREPARED = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
+_STARTUP_VARIABLES = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that would make a shell run something before the command."""
 _PROJECT = re.compile(r"\$\{(?:CLAUDE|BOBSTAY)_PROJECT_DIR\}")
 _NUMBERS = itertools.count(1)
@@ -22,52 +22,54 @@ _NUMBERS = itertools.count(1)
 
 async def run_command(
     argv: list[str] | tuple[str, ...],
-    given: bytes,
+    stdin_data: bytes,
     *,
     cwd: str,
     environment: Mapping[str, str],
     limit: float,
     mark: str = "",
-) -> Ran:
-    """Start a program and wait for its end, at most `limit` seconds. Whatever ends this ends it.
+) -> HookRunResult:
+    """Run a program for at most `limit` seconds. Cancelling this ends it.
 
     Raises:
         OSError: it could not be started.
     """
     mark = f"{mark_of_this_process()}:{mark}:hook{next(_NUMBERS)}"
     inherited = environment.get(MARK, "")
-    settled = {name: value for name, value in environment.items() if name not in _PREPARED}
-    settled[MARK] = f"{inherited}/{mark}" if inherited else mark
-    guard(inherited)
-    kept = {1: bytearray(), 2: bytearray()}
+    child_environment = {name: value for name, value in environment.items() if name not in _STARTUP_VARIABLES}
+    child_environment[MARK] = f"{inherited}/{mark}" if inherited else mark
+    start_watchdog(inherited)
+    output = {1: bytearray(), 2: bytearray()}
 
     def receive(number: int, data: bytes) -> None:
-        kept[number].extend(data[: MOST_OUTPUT - len(kept[number])])
+        output[number].extend(data[: MOST_OUTPUT - len(output[number])])
 
-    with tempfile.TemporaryFile(buffering=0) as stdin:  # a file, not a pipe: nobody has to wait until it is read
-        stdin.write(given)
+    with tempfile.TemporaryFile(buffering=0) as stdin:  # a file, not a pipe: writing it never blocks
+        stdin.write(stdin_data)
         os.lseek(stdin.fileno(), 0, os.SEEK_SET)
-        child = Child(list(argv), cwd=cwd, environment=settled, receive=receive, mark=mark, stdin=stdin.fileno())
+        child = Child(
+            list(argv), cwd=cwd, environment=child_environment, receive=receive, mark=mark, stdin=stdin.fileno()
+        )
     code: int | None = None
     try:
         done, _ = await asyncio.wait([child.ended], timeout=limit)
         code = child.ended.result() if done else None
     finally:
-        if not child.ended.done() or child.family.orphans():
+        if not child.ended.done() or child.tree.orphans():
             await child.end(grace=0.2)
         child.drain()
         child.close()
-    return Ran(code, kept[1].decode(errors="replace"), kept[2].decode(errors="replace"))
+    return HookRunResult(code, output[1].decode(errors="replace"), output[2].decode(errors="replace"))
 
 
 def argv_of(hook: CommandHook, project: str, path: str) -> list[str]:
-    """What is started for a hook: its program as it is, or a shell with its command.
+    """Return the command line of a hook: its program with arguments, or a shell with its command.
 
     Raises:
         OSError: there is no such program.
     """
     if hook.args is not None:
-        # No shell replaces variables here; where the project is can be told all the same.
+        # There is no shell to expand variables, so the project directory is substituted here.
         command, *args = [_PROJECT.sub(lambda _: project, word) for word in (hook.command, *hook.args)]
         program = command if "/" in command else find_program(command, path)
         if not program:
@@ -82,7 +84,7 @@ def argv_of(hook: CommandHook, project: str, path: str) -> list[str]:
 
 
 def shell(command: str, *args: str) -> list[str]:
-    """The usual shell with a command; `args` are its positional parameters."""
+    """Return the command line of the default shell with a command; `args` are its positional parameters."""
     bash = find_program("bash", "/bin:/usr/bin:/usr/local/bin")
     start = [bash, "--noprofile", "--norc"] if bash else ["/bin/sh"]
     return [*start, "-c", command, *(("bash", *args) if args else ())]

@@ -1,4 +1,4 @@
-"""Whether a call is one that a hook's `if` speaks of."""
+"""Checks whether a tool call matches the `if` condition of a hook."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
 
 
-def meets(condition: str, call: HookCall, *, home: str) -> bool:
-    """Compare as a deny rule is compared: generously, because such a hook may exist to refuse something.
+def matches_condition(condition: str, call: HookCall, *, home: str) -> bool:
+    """Match as deny rules match: broadly, because such a hook may exist to refuse something.
 
-    A command that cannot be analysed may be what the rule speaks of, so the hook is called.
+    A command that cannot be analysed may be one the rule covers, so the hook is called.
     """
     if not condition:
         return True
@@ -20,8 +20,10 @@ def meets(condition: str, call: HookCall, *, home: str) -> bool:
         return False
     if not rule.pattern:
         return True
-    given: Any = call.fields.get("tool_input")
+    tool_input: Any = call.fields.get("tool_input")
     policy = Policy("default", (rule,), root=str(call.fields.get("cwd") or "/"), home=home)
-    decision = policy.judge(call.subject, call.accesses, given if isinstance(given, dict) else {}, read_only=False)
-    untold = decision.reason_type == "safety" and any(access.kind == "exec" for access in call.accesses)
-    return decision.verdict is Effect.DENY or untold
+    decision = policy.judge(
+        call.subject, call.accesses, tool_input if isinstance(tool_input, dict) else {}, read_only=False
+    )
+    unanalysed = decision.reason_type == "safety" and any(access.kind == "exec" for access in call.accesses)
+    return decision.effect is Effect.DENY or unanalysed

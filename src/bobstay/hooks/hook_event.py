@@ -1,4 +1,4 @@
-"""The moments at which somebody else may look in, and what they may answer."""
+"""Hook events, their outcomes, and the protocol by which the engine calls hooks."""
 
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -25,7 +25,7 @@ HookName: TypeAlias = Literal[
 
 
 class HookCall(Struct, frozen=True):
-    """One moment. `fields` are what this event adds to the common fields of the wire (SPEC 6.2)."""
+    """One hook event. `fields` is the event's JSON, the common fields included."""
 
     name: HookName
     fields: dict[str, Any]
@@ -33,7 +33,7 @@ class HookCall(Struct, frozen=True):
     """What a matcher is compared with: the tool's name, for tool events."""
     tool_use_id: str = ""
     accesses: tuple[Access, ...] = ()
-    """What the call would touch, for tool events: conditions of hooks are compared with it."""
+    """What the call would access, for tool events: hook conditions are matched against it."""
 
     @property
     def label(self) -> str:
@@ -42,7 +42,7 @@ class HookCall(Struct, frozen=True):
 
 
 class HookMessage(Struct, frozen=True):
-    """Text of or about a hook, for the person; the model never reads it."""
+    """A message from or about a hook, for the person; the model never reads it."""
 
     text: str
     level: Literal["notice", "warning"] = "notice"
@@ -51,51 +51,51 @@ class HookMessage(Struct, frozen=True):
 
 
 class HookOutcome(Struct, frozen=True):
-    """The answers of all hooks of one moment, strictest first."""
+    """The merged answers of all hooks of one event."""
 
     decision: Literal["", "allow", "deny", "ask", "defer", "block"] = ""
     reason: str = ""
     updated_input: dict[str, Any] | None = None
     updated_output: Any = None
     context: tuple[str, ...] = ()
-    """Text for the model to read beside the result or prompt."""
+    """Additional text for the model, next to the result or prompt."""
     stop: bool = False
     """`continue: false`: the run ends here."""
     stop_reason: str = ""
     messages: tuple[HookMessage, ...] = ()
     permission: dict[str, Any] | None = None
-    """PermissionRequest only: an answer in the shape a host would give."""
+    """PermissionRequest only: an answer in the shape hosts use."""
     title: str = ""
-    """UserPromptSubmit only: what the session is called from here on."""
+    """UserPromptSubmit only: the new title of the session."""
 
 
 NO_OPINION = HookOutcome()
 
 
-class Ran(Struct, frozen=True):
-    """How a command ended."""
+class HookRunResult(Struct, frozen=True):
+    """Exit code and output of a command hook, or the answer of an HTTP hook."""
 
     code: int | None
-    """None if it did not end by itself."""
+    """None if it was stopped or could not be started."""
     stdout: str
     stderr: str
 
 
 class HookReport(Struct, frozen=True):
-    """What a hook of the settings is doing, for programs that follow along. Without `ran` it was just started."""
+    """Progress of a hook from the settings, for hosts. Without `result` it has just started."""
 
     id: str
     name: str
     """Event and subject, such as `PreToolUse:Bash`."""
     event: HookName
-    ran: Ran | None = None
+    result: HookRunResult | None = None
     outcome: str = "success"
-    """Or `error`, or `cancelled`: it was ended before it ended."""
+    """`success`, `error`, or `cancelled` if it was stopped."""
 
 
 class Hooks(Protocol):
     def wants(self, name: HookName, subject: str = "") -> bool:
-        """Cheap: whether any hook would be called, so that nobody builds fields in vain."""
+        """Whether any hook would be called. Cheap, so that callers can ask before they build the fields."""
         ...
 
     async def run(self, call: HookCall) -> HookOutcome: ...

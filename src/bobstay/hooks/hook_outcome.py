@@ -1,4 +1,4 @@
-"""What hooks say about one moment, and how several of them make one outcome."""
+"""Parses the answers of hooks and merges them into one outcome."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,49 +8,49 @@ from msgspec.structs import replace
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookMessage, HookName, HookOutcome
 
 _STRICTNESS = {"": 0, "allow": 1, "ask": 2, "defer": 3, "block": 4, "deny": 5}
-_OLD_WORDS = {"approve": "allow", "block": "deny"}
-"""What `decision` says before a tool is used, in the words of `permissionDecision`."""
+_LEGACY_DECISIONS = {"approve": "allow", "block": "deny"}
+"""Values of the older field `decision` of PreToolUse, as values of `permissionDecision`."""
 
 
-def outcome_of(call: HookCall, said: dict[str, Any], *, block: bool = False) -> HookOutcome:
-    """Read one answer. What it does not say, or says in a wrong shape, counts as not said."""
-    if said.get("async") is True:
+def parse_outcome(call: HookCall, answer: dict[str, Any], *, block: bool = False) -> HookOutcome:
+    """Parse one answer. Fields that are missing or of the wrong type are ignored."""
+    if answer.get("async") is True:
         return NO_OPINION
-    special = said.get("hookSpecificOutput")
+    special = answer.get("hookSpecificOutput")
     special = special if isinstance(special, dict) else {}
-    meant = special.get("hookEventName")
-    if isinstance(meant, str) and meant != call.name:
-        return failed(call, f"its answer is one for the event {meant[:60]!r}", block=block)
-    decision, reason = _decision(call.name, said, special)
+    event = special.get("hookEventName")
+    if isinstance(event, str) and event != call.name:
+        return failure_outcome(call, f"its answer is one for the event {event[:60]!r}", block=block)
+    decision, reason = _decision(call.name, answer, special)
     context = _text(special, "additionalContext")
-    message = _text(said, "systemMessage")
+    message = _text(answer, "systemMessage")
     updated = special.get("updatedInput")
     permission = special.get("decision")
     return HookOutcome(
-        decision=decision,  # type: ignore[arg-type]  # one of the words of _STRICTNESS, checked in _decision
+        decision=decision,  # type: ignore[arg-type]  # one of the keys of _STRICTNESS, checked in _decision
         reason=reason,
         updated_input=updated if isinstance(updated, dict) else None,
         updated_output=special.get("updatedToolOutput"),
         context=(context,) if context else (),
-        stop=said.get("continue") is False,
-        stop_reason=_text(said, "stopReason"),
+        stop=answer.get("continue") is False,
+        stop_reason=_text(answer, "stopReason"),
         messages=(HookMessage(f"{call.label} says: {message}"),) if message else (),
         permission=permission if call.name == "PermissionRequest" and isinstance(permission, dict) else None,
         title=_text(special, "sessionTitle") if call.name == "UserPromptSubmit" else "",
     )
 
 
-def failed(call: HookCall, error: str, *, block: bool, late: bool = False) -> HookOutcome:
-    """A hook that gave no answer has no say, unless it was registered to block then. The person is told either way."""
+def failure_outcome(call: HookCall, error: str, *, block: bool, late: bool = False) -> HookOutcome:
+    """Outcome of a failed hook: it blocks only if registered to do so on failure. The person is told either way."""
     message = HookMessage(f"{call.label} hook failed: {error}", "warning", "hook_no_verdict" if late else "")
     if not block:
         return HookOutcome(messages=(message,))
-    refusal = blocked(call, f"hook failed: {error}")
+    refusal = blocking_outcome(call, f"hook failed: {error}")
     return refusal if refusal.messages else replace(refusal, messages=(message,))
 
 
-def blocked(call: HookCall, reason: str) -> HookOutcome:
-    """A plain no, in the words of the event. Where nothing can be stopped it is told to the person."""
+def blocking_outcome(call: HookCall, reason: str) -> HookOutcome:
+    """Outcome of a hook that blocks, in the form of its event. Events that cannot be blocked only tell the person."""
     match call.name:
         case "PermissionRequest":
             return HookOutcome(permission={"behavior": "deny", "message": reason})
@@ -70,8 +70,8 @@ def blocked(call: HookCall, reason: str) -> HookOutcome:
             return HookOutcome(decision="block", reason=reason)
 
 
-def merged(outcomes: Iterable[HookOutcome]) -> HookOutcome:
-    """One outcome of many: the strictest decision with its reason, the last rewrite, everybody's words."""
+def merge_outcomes(outcomes: Iterable[HookOutcome]) -> HookOutcome:
+    """Merge outcomes: the strictest decision with its reason, the last rewrite, and all texts."""
     every = tuple(outcomes)
     if not every:
         return NO_OPINION
@@ -93,14 +93,14 @@ def merged(outcomes: Iterable[HookOutcome]) -> HookOutcome:
     )
 
 
-def _decision(name: HookName, said: dict[str, Any], special: dict[str, Any]) -> tuple[str, str]:
-    word = _text(special, "permissionDecision")
-    if word in ("allow", "deny", "ask", "defer"):
-        return word, _text(special, "permissionDecisionReason")
-    word = _text(said, "decision")
+def _decision(name: HookName, answer: dict[str, Any], special: dict[str, Any]) -> tuple[str, str]:
+    decision = _text(special, "permissionDecision")
+    if decision in ("allow", "deny", "ask", "defer"):
+        return decision, _text(special, "permissionDecisionReason")
+    decision = _text(answer, "decision")
     if name == "PreToolUse":
-        return _OLD_WORDS.get(word, ""), _text(said, "reason")
-    return ("block" if word == "block" else ""), _text(said, "reason")
+        return _LEGACY_DECISIONS.get(decision, ""), _text(answer, "reason")
+    return ("block" if decision == "block" else ""), _text(answer, "reason")
 
 
 def _last(values: Iterable[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The hooks that settings name as hooks of a session, and several kinds of hooks as one."""
+"""Runs the hooks of the settings for a session, and joins hooks of several kinds."""
 
 import asyncio
 import os
@@ -7,29 +7,29 @@ from typing import Any
 
 import msgspec
 
-from bobstay.config.digest import TooMuch, digests_of
-from bobstay.config.trust_parts import referenced
+from bobstay.config.digest import DigestLimitError, digest_files
+from bobstay.config.trust_parts import find_referenced_files
 from bobstay.hooks.command_hook import argv_of, run_command
-from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, HookReport, Hooks, Ran
-from bobstay.hooks.hook_outcome import blocked, failed, merged, outcome_of
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, HookReport, HookRunResult, Hooks
+from bobstay.hooks.hook_outcome import blocking_outcome, failure_outcome, merge_outcomes, parse_outcome
 from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook
-from bobstay.hooks.http_hook import NoAnswerError, Post, ask
+from bobstay.hooks.http_hook import HttpPost, NoAnswerError, post_hook
 from bobstay.hooks.matcher import matches
 from bobstay.model.ids import new_id
 
-BLOCKS = 2
-"""The exit code that says no."""
+BLOCKING_EXIT_CODE = 2
+"""The exit code by which a command blocks."""
 _LONGEST_REASON = 10_000
-_SPEAKING: frozenset[str] = frozenset({"UserPromptSubmit", "SessionStart"})
-"""Events at which plain text on stdout is for the model."""
-_DELIVERING: frozenset[str] = frozenset({"UserPromptSubmit", "PostToolBatch"})
-"""Events that bring along what hooks in the background have said since."""
+_STDOUT_FOR_MODEL: frozenset[str] = frozenset({"UserPromptSubmit", "SessionStart"})
+"""Events for which plain text on stdout is context for the model."""
+_DELIVERS_LATE: frozenset[str] = frozenset({"UserPromptSubmit", "PostToolBatch"})
+"""Events that deliver the output of background hooks that ended meanwhile."""
 
-_SILENT = Ran(None, "", "")
+_NO_RESULT = HookRunResult(None, "", "")
 
 
 class CommandHooks:
-    """All hooks of an event run at once, each in a process or request of its own."""
+    """The hooks of the settings. All hooks of an event run concurrently, each in its own process or request."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class CommandHooks:
         environment: Mapping[str, str],
         session_id: str = "",
         report: Callable[[HookReport], None] | None = None,
-        post: Post | None = None,
+        post: HttpPost | None = None,
         variables: Callable[[HttpHook], Mapping[str, str]] | None = None,
     ) -> None:
-        """`post` and `variables` are for HTTP hooks: how they are sent, and what may stand in their headers."""
+        """`post` sends HTTP hooks; `variables` returns the variables that their headers may use."""
         self._hooks = tuple(hooks)
         self._cwd = cwd
         self._environment = {
@@ -56,102 +56,102 @@ class CommandHooks:
         self._report = report
         self._post = post
         self._variables = variables
-        self._behind: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._late: list[HookOutcome] = []
         self.env_files: str = ""
-        """A folder in which each hook has a file of its own for variables (`CLAUDE_ENV_FILE`); "" for none."""
+        """A folder with one file per hook for environment variables (`CLAUDE_ENV_FILE`); "" for none."""
 
     def wants(self, name: HookName, subject: str = "") -> bool:
-        if self._late and name in _DELIVERING:
+        if self._late and name in _DELIVERS_LATE:
             return True
         return any(hook.event == name and matches(hook.pattern, subject) for hook in self._hooks)
 
     async def run(self, call: HookCall) -> HookOutcome:
-        given = msgspec.json.encode({"hook_event_name": call.name, **call.fields})
+        payload = msgspec.json.encode({"hook_event_name": call.name, **call.fields})
         waited = []
-        for number, hook in enumerate(_distinct(self._concerned(call))):
+        for number, hook in enumerate(_distinct(self._matching(call))):
             if hook.background:
-                task = asyncio.ensure_future(self._run_behind(hook, call, given, number))
-                self._behind.add(task)
-                task.add_done_callback(self._behind.discard)
+                task = asyncio.ensure_future(self._run_in_background(hook, call, payload, number))
+                self._background.add(task)
+                task.add_done_callback(self._background.discard)
             else:
-                waited.append(self._one(hook, call, given, number))
-        late, self._late = (self._late, []) if call.name in _DELIVERING else ([], self._late)
-        return merged([*late, *await asyncio.gather(*waited)])
+                waited.append(self._run_hook(hook, call, payload, number))
+        late, self._late = (self._late, []) if call.name in _DELIVERS_LATE else ([], self._late)
+        return merge_outcomes([*late, *await asyncio.gather(*waited)])
 
     async def close(self) -> None:
-        """End what still runs in the background."""
-        running = list(self._behind)
+        """Cancel the hooks that still run in the background."""
+        running = list(self._background)
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running)
 
-    def _concerned(self, call: HookCall) -> list[SettingsHook]:
+    def _matching(self, call: HookCall) -> list[SettingsHook]:
         named = [hook for hook in self._hooks if hook.event == call.name and matches(hook.pattern, call.subject)]
         if not any(hook.condition for hook in named):
             return named
-        from bobstay.hooks.condition import meets
+        from bobstay.hooks.condition import matches_condition
 
         home = self._environment.get("HOME", "/")
-        return [hook for hook in named if meets(hook.condition, call, home=home)]
+        return [hook for hook in named if matches_condition(hook.condition, call, home=home)]
 
-    async def _run_behind(self, hook: SettingsHook, call: HookCall, given: bytes, number: int) -> None:
-        outcome = await self._one(hook, call, given, number)
-        # It is too late to decide anything; what it has to say is still heard.
+    async def _run_in_background(self, hook: SettingsHook, call: HookCall, payload: bytes, number: int) -> None:
+        outcome = await self._run_hook(hook, call, payload, number)
+        # Too late for a decision: only its context and messages are delivered.
         self._late.append(HookOutcome(context=outcome.context, messages=outcome.messages))
 
-    async def _one(self, hook: SettingsHook, call: HookCall, given: bytes, number: int) -> HookOutcome:
-        told = HookReport(new_id(), call.label, call.name)
+    async def _run_hook(self, hook: SettingsHook, call: HookCall, payload: bytes, number: int) -> HookOutcome:
+        report = HookReport(new_id(), call.label, call.name)
         if isinstance(hook, HttpHook):
-            return await self._sent(hook, call, given, told)
-        if changed := _changed(hook):
-            return blocked(
+            return await self._run_http(hook, call, payload, report)
+        if changed := _changed_file(hook):
+            return blocking_outcome(
                 call,
                 f"{changed} changed since this session began, so the hook that names it was not run. "
-                "If the change is wanted, start again and trust the folder anew.",
+                "If the change is intended, start a new session and trust the folder again.",
             )
-        self._tell(told)
-        ran, word = _SILENT, "cancelled"
+        self._send_report(report)
+        result, status = _NO_RESULT, "cancelled"
         try:
-            ran = await run_command(
+            result = await run_command(
                 argv_of(hook, self._cwd, self._environment.get("PATH", "")),
-                given,
-                cwd=self._place(hook, call),
+                payload,
+                cwd=self._working_directory(hook, call),
                 environment=self._environment_of(call, number),
                 limit=hook.timeout,
                 mark=self._session_id,
             )
-            word = "success" if ran.code == 0 else "cancelled" if ran.code is None else "error"
+            status = "success" if result.code == 0 else "cancelled" if result.code is None else "error"
         except (OSError, ValueError) as error:
-            ran, word = Ran(None, "", str(error)), "error"
-            return failed(call, f"it could not be started: {error}", block=hook.block)
+            result, status = HookRunResult(None, "", str(error)), "error"
+            return failure_outcome(call, f"it could not be started: {error}", block=hook.block)
         finally:
-            self._tell(msgspec.structs.replace(told, ran=ran, outcome=word))
-        return outcome_of_command(hook, call, ran)
+            self._send_report(msgspec.structs.replace(report, result=result, outcome=status))
+        return outcome_of_command(hook, call, result)
 
-    async def _sent(self, hook: HttpHook, call: HookCall, given: bytes, told: HookReport) -> HookOutcome:
+    async def _run_http(self, hook: HttpHook, call: HookCall, payload: bytes, report: HookReport) -> HookOutcome:
         if self._post is None:
-            return failed(call, "nothing can be sent from here", block=hook.block)
-        self._tell(told)
-        ran, word = _SILENT, "cancelled"
+            return failure_outcome(call, "HTTP hooks cannot be sent from here", block=hook.block)
+        self._send_report(report)
+        result, status = _NO_RESULT, "cancelled"
         try:
-            body = await ask(hook, given, self._post, self._variables(hook) if self._variables else {})
-            ran, word = Ran(0, body.decode(errors="replace"), ""), "success"
+            body = await post_hook(hook, payload, self._post, self._variables(hook) if self._variables else {})
+            result, status = HookRunResult(0, body.decode(errors="replace"), ""), "success"
         except TimeoutError:
             return _timed_out(hook, call)
         except NoAnswerError as error:
-            ran, word = Ran(None, "", str(error)), "error"
-            return failed(call, str(error), block=hook.block)
+            result, status = HookRunResult(None, "", str(error)), "error"
+            return failure_outcome(call, str(error), block=hook.block)
         finally:
-            self._tell(msgspec.structs.replace(told, ran=ran, outcome=word))
-        return _answer(hook, call, ran.stdout.strip())
+            self._send_report(msgspec.structs.replace(report, result=result, outcome=status))
+        return _parse_output(hook, call, result.stdout.strip())
 
-    def _place(self, hook: CommandHook, call: HookCall) -> str:
-        """Where a hook runs: where the session's shell stands.
+    def _working_directory(self, hook: CommandHook, call: HookCall) -> str:
+        """Return the directory a hook runs in: the working directory of the session's shell.
 
-        A hook of the project runs in the project: a relative path in it must not lead to another file because the
-        model went elsewhere.
+        A hook of the project runs in the project: its relative paths must not lead to another file because the model
+        changed the directory.
         """
         now = call.fields.get("cwd")
         return now if not hook.folder and isinstance(now, str) and os.path.isdir(now) else self._cwd
@@ -165,40 +165,42 @@ class CommandHooks:
             more["CLAUDE_ENV_FILE"] = os.path.join(self.env_files, f"sessionstart-hook-{number:03}.sh")
         return {**self._environment, **more}
 
-    def _tell(self, report: HookReport) -> None:
+    def _send_report(self, report: HookReport) -> None:
         if self._report is not None:
             self._report(report)
 
 
-def outcome_of_command(hook: CommandHook, call: HookCall, ran: Ran) -> HookOutcome:
-    """What a command that ended means: 0 and JSON (or text), 2 for no, anything else for a failure."""
-    if ran.code is None:
+def outcome_of_command(hook: CommandHook, call: HookCall, result: HookRunResult) -> HookOutcome:
+    """Parse the result of a command: 0 with JSON or text, 2 to block, any other exit code is a failure."""
+    if result.code is None:
         return _timed_out(hook, call)
-    if ran.code == BLOCKS:
-        return blocked(call, ran.stderr.strip()[:_LONGEST_REASON] or f"denied by the hook {hook.text[:200]}")
-    if ran.code != 0:
-        why = ran.stderr.strip()[:_LONGEST_REASON] or hook.text[:200]
-        return failed(call, f"exit code {ran.code}: {why}", block=hook.block)
-    return _answer(hook, call, ran.stdout.strip())
+    if result.code == BLOCKING_EXIT_CODE:
+        return blocking_outcome(
+            call, result.stderr.strip()[:_LONGEST_REASON] or f"denied by the hook {hook.text[:200]}"
+        )
+    if result.code != 0:
+        why = result.stderr.strip()[:_LONGEST_REASON] or hook.text[:200]
+        return failure_outcome(call, f"exit code {result.code}: {why}", block=hook.block)
+    return _parse_output(hook, call, result.stdout.strip())
 
 
-def _answer(hook: SettingsHook, call: HookCall, said: str) -> HookOutcome:
-    if said.startswith("{"):
+def _parse_output(hook: SettingsHook, call: HookCall, output: str) -> HookOutcome:
+    if output.startswith("{"):
         try:
-            answer = msgspec.json.decode(said, type=dict[str, Any])
+            answer = msgspec.json.decode(output, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
-            return failed(call, f"its output is no JSON object: {error}", block=hook.block)
-        return outcome_of(call, answer, block=hook.block)
-    return HookOutcome(context=(said,)) if said and call.name in _SPEAKING else NO_OPINION
+            return failure_outcome(call, f"its output is not a JSON object: {error}", block=hook.block)
+        return parse_outcome(call, answer, block=hook.block)
+    return HookOutcome(context=(output,)) if output and call.name in _STDOUT_FOR_MODEL else NO_OPINION
 
 
 def _timed_out(hook: SettingsHook, call: HookCall) -> HookOutcome:
     error = f"no answer within {hook.timeout:g} s: {hook.text[:200]}"
-    return failed(call, error, block=hook.block, late=True)
+    return failure_outcome(call, error, block=hook.block, late=True)
 
 
 def _distinct(hooks: Sequence[SettingsHook]) -> list[SettingsHook]:
-    """The same command from two sources is one hook, and blocks on failure if one of them says so."""
+    """Merge equal hooks of several sources; the merged hook blocks on failure if one of them does."""
     found: dict[tuple[Any, ...], SettingsHook] = {}
     for hook in hooks:
         key = (hook.command, hook.args, hook.shell) if isinstance(hook, CommandHook) else (hook.url, str(hook.headers))
@@ -209,7 +211,7 @@ def _distinct(hooks: Sequence[SettingsHook]) -> list[SettingsHook]:
 
 
 class JoinedHooks:
-    """Hooks of several kinds as one: all are asked at once, and the strictest answer counts."""
+    """Joins hooks of several kinds: all run concurrently, and the strictest answer counts."""
 
     def __init__(self, *members: Hooks) -> None:
         self._members = members
@@ -219,15 +221,15 @@ class JoinedHooks:
 
     async def run(self, call: HookCall) -> HookOutcome:
         wanting = [member for member in self._members if member.wants(call.name, call.subject)]
-        return merged(await asyncio.gather(*(member.run(call) for member in wanting)))
+        return merge_outcomes(await asyncio.gather(*(member.run(call) for member in wanting)))
 
 
-def _changed(hook: CommandHook) -> str:
-    """A file of the folder that a hook names and that is not what it was; "" if there is none."""
+def _changed_file(hook: CommandHook) -> str:
+    """Return a file the hook refers to that changed since the session began; "" if there is none."""
     if not hook.folder:
         return ""
     try:
-        now = digests_of(referenced(hook.text, hook.folder))
-    except TooMuch as error:
+        now = digest_files(find_referenced_files(hook.text, hook.folder))
+    except DigestLimitError as error:
         return str(error)
     return next((path for path in (*hook.files, *now) if now.get(path) != hook.files.get(path)), "")

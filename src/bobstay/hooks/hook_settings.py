@@ -1,4 +1,4 @@
-"""The hooks of a settings file as types. What cannot be used is left out with a notice; the rest works."""
+"""Parses the hooks of a settings file. Invalid entries are left out with a notice."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
@@ -6,59 +6,59 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from bobstay.hooks.hook_event import HookName
-from bobstay.hooks.matcher import BadMatcherError, checked_pattern
+from bobstay.hooks.matcher import BadMatcherError, parse_matcher
 from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import BadRule, Rule
 
 DEFAULT_TIMEOUT = 60.0
 LONGEST_TIMEOUT = 3600.0
-LEAVING = 5.0
-"""Seconds a hook has when the session ends, unless it asks for more: nobody waits a minute to leave."""
+SESSION_END_TIMEOUT = 5.0
+"""Default timeout in seconds of SessionEnd hooks: the person is waiting for the program to end."""
 NAMES: frozenset[str] = frozenset(get_args(HookName))
 NEVER_CALLED = frozenset({"SubagentStart", "SubagentStop", "PreCompact"})
-"""Events that hosts may register for and that nothing in this version brings about."""
+"""Events that hosts may register for, but that do not occur in this version."""
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"})
-_LATER = frozenset({"prompt", "agent", "mcp_tool"})
+_UNSUPPORTED_TYPES = frozenset({"prompt", "agent", "mcp_tool"})
 
 
 class CommandHook(Struct, frozen=True):
-    """A program to start when an event happens."""
+    """A hook that runs a command."""
 
     event: str
     pattern: str
     command: str
     timeout: float = DEFAULT_TIMEOUT
     block: bool = False
-    """Whether a failure counts as a no."""
+    """Whether a failure blocks."""
     source: str = ""
-    """The settings file it stands in."""
+    """The settings file that defines it."""
     folder: str = ""
-    """The trusted folder whose settings name it; "" for a hook of the user's own."""
+    """The trusted folder whose settings define it; "" for a hook of the user's own."""
     files: dict[str, str] = {}
-    """Digests of the files of that folder it names: they must stay what they were when the session began."""
+    """Digests of the files of that folder it refers to: they must not change during the session."""
     args: tuple[str, ...] | None = None
-    """Arguments; with them `command` is a program that is started without a shell."""
+    """Arguments; if given, `command` is a program that is started without a shell."""
     shell: Literal["bash", "powershell"] = "bash"
     condition: str = ""
-    """A permission rule: the hook is only for calls it covers."""
+    """A permission rule: the hook runs only for calls it covers."""
     background: bool = False
-    """Nobody waits for it; what it says comes with a later event."""
+    """It is not waited for; its context and messages are delivered with a later event."""
 
     @property
     def text(self) -> str:
-        """The whole command line, to show and to compare."""
+        """The whole command line, for display and comparison."""
         return " ".join((self.command, *(self.args or ())))
 
 
 class HttpHook(Struct, frozen=True):
-    """An address that is sent the event."""
+    """A hook that posts the event to a URL."""
 
     event: str
     pattern: str
     url: str
     headers: dict[str, str] = {}
     variables: frozenset[str] = frozenset()
-    """Environment variables that may be put into its headers."""
+    """Environment variables that its headers may use."""
     timeout: float = DEFAULT_TIMEOUT
     block: bool = False
     source: str = ""
@@ -73,11 +73,11 @@ class HttpHook(Struct, frozen=True):
 
 SettingsHook: TypeAlias = CommandHook | HttpHook
 Notice: TypeAlias = Callable[[str, str], None]
-"""Takes the place in the file, as a path such as `$.hooks.Stop[0]`, and what is wrong there."""
+"""Takes a path in the file, such as `$.hooks.Stop[0]`, and what is wrong there."""
 
 
 class _UnusableError(ValueError):
-    """An entry cannot be used; `path` is where in the file it stands."""
+    """An entry is invalid; `path` is its path in the file."""
 
     def __init__(self, path: str, what: str) -> None:
         self.path = path
@@ -89,12 +89,12 @@ def read_hooks(hooks: dict[str, Any], source: str, notice: Notice) -> Iterator[S
     for event, groups in hooks.items():
         path = f"$.hooks.{event[:60]}"
         if event not in NAMES:
-            notice(path, f"no event of this version is called {event[:60]!r}; its hooks are never called")
+            notice(path, f"this version has no event called {event[:60]!r}; its hooks are never called")
         elif not isinstance(groups, list):
             notice(path, f"hooks.{event} must be a list; it is left out")
         else:
             if event in NEVER_CALLED:
-                notice(path, f"nothing in this version brings about {event}; its hooks are never called")
+                notice(path, f"{event} does not occur in this version; its hooks are never called")
             for index, group in enumerate(groups):
                 yield from _group(event, group, f"{path}[{index}]", source, notice)
 
@@ -102,12 +102,12 @@ def read_hooks(hooks: dict[str, Any], source: str, notice: Notice) -> Iterator[S
 def _group(event: str, group: object, path: str, source: str, notice: Notice) -> Iterator[SettingsHook]:
     entries = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(group, dict) or not isinstance(entries, list):
-        notice(path, f'{_named(path)} must be an object with "hooks", a list; it is left out')
+        notice(path, f'{_label(path)} must be an object with "hooks", a list; it is left out')
         return
     try:
-        pattern = checked_pattern(group.get("matcher"))
+        pattern = parse_matcher(group.get("matcher"))
     except BadMatcherError as error:
-        notice(f"{path}.matcher", f"{_named(path)}.matcher: {error}; its hooks are never called")
+        notice(f"{path}.matcher", f"{_label(path)}.matcher: {error}; its hooks are never called")
         return
     for index, entry in enumerate(entries):
         try:
@@ -118,7 +118,7 @@ def _group(event: str, group: object, path: str, source: str, notice: Notice) ->
 
 def _entry(event: str, pattern: str, entry: object, path: str, source: str, notice: Notice) -> SettingsHook:
     if not isinstance(entry, dict):
-        raise _UnusableError(path, f"{_named(path)} must be an object")
+        raise _UnusableError(path, f"{_label(path)} must be an object")
     kind = entry.get("type", "command")
     shared: dict[str, Any] = {
         "timeout": _timeout(event, entry, path),
@@ -129,22 +129,23 @@ def _entry(event: str, pattern: str, entry: object, path: str, source: str, noti
     }
     if entry.get("asyncRewake") is True:
         notice(
-            path, f"{_named(path)}.asyncRewake is not supported yet: the hook runs in the background and wakes nobody"
+            path,
+            f"{_label(path)}.asyncRewake is not supported yet: the hook runs in the background and wakes nothing",
         )
     if kind == "command":
         shell, args = _shell(entry, path), _args(entry, path)
         return CommandHook(event, pattern, _command(entry, path), args=args, shell=shell, **shared)
     if kind == "http":
         return HttpHook(event, pattern, _url(entry, path), _headers(entry, path), _variables(entry, path), **shared)
-    if kind in _LATER:
-        raise _UnusableError(path, f"{_named(path)}: hooks of type {kind!r} are not run yet")
-    raise _UnusableError(path, f"{_named(path)}: there is no type of hook called {str(kind)[:40]!r}")
+    if kind in _UNSUPPORTED_TYPES:
+        raise _UnusableError(path, f"{_label(path)}: hooks of type {kind!r} are not run yet")
+    raise _UnusableError(path, f"{_label(path)}: there is no type of hook called {str(kind)[:40]!r}")
 
 
 def _command(entry: dict[str, Any], path: str) -> str:
     command = entry.get("command")
     if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise _UnusableError(path, f'{_named(path)} must have a "command" that is not empty')
+        raise _UnusableError(path, f'{_label(path)} must have a "command" that is not empty')
     return command
 
 
@@ -153,51 +154,51 @@ def _args(entry: dict[str, Any], path: str) -> tuple[str, ...] | None:
     if args is None:
         return None
     if not isinstance(args, list) or not all(isinstance(word, str) and "\0" not in word for word in args):
-        raise _UnusableError(f"{path}.args", f"{_named(path)}.args must be a list of texts")
+        raise _UnusableError(f"{path}.args", f"{_label(path)}.args must be a list of strings")
     return tuple(args)
 
 
 def _shell(entry: dict[str, Any], path: str) -> Literal["bash", "powershell"]:
     shell = entry.get("shell", "bash")
     if shell not in ("bash", "powershell"):
-        raise _UnusableError(f"{path}.shell", f"{_named(path)}.shell must be bash or powershell")
+        raise _UnusableError(f"{path}.shell", f"{_label(path)}.shell must be bash or powershell")
     return "powershell" if shell == "powershell" else "bash"
 
 
 def _url(entry: dict[str, Any], path: str) -> str:
     url = entry.get("url")
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise _UnusableError(path, f'{_named(path)} must have a "url" that begins with http:// or https://')
+        raise _UnusableError(path, f'{_label(path)} must have a "url" that begins with http:// or https://')
     return url
 
 
 def _headers(entry: dict[str, Any], path: str) -> dict[str, str]:
     headers = entry.get("headers", {})
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise _UnusableError(f"{path}.headers", f"{_named(path)}.headers must be an object with texts")
+        raise _UnusableError(f"{path}.headers", f"{_label(path)}.headers must be an object with string values")
     return headers
 
 
 def _variables(entry: dict[str, Any], path: str) -> frozenset[str]:
     names = entry.get("allowedEnvVars", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _UnusableError(f"{path}.allowedEnvVars", f"{_named(path)}.allowedEnvVars must be a list of names")
+        raise _UnusableError(f"{path}.allowedEnvVars", f"{_label(path)}.allowedEnvVars must be a list of names")
     return frozenset(names)
 
 
 def _timeout(event: str, entry: dict[str, Any], path: str) -> float:
-    timeout = entry.get("timeout", LEAVING if event == "SessionEnd" else DEFAULT_TIMEOUT)
+    timeout = entry.get("timeout", SESSION_END_TIMEOUT if event == "SessionEnd" else DEFAULT_TIMEOUT)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST_TIMEOUT:
-        what = f"{_named(path)}.timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}"
+        what = f"{_label(path)}.timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}"
         raise _UnusableError(f"{path}.timeout", what)
     return float(timeout)
 
 
 def _blocks(entry: dict[str, Any], path: str) -> bool:
-    word = entry.get("onFailure", "continue")
-    if word not in ("block", "continue"):
-        raise _UnusableError(f"{path}.onFailure", f"{_named(path)}.onFailure must be block or continue")
-    return bool(word == "block")
+    on_failure = entry.get("onFailure", "continue")
+    if on_failure not in ("block", "continue"):
+        raise _UnusableError(f"{path}.onFailure", f"{_label(path)}.onFailure must be block or continue")
+    return bool(on_failure == "block")
 
 
 def _condition(event: str, entry: dict[str, Any], path: str) -> str:
@@ -205,13 +206,13 @@ def _condition(event: str, entry: dict[str, Any], path: str) -> str:
     if condition is None:
         return ""
     if event not in TOOL_EVENTS:
-        raise _UnusableError(f"{path}.if", f"{_named(path)}.if is for tool events only, and {event} is none")
+        raise _UnusableError(f"{path}.if", f"{_label(path)}.if is for tool events only, and {event} is not one")
     try:
         Rule.parse(condition if isinstance(condition, str) else "", Effect.DENY)
     except BadRule as error:
-        raise _UnusableError(f"{path}.if", f"{_named(path)}.if must be one permission rule: {error}") from error
+        raise _UnusableError(f"{path}.if", f"{_label(path)}.if must be one permission rule: {error}") from error
     return str(condition)
 
 
-def _named(path: str) -> str:
+def _label(path: str) -> str:
     return path.removeprefix("$.")

@@ -1,4 +1,4 @@
-"""Sends an event to the address of an HTTP hook and reads the answer."""
+"""Runs one HTTP hook: sends the event to its URL and reads the answer."""
 
 import asyncio
 import re
@@ -7,28 +7,28 @@ from typing import TypeAlias
 
 from bobstay.hooks.hook_settings import HttpHook
 
-Post: TypeAlias = Callable[[str, dict[str, str], bytes], Awaitable[tuple[int, bytes]]]
-"""Sends a body to an address; gives status and body of the answer. Raises `OSError` if there is none."""
+HttpPost: TypeAlias = Callable[[str, dict[str, str], bytes], Awaitable[tuple[int, bytes]]]
+"""Posts a body to a URL; returns status and body of the answer. Raises `OSError` if there is none."""
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 class NoAnswerError(Exception):
-    """The address gave no answer that counts; the text says why."""
+    """There was no valid answer; the text says why."""
 
 
-async def ask(hook: HttpHook, given: bytes, post: Post, variables: Mapping[str, str]) -> bytes:
-    """Return the body of an answer with a status of success.
+async def post_hook(hook: HttpHook, payload: bytes, post: HttpPost, variables: Mapping[str, str]) -> bytes:
+    """Return the body of an answer with a success status.
 
     Raises:
-        TimeoutError: it took longer than the hook may.
+        TimeoutError: it took longer than the hook's timeout.
         NoAnswerError: no connection, or another status.
     """
     headers = {"content-type": "application/json"}
     for name, value in hook.headers.items():
-        headers[name.lower()] = filled(value, hook.variables, variables)
+        headers[name.lower()] = substitute_variables(value, hook.variables, variables)
     try:
         async with asyncio.timeout(hook.timeout):
-            status, body = await post(hook.url, headers, given)
+            status, body = await post(hook.url, headers, payload)
     except OSError as error:
         if isinstance(error, TimeoutError):
             raise
@@ -38,11 +38,11 @@ async def ask(hook: HttpHook, given: bytes, post: Post, variables: Mapping[str, 
     return body
 
 
-def filled(text: str, allowed: frozenset[str], variables: Mapping[str, str]) -> str:
-    """Put in the variables that may go out; all others become empty."""
+def substitute_variables(text: str, allowed: frozenset[str], variables: Mapping[str, str]) -> str:
+    """Replace the allowed variables with their values; all others become empty."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
         return variables.get(name, "") if name in allowed else ""
 
     return _VARIABLE.sub(value, text)

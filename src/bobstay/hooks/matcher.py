@@ -1,4 +1,4 @@
-"""Which subjects a hook's matcher is about: a list of whole names, or a regular expression."""
+"""Matchers of hooks: a list of whole names, or a regular expression."""
 
 import re
 
@@ -8,28 +8,28 @@ _OLD_NAMES = {"Task": "Agent"}
 
 
 class BadMatcherError(ValueError):
-    """A matcher is no pattern. Better refused when it is registered than silently never called."""
+    """A matcher is not a valid pattern. It is refused when registered; otherwise the hook would never be called."""
 
 
-def checked_pattern(pattern: object) -> str:
-    """A matcher as it was written, "" for one that matches everything.
+def parse_matcher(pattern: object) -> str:
+    """Return the matcher as it was written; "" for one that matches everything.
 
     Raises:
-        BadMatcherError: it cannot be read.
+        BadMatcherError: it is not a valid pattern.
     """
     if pattern is None or pattern == "*":
         return ""
     if not isinstance(pattern, str):
-        raise BadMatcherError(f"a hook's matcher must be text, not {type(pattern).__name__}")
+        raise BadMatcherError(f"a hook's matcher must be a string, not {type(pattern).__name__}")
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise BadMatcherError(f"the hook matcher {pattern!r} is no valid pattern: {error}") from error
+        raise BadMatcherError(f"the hook matcher {pattern!r} is not a valid pattern: {error}") from error
     return pattern
 
 
 def matches(pattern: str, subject: str) -> bool:
-    """Plain names, also several with `|` or `,` between, match whole; anything else is searched for as a pattern."""
+    """Plain names, or several separated by `|` or `,`, match whole; anything else is searched for as a pattern."""
     if not pattern or not subject:
         return True
     if _PLAIN.fullmatch(pattern):

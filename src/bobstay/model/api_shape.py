@@ -1,4 +1,4 @@
-"""Our blocks as the JSON of Anthropic's Messages API, and back: the shape hosts, transcripts and that vendor share."""
+"""Converts blocks to the JSON of Anthropic's Messages API and back; hosts and transcripts use that shape too."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from typing import Any, Literal
 from bobstay.model.message import Block, Image, ReplyPart, Stop, Text, Thinking, ToolCall, ToolReply, Usage
 
 THINKING_ORIGIN = "anthropic"
-"""Whose signature thinking in this shape carries."""
+"""The vendor whose signature thinking blocks in this shape carry."""
 
 
 def block_json(block: Block) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _tool_result(reply: ToolReply) -> dict[str, Any]:
 
 
 def reply_content(reply: ToolReply) -> str | list[dict[str, Any]]:
-    """Return what a reply says: plain text where that is all of it, a list of blocks otherwise."""
+    """Return the content of a reply: a plain string if it is a single text, otherwise a list of blocks."""
     if not reply.content:
         return ""
     if len(reply.content) == 1 and isinstance(reply.content[0], Text):
@@ -82,7 +82,7 @@ def message_json(
 
 
 def block_from_json(data: object) -> Block | None:
-    """Return the block `data` stands for, or None where we have no word for it. Never raises."""
+    """Return the block that `data` describes, or None if its type is unknown. Never raises."""
     if not isinstance(data, dict):
         return None
     match data.get("type"):
@@ -104,7 +104,7 @@ def block_from_json(data: object) -> Block | None:
 
 
 def blocks_from_json(content: object) -> tuple[Block, ...]:
-    """Return the blocks of a message's `content`, which may be plain text; what is unknown is left out."""
+    """Return the blocks of a message's `content`, which may be plain text; unknown blocks are left out."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     if not isinstance(content, list):
@@ -114,7 +114,7 @@ def blocks_from_json(content: object) -> tuple[Block, ...]:
 
 
 def usage_from_json(data: object) -> Usage:
-    """Return the four counts in `data`; what is absent or no count is zero."""
+    """Return the four counts in `data`; a missing or invalid count is zero."""
     if not isinstance(data, dict):
         return Usage()
     return Usage(
@@ -178,7 +178,7 @@ def _count(data: dict[str, Any], key: str) -> int:
 
 
 def prompt_content(blocks: tuple[Block, ...]) -> str | list[dict[str, Any]]:
-    """A prompt as hosts send it: plain text where that is all of it."""
+    """Return a prompt as hosts send it: a plain string if it is a single text, otherwise a list of blocks."""
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         return blocks[0].text
     return [block_json(block) for block in blocks]

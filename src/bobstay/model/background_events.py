@@ -7,20 +7,24 @@ from msgspec import Struct
 BackgroundStatus: TypeAlias = Literal["completed", "failed", "killed", "lost"]
 
 
-class BackgroundStarted(Struct, frozen=True, tag="background_started", omit_defaults=True):
-    """A command goes on in the background while the session does other things."""
+class BackgroundEvent(Struct, frozen=True):
+    """Group of the events of a background command."""
+
+
+class BackgroundStarted(BackgroundEvent, frozen=True, tag="background_started", omit_defaults=True):
+    """A command runs in the background while the session continues."""
 
     id: str
     call_id: str
     title: str
-    """What it does, in the model's words, or the beginning of the command."""
+    """The model's description of it, or the beginning of the command."""
     output_file: str = ""
     awaited: bool = True
-    """False for processes that a command left running when it ended: nobody asked for their end."""
+    """False for processes that a command left running when it ended: nothing waits for their end."""
 
 
-class BackgroundEnded(Struct, frozen=True, tag="background_ended", omit_defaults=True):
-    """A background command is over. A `Prompted` of the same id tells the model; `InputDropped` says it knows."""
+class BackgroundEnded(BackgroundEvent, frozen=True, tag="background_ended", omit_defaults=True):
+    """A background command ended. A `Prompted` with the same id tells the model; `InputDropped` means it knows."""
 
     id: str
     call_id: str
@@ -30,7 +34,7 @@ class BackgroundEnded(Struct, frozen=True, tag="background_ended", omit_defaults
     code: int | None = None
     output_file: str = ""
     tell: Literal["wake", "next_turn", "no"] = "wake"
-    """Whether the model is told at once, by a turn of its own if need be, or with the next prompt, or not at all."""
+    """When the model is told: at once (in a turn of its own if needed), with the next prompt, or not at all."""
 
     @property
     def summary(self) -> str:

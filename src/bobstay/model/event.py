@@ -1,7 +1,7 @@
-"""Everything that can happen in a session, as one closed union.
+"""The events of a session, as one closed union.
 
-The loop yields these, the log stores the durable ones, every face renders them. A new kind added here
-makes the type checker point at each place that must learn about it: nobody writes `case _` over it.
+The loop yields them, the log stores the durable ones, every front end renders them. No `match` over events has a
+`case _`, so the type checkers report every place that must handle a new kind.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -16,6 +16,7 @@ from bobstay.model.session_events import (
     Configured,
     InterruptAsked,
     SessionChanged,
+    SessionEvent,
     WorkerExited,
     WorkerStarted,
 )
@@ -23,7 +24,30 @@ from bobstay.model.session_events import (
 # ---------------------------------------------------------------- durable: in the log before any consequence
 
 
-class SessionStarted(Struct, frozen=True, tag="session_started", omit_defaults=True):
+# Groups: a `match` that ignores a whole group names its class, which the type checkers follow.
+
+
+class ConversationEvent(Struct, frozen=True):
+    """Group of the events of prompts, turns and answers."""
+
+
+class InteractionEvent(Struct, frozen=True):
+    """Group of the events about permission for a call and about questions to a person."""
+
+
+class ToolEvent(Struct, frozen=True):
+    """Group of the events of tool calls."""
+
+
+class SettingsEvent(Struct, frozen=True):
+    """Group of the changes of mode, model and permissions."""
+
+
+class NoticeEvent(Struct, frozen=True):
+    """Group of the events that are only reported."""
+
+
+class SessionStarted(SessionEvent, frozen=True, tag="session_started", omit_defaults=True):
     cwd: str
     version: str
     model: str = ""
@@ -36,8 +60,8 @@ class SessionStarted(Struct, frozen=True, tag="session_started", omit_defaults=T
 Origin: TypeAlias = Literal["human", "harness", "hook"]
 
 
-class InputQueued(Struct, frozen=True, tag="input_queued", omit_defaults=True):
-    """A message came while the session was busy; the `Prompted` with the same id takes it up."""
+class InputQueued(ConversationEvent, frozen=True, tag="input_queued", omit_defaults=True):
+    """A message arrived while the session was busy; the `Prompted` with the same id passes it to the model."""
 
     id: str
     blocks: tuple[Block, ...]
@@ -45,14 +69,14 @@ class InputQueued(Struct, frozen=True, tag="input_queued", omit_defaults=True):
     client_id: str = ""
 
 
-class InputDropped(Struct, frozen=True, tag="input_dropped"):
-    """A queued message was withdrawn before it was taken up."""
+class InputDropped(ConversationEvent, frozen=True, tag="input_dropped"):
+    """A queued message was withdrawn before the model read it."""
 
     id: str
 
 
-class Prompted(Struct, frozen=True, tag="prompted", omit_defaults=True):
-    """Words for the model from outside: a person's prompt, or the harness's own reminder."""
+class Prompted(ConversationEvent, frozen=True, tag="prompted", omit_defaults=True):
+    """Input for the model: a person's prompt, or a reminder from the harness or a hook."""
 
     id: str
     blocks: tuple[Block, ...]
@@ -60,22 +84,22 @@ class Prompted(Struct, frozen=True, tag="prompted", omit_defaults=True):
     client_id: str = ""
     """The id the host gave this message, if it did."""
     why: str = ""
-    """For words that are not a person's: what made them, such as `output_limit` or `stop_hook`."""
+    """The cause of input that is not a person's, such as `output_limit` or `stop_hook`."""
     blocked: bool = False
     """A hook refused this prompt: the model never reads it."""
 
 
-class TurnStarted(Struct, frozen=True, tag="turn_started"):
-    """A person's prompt begins to be worked on; `RunDone` ends it."""
+class TurnStarted(ConversationEvent, frozen=True, tag="turn_started"):
+    """A turn starts on a person's prompt; `RunDone` ends it."""
 
     turn: int
     model: str
     mode: str
     window: int = 0
-    """Tokens the model can have before it, as the engine knows it; 0 where nobody told."""
+    """Context window of the model in tokens; 0 if the engine does not know it."""
 
 
-class BlockDone(Struct, frozen=True, tag="block_done", omit_defaults=True):
+class BlockDone(ConversationEvent, frozen=True, tag="block_done", omit_defaults=True):
     """One block of the model's answer is complete. A call may start once this is stored."""
 
     message_id: str
@@ -85,24 +109,24 @@ class BlockDone(Struct, frozen=True, tag="block_done", omit_defaults=True):
     usage: Usage = Usage()
     """As counted when the message began."""
     partial: bool = False
-    """Cut short by an interrupt or a fault: what had come is kept."""
+    """Cut short by an interrupt or a fault: what had arrived is kept."""
 
 
-class MessageDone(Struct, frozen=True, tag="message_done", omit_defaults=True):
+class MessageDone(ConversationEvent, frozen=True, tag="message_done", omit_defaults=True):
     message_id: str
     model: str
     stop: Stop
     usage: Usage
     cost: float = 0.0
-    """In US dollars; priced once, when it happened."""
+    """In US dollars, at the price of that time."""
     api_ms: int = 0
     request_id: str = ""
     broken: Literal["", "kept", "lost"] = ""
-    """The answer ended before its end: what came of it stands, or nothing came that could. Usage is then estimated."""
+    """The answer broke off: its complete blocks are kept, or there were none. Usage is then estimated."""
 
 
-class InteractionOpened(Struct, frozen=True, tag="interaction_opened", omit_defaults=True):
-    """A person is needed. Bound to the call and its very input."""
+class InteractionOpened(InteractionEvent, frozen=True, tag="interaction_opened", omit_defaults=True):
+    """A person is asked to decide about a call with exactly this input."""
 
     id: str
     kind: Literal["permission", "question", "plan"]
@@ -113,45 +137,45 @@ class InteractionOpened(Struct, frozen=True, tag="interaction_opened", omit_defa
     blocked_path: str = ""
     description: str = ""
     destructive: bool = False
-    """The call may destroy what cannot be brought back: front ends offer no lasting permission for it."""
+    """The call may destroy what cannot be restored: front ends offer no lasting permission for it."""
 
 
-class InteractionClosed(Struct, frozen=True, tag="interaction_closed", omit_defaults=True):
+class InteractionClosed(InteractionEvent, frozen=True, tag="interaction_closed", omit_defaults=True):
     id: str
     outcome: Literal["allowed", "denied", "cancelled"]
     message: str = ""
     by: str = ""
-    """Who decided: a person's name, `hook`, `rule`, or why nobody did."""
+    """Who decided: a person's name, `hook`, `rule`, or why there was no decision."""
     input: dict[str, Any] | None = None
-    """What is to be run instead, where the answer changed it."""
+    """The input to run instead, if the answer changed it."""
 
 
-class Advised(Struct, frozen=True, tag="advised", omit_defaults=True):
-    """In auto mode a small model said what it thinks of a call that a person would have been asked about."""
+class Advised(InteractionEvent, frozen=True, tag="advised", omit_defaults=True):
+    """The advisor of auto mode judged a call that a person would have been asked about."""
 
     call_id: str
     verdict: Literal["allow", "deny", "ask"]
     reason: str = ""
     failed: bool = False
-    """It gave no answer that could be used; the verdict is then `ask`."""
+    """There was no usable answer; the verdict is then `ask`."""
     model: str = ""
     usage: Usage = Usage()
     cost: float = 0.0
     api_ms: int = 0
 
 
-class ToolStarted(Struct, frozen=True, tag="tool_started", omit_defaults=True):
+class ToolStarted(ToolEvent, frozen=True, tag="tool_started", omit_defaults=True):
     """All checks passed and the call runs now. After a crash, only such a call may have had effects."""
 
     call_id: str
     name: str
     input: dict[str, Any]
-    """What is really run: hooks and people may have rewritten what the model sent."""
+    """The input the call runs with: hooks and people may have changed what the model sent."""
     read_only: bool = False
 
 
 class Decided(Struct, frozen=True, omit_defaults=True):
-    """How the permission question of a call was settled."""
+    """The decision about permission for a call."""
 
     verdict: Literal["accept", "reject"]
     source: str = ""
@@ -159,8 +183,8 @@ class Decided(Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
-class ToolDone(Struct, frozen=True, tag="tool_done", omit_defaults=True):
-    """The one answer to a call."""
+class ToolDone(ToolEvent, frozen=True, tag="tool_done", omit_defaults=True):
+    """The reply to a call; there is exactly one."""
 
     reply: ToolReply
     name: str = ""
@@ -172,11 +196,11 @@ class ToolDone(Struct, frozen=True, tag="tool_done", omit_defaults=True):
     """Permission was refused: the call never ran."""
     interrupted: bool = False
     input: dict[str, Any] | None = None
-    """The input that was judged or run, where it differs from what the model sent."""
+    """The input that was judged or run, if it differs from what the model sent."""
     files: dict[str, str] = {}
     """Path to content hash of each file whose content the model now knows."""
     cwd: str = ""
-    """Where the shell stands now, if that changed."""
+    """The shell's working directory, if it changed."""
     lines_added: int = 0
     lines_removed: int = 0
 
@@ -187,11 +211,11 @@ class Task(Struct, frozen=True, omit_defaults=True):
     active_form: str = ""
 
 
-class TasksReplaced(Struct, frozen=True, tag="tasks_replaced"):
+class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced"):
     tasks: tuple[Task, ...]
 
 
-class Pruned(Struct, frozen=True, tag="pruned", omit_defaults=True):
+class Pruned(ConversationEvent, frozen=True, tag="pruned", omit_defaults=True):
     """Old tool output is left out of what the model is sent; the log keeps it."""
 
     call_ids: tuple[str, ...]
@@ -200,37 +224,37 @@ class Pruned(Struct, frozen=True, tag="pruned", omit_defaults=True):
     """All images so far are left out: the vendor refused one of them."""
 
 
-class ModeChanged(Struct, frozen=True, tag="mode_changed"):
+class ModeChanged(SettingsEvent, frozen=True, tag="mode_changed"):
     mode: str
 
 
-class ModelChanged(Struct, frozen=True, tag="model_changed", omit_defaults=True):
+class ModelChanged(SettingsEvent, frozen=True, tag="model_changed", omit_defaults=True):
     model: str
     why: Literal["asked", "fallback", "restored"] = "asked"
-    """A person chose it; it stands in for this turn; the chosen one is asked again in a new turn."""
+    """`asked`: a person chose it; `fallback`: it replaces the chosen one for this turn; `restored`: the reverse."""
     previous: str = ""
 
 
-class PermissionsChanged(Struct, frozen=True, tag="permissions_changed"):
+class PermissionsChanged(SettingsEvent, frozen=True, tag="permissions_changed"):
     """Rules or directories were added or removed, in the shape of the wire's permission updates."""
 
     updates: tuple[dict[str, Any], ...]
 
 
-class HookRan(Struct, frozen=True, tag="hook_ran", omit_defaults=True):
+class HookRan(NoticeEvent, frozen=True, tag="hook_ran", omit_defaults=True):
     hook: str
     event: str
     outcome: str
     text: str = ""
 
 
-class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
-    """Something a person should know that is no part of the talk with the model."""
+class Noted(NoticeEvent, frozen=True, tag="noted", omit_defaults=True):
+    """A note for the person that is no part of the conversation with the model."""
 
     text: str
     level: Literal["info", "notice", "warning", "error"] = "info"
     tag: Literal["", "hook_no_verdict"] = ""
-    """What kind of news it is, for programs; `hook_no_verdict` for a hook that did not answer in time."""
+    """The kind of note, for programs; `hook_no_verdict` for a hook that did not answer in time."""
 
 
 Stopped: TypeAlias = Literal[
@@ -246,26 +270,26 @@ Fault: TypeAlias = Literal["api_error", "prompt_too_long", "refused", "repeating
 Ending: TypeAlias = Literal["completed", Stopped, Limit, Fault]
 
 
-class RunDone(Struct, frozen=True, tag="run_done", omit_defaults=True):
-    """A turn is over: the one last word on how it went."""
+class RunDone(ConversationEvent, frozen=True, tag="run_done", omit_defaults=True):
+    """A turn ended; this is its last event."""
 
     ending: Ending
     text: str = ""
     """The final answer, or what a person should read about the failure."""
     stop: str = ""
     status: int | None = None
-    """HTTP status of the failure, where there is one."""
+    """HTTP status of the failure, if there is one."""
     error: str = ""
     """The class of an API error, such as `rate_limit`."""
     structured: Any = None
     deferred: ToolCall | None = None
     turns: int = 0
-    """Model calls made in this turn."""
+    """Model requests made in this turn."""
     duration_ms: int = 0
 
 
-class Raw(Struct, frozen=True, tag="raw"):
-    """What another engine said, or a newer version stored, and we have no word for."""
+class Raw(NoticeEvent, frozen=True, tag="raw"):
+    """An event of another engine, or of a newer version, that this version does not know."""
 
     data: dict[str, Any]
 
@@ -306,7 +330,7 @@ Event: TypeAlias = Live | Durable
 
 
 class Envelope(Struct, frozen=True, omit_defaults=True):
-    """A durable event as the log keeps it. `parent` makes the log a tree; `seq` numbers it without holes."""
+    """A durable event as stored in the log. `parent` makes the log a tree; `seq` numbers it without gaps."""
 
     seq: int
     id: str

@@ -1,19 +1,17 @@
-"""Identifiers and timestamps, made without importing the slow modules that usually make them."""
+"""Identifiers and timestamps, made without `uuid` and `datetime`, which are slow to import."""
 
 import os
 import time
 
-UUID_LENGTH = 36
-
 
 def new_id() -> str:
-    """Return a random (version 4) UUID in its usual spelling."""
+    """Return a random (version 4) UUID in its usual form."""
     return uuid_of(os.urandom(16))
 
 
-def uuid_of(given: bytes) -> str:
-    """Return 16 bytes in the spelling of a version 4 UUID."""
-    raw = bytearray(given)
+def uuid_of(data: bytes) -> str:
+    """Return 16 bytes in the form of a version 4 UUID."""
+    raw = bytearray(data)
     raw[6] = (raw[6] & 0x0F) | 0x40
     raw[8] = (raw[8] & 0x3F) | 0x80
     text = raw.hex()

@@ -1,4 +1,4 @@
-"""What happens in a session and is shown as it happens, but never stored."""
+"""Live events: shown as they happen, but never stored."""
 
 from typing import Literal, TypeAlias
 
@@ -8,13 +8,13 @@ from bobstay.model.message import Usage
 
 
 class Requesting(Struct, frozen=True, tag="requesting"):
-    """The model is about to be asked."""
+    """A request is about to be sent to the model."""
 
     model: str
 
 
 class MessageBegan(Struct, frozen=True, tag="message_began"):
-    """The model began to answer. `usage` is what it had counted by then."""
+    """The model began to answer. `usage` is what it had counted until then."""
 
     message_id: str
     model: str
@@ -50,14 +50,14 @@ class InputDelta(Struct, frozen=True, tag="input_delta"):
 
 
 class ToolProgress(Struct, frozen=True, tag="tool_progress"):
-    """Output of a call that still runs."""
+    """Output of a call that is still running."""
 
     call_id: str
     text: str
 
 
 class Retrying(Struct, frozen=True, tag="retrying"):
-    """A model call failed and will be made again after `delay` seconds."""
+    """A model request failed and will be sent again after `delay` seconds."""
 
     attempt: int
     attempts: int

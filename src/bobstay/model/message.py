@@ -1,4 +1,4 @@
-"""What people, models and tools say to each other, in words of no particular vendor."""
+"""Messages and their blocks, in a form that belongs to no vendor."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -10,15 +10,15 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class Thinking(Struct, frozen=True, tag="thinking", omit_defaults=True):
-    """Reasoning a model showed. It may be sent back only to the vendor that signed it."""
+    """Reasoning of a model. It may be sent back only to the vendor that signed it."""
 
     text: str
     signature: str = ""
-    """Opaque proof or ciphertext; a vendor refuses its own thinking without it."""
+    """Opaque signature or ciphertext; a vendor refuses its own thinking without it."""
     origin: str = ""
     """Name of the provider that made it, such as `anthropic`."""
     redacted: bool = False
-    """The vendor hid the words: `signature` then holds all there is."""
+    """The vendor encrypted the text: `signature` then holds all of it."""
 
 
 class Image(Struct, frozen=True, tag="image"):
@@ -32,9 +32,9 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
     name: str
     input: dict[str, Any]
     malformed: str = ""
-    """The text the model sent where it is not a JSON object; `input` is then empty."""
+    """The text the model sent if it is not a JSON object; `input` is then empty."""
     signature: str = ""
-    """Opaque proof some vendors want back together with the call."""
+    """Opaque signature that some vendors want back together with the call."""
 
 
 ReplyPart: TypeAlias = Text | Image
@@ -71,7 +71,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
     @property
     def context(self) -> int:
-        """How many tokens the model had before it when it finished."""
+        """Tokens in the model's context when it finished."""
         return self.input + self.cache_read + self.cache_write + self.output
 
 
@@ -79,7 +79,7 @@ Stop: TypeAlias = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence",
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One side's contribution to the exchange, as a provider is asked to send it."""
+    """One message of the conversation, as a provider sends it."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
@@ -87,5 +87,5 @@ class Message(Struct, frozen=True, omit_defaults=True):
 
 
 def text_of(blocks: tuple[Block, ...]) -> str:
-    """The plain text among `blocks`, joined by newlines."""
+    """Return the text blocks among `blocks`, joined by newlines."""
     return "\n".join(block.text for block in blocks if isinstance(block, Text))

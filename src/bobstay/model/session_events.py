@@ -1,14 +1,22 @@
-"""What happens around the talk of a session: how it is to be run, who runs it, what people say about it."""
+"""Session-level events: configuration, workers, and changes of title and status."""
 
 from typing import Literal
 
 from msgspec import Struct
 
 
-class SessionConfig(Struct, frozen=True, omit_defaults=True):
-    """How a session is to be run, whoever runs it.
+class SessionEvent(Struct, frozen=True):
+    """Group of the events that concern the session as a whole."""
 
-    Values of the environment and the configuration of MCP servers are not here: they may be secret.
+
+class WorkerEvent(Struct, frozen=True):
+    """Group of the events of a worker of the session."""
+
+
+class SessionConfig(Struct, frozen=True, omit_defaults=True):
+    """The configuration of a session, whichever engine runs it.
+
+    Environment variables and the configuration of MCP servers are not included: they may be secret.
     """
 
     engine: str = "native"
@@ -23,47 +31,47 @@ class SessionConfig(Struct, frozen=True, omit_defaults=True):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     mcp_servers: tuple[str, ...] = ()
-    """Names of the MCP servers that were given to this session."""
+    """Names of the MCP servers configured for this session."""
     live: bool = True
-    """Whether an external command stays and takes more prompts, or is started once for each."""
+    """Whether an external command keeps running and accepts more prompts, or is started once per prompt."""
     output_format: Literal["stream-json", "json", "text"] = "stream-json"
-    """What a command that is started once for each prompt writes; one that stays always streams."""
+    """Output format of a command that is started once per prompt; one that keeps running always streams."""
     ephemeral: bool = False
-    """A throw-away session: an external command keeps nothing of it, and it is removed a day after its last entry."""
+    """A temporary session: an external command stores nothing of it, and it is removed a day after its last entry."""
     inputs: Literal["interactive", "queue", "locked"] = "interactive"
-    """Whether people may steer, may only queue, or may not write at all."""
+    """Whether people may steer, may only queue messages, or may not write at all."""
     bypass_until: float = 0.0
     """Until when permission is bypassed; seconds since the epoch."""
     worktree: str = ""
-    """The work tree made for this session, if one was."""
+    """The worktree made for this session, if there is one."""
     branch: str = ""
     base: str = ""
-    """The commit that work tree began from."""
+    """The commit the worktree was created from."""
     project: str = ""
-    """The directory the session belongs to in lists: where its work tree came from, else where it works."""
+    """The directory under which the session is listed: the repository of its worktree, else its working directory."""
 
 
-class Configured(Struct, frozen=True, tag="configured", omit_defaults=True):
-    """From here on the session is to be run like this."""
+class Configured(SessionEvent, frozen=True, tag="configured", omit_defaults=True):
+    """The configuration of the session was set or changed."""
 
     config: SessionConfig
     by: str = ""
 
 
-class SessionChanged(Struct, frozen=True, tag="session_changed", omit_defaults=True):
-    """What people say about a session beside the talk; a field that is None stays as it was."""
+class SessionChanged(SessionEvent, frozen=True, tag="session_changed", omit_defaults=True):
+    """Title, flags or parent of the session changed; a field that is None stays as it was."""
 
     title: str | None = None
     archived: bool | None = None
     pinned: bool | None = None
     discarded: bool | None = None
     parent: str | None = None
-    """The session this one goes on from."""
+    """The session this one continues."""
     by: str = ""
 
 
-class WorkerStarted(Struct, frozen=True, tag="worker_started", omit_defaults=True):
-    """Something that lives in the session is up: an engine, an external command, a terminal, a watcher."""
+class WorkerStarted(WorkerEvent, frozen=True, tag="worker_started", omit_defaults=True):
+    """A worker of the session started: an engine, an external command, a terminal, or a watcher."""
 
     worker: str
     kind: Literal["native", "process", "terminal", "git_diff"]
@@ -71,15 +79,15 @@ class WorkerStarted(Struct, frozen=True, tag="worker_started", omit_defaults=Tru
     """Which incarnation of this worker."""
     pid: int = 0
     born: str = ""
-    """When that process started, as the system counts: with the pid it names one process for ever."""
+    """Start time of the process in the system's units: with the pid it identifies the process uniquely."""
     engine_session: str = ""
-    """The id by which an external engine knows this talk."""
+    """The id an external engine uses for this session."""
     command: tuple[str, ...] = ()
     ready: bool = True
-    """Whether it has answered; a process that was started and has said nothing yet is told of again when it does."""
+    """Whether it has answered; a process that has not yet is reported again when it does."""
 
 
-class WorkerExited(Struct, frozen=True, tag="worker_exited", omit_defaults=True):
+class WorkerExited(WorkerEvent, frozen=True, tag="worker_exited", omit_defaults=True):
     worker: str
     kind: Literal["native", "process", "terminal", "git_diff"] = "native"
     epoch: int = 1
@@ -87,16 +95,16 @@ class WorkerExited(Struct, frozen=True, tag="worker_exited", omit_defaults=True)
     signal: str = ""
     why: Literal["exit", "stopped", "asleep", "killed", "lost", "not_started"] = "exit"
     error: str = ""
-    """What a person should read, where something went wrong."""
+    """The error for a person, if something went wrong."""
 
 
-class InterruptAsked(Struct, frozen=True, tag="interrupt_asked", omit_defaults=True):
+class InterruptAsked(SessionEvent, frozen=True, tag="interrupt_asked", omit_defaults=True):
     by: str = ""
     force: bool = False
 
 
-class ArtifactMade(Struct, frozen=True, tag="artifact_made", omit_defaults=True):
-    """A workflow mode left something for the next one: a research note, a plan, a review."""
+class ArtifactMade(SessionEvent, frozen=True, tag="artifact_made", omit_defaults=True):
+    """A workflow mode produced a document for the next one: a research note, a plan, or a review."""
 
     id: str
     kind: Literal["research", "plan", "review"]

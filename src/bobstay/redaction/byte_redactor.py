@@ -1,8 +1,8 @@
-"""Takes secrets out of the output of a program: bytes that come in pieces, looked through about as fast as they come.
+"""Redacts the output of a program: bytes that arrive in pieces, at about the speed at which they arrive.
 
-What is a secret is said in `secrets`. A text is looked through there once for each kind of token, which is too slow
-for ten megabytes. Here a piece is first asked whether it has the rarest letter of a token's beginning in it at all,
-then searched for the beginning by the C library, and only where that is found by the pattern.
+`redactor` defines what is a secret. It searches a text once for each kind of token, which is too slow for ten
+megabytes. Here a piece is first checked for the rarest letter of a token's literal, then searched for the literal by
+the C library, and only there matched against the pattern.
 """
 
 import re
@@ -16,25 +16,25 @@ from bobstay.redaction.redactor import (
     LONG,
     ROUNDS,
     Redactor,
-    begun_escape,
+    find_open_escape,
+    find_open_key,
     last_letter,
-    not_within,
+    move_before_values,
     placeholder,
     stands_alone,
-    unended_key,
 )
 from bobstay.redaction.token_shapes import BREAKS, HINTS, OPENERS
 
 Span: TypeAlias = tuple[int, int, bytes]
 
 LONGEST_HELD = 1 << 16
-"""Bytes that may wait for the end of what looks like a secret: a large private key in armour."""
+"""Bytes that may be held back for the end of a possible secret, such as a large armoured private key."""
 LARGE = 4_096
-"""Bytes from which on it pays to call the C library."""
+"""Size in bytes from which the C library is faster."""
 NEAR = 256
-"""Bytes at the end of a piece in which most words begin that are not finished there."""
+"""Bytes at the end of a piece that are searched first for the beginning of an unfinished word."""
 _RARE = b"J-_AxBV"
-"""Letters that much output does without: one of them is in most needles. The first that is in a needle counts."""
+"""Letters that are rare in most output, in order of preference. Most needles contain one of them."""
 _OPENERS = tuple(opener.encode() for opener in OPENERS)
 _PARTS = frozenset(opener[:size] for opener in _OPENERS for size in range(1, len(opener)))
 _LONGEST = max(map(len, _PARTS))
@@ -44,30 +44,35 @@ _KEY = b"PRIVATE KEY"
 
 
 class Needle(Struct, frozen=True):
-    """A text that is in every token of some kind."""
+    """A literal that every token of some kind contains."""
 
     text: bytes
     rarest: bytes
-    """A letter of it that is seldom in other text."""
+    """A letter of it that is rare in other text."""
     pattern: bytes = b""
-    """What the whole token looks like; none for a value that is known to the letter."""
+    """The pattern of the whole token; empty for a known value."""
     back: int = 0
-    """How far before the needle a token begins."""
+    """Distance from the beginning of the token to the needle."""
     opening: bytes = b""
-    """With what it begins instead, if it does not begin at a fixed distance."""
-    instead: bytes = b""
+    """How the token begins, if the distance is not fixed."""
+    replacement: bytes = b""
     alone: bool = False
-    """A short value: not a secret inside a longer word."""
+    """A short value, which is redacted only as a whole word."""
 
 
-class ByteStream:
-    """Masks one stream of output. What comes out has no secret in it; the end of a piece waits where one may begin."""
+class RedactedByteStream:
+    """Redacts one stream of output. The end of a piece is held back if a secret may begin there."""
 
-    def __init__(self, mask: Redactor) -> None:
-        self._mask = mask
-        values = [(value.encode("utf-8", "surrogateescape"), instead.encode()) for value, instead in mask.values]
-        alone = frozenset(value.encode("utf-8", "surrogateescape") for value, _ in mask.values if len(value) < LONG)
-        known = (Needle(value, _rarest(value), instead=instead, alone=value in alone) for value, instead in values)
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        values = [
+            (value.encode("utf-8", "surrogateescape"), replacement.encode()) for value, replacement in redactor.values
+        ]
+        alone = frozenset(value.encode("utf-8", "surrogateescape") for value, _ in redactor.values if len(value) < LONG)
+        known = (
+            Needle(value, _rarest(value), replacement=replacement, alone=value in alone)
+            for value, replacement in values
+        )
         self._needles = (*known, *_tokens())
         self._rare = frozenset(needle.rarest for needle in self._needles)
         self._values = tuple(value for value, _ in values)
@@ -76,24 +81,24 @@ class ByteStream:
         self._last = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be passed on by now: the very same object if there is nothing to hide or to wait for."""
+        """Return what can be passed on now; the same object if there is nothing to redact or hold back."""
         if self._held:
             data = self._held + data
         rare = [letter for letter in self._rare if letter in data]
-        place = self._begun(data, rare)
-        if place == len(data) or len(data) - place > LONGEST_HELD:
+        position = self._find_open_secret(data, rare)
+        if position == len(data) or len(data) - position > LONGEST_HELD:
             self._held = b""
-            return self._passed(data, rare)
-        self._held = data[place:]
-        return self._passed(data[:place], rare)
+            return self._redact(data, rare)
+        self._held = data[position:]
+        return self._redact(data[:position], rare)
 
     def flush(self) -> bytes:
-        """What was still waiting: no more will come."""
+        """Return what is still held back, at the end of the stream."""
         data, self._held = self._held, b""
-        return self._passed(data, self._rare)
+        return self._redact(data, self._rare)
 
-    def _begun(self, data: bytes, rare: Collection[bytes]) -> int:
-        """Where in `data` something begins that may become a secret; its length if nowhere."""
+    def _find_open_secret(self, data: bytes, rare: Collection[bytes]) -> int:
+        """Return where in `data` a possible secret begins that is not complete; its length if nowhere."""
         near = data[-NEAR:]
         run = max(map(near.rfind, _BREAKS)) + 1
         if run <= len(_BEARER) and len(data) > NEAR:  # a long one, without a break
@@ -103,85 +108,85 @@ class ByteStream:
         found = [_find(near, opener, run) for opener in openers]
         if run >= len(_BEARER) and near[run - len(_BEARER) : run].lower() == _BEARER:
             found.append(run - len(_BEARER))
-        place = len(data) - len(near) + min((one for one in found if one >= 0), default=len(near))
+        position = len(data) - len(near) + min((one for one in found if one >= 0), default=len(near))
         end = near[-24:].decode("latin-1")  # one letter a byte
-        place = min(place, len(data) - len(end) + begun_escape(end))
+        position = min(position, len(data) - len(end) + find_open_escape(end))
         if (_rarest(_KEY) in rare and _find(data, _KEY, 0) >= 0) or b"-----BEGIN " in near[-70:]:
-            place = min(place, _unended_key(data))
-        for size in range(min(_LONGEST, len(data)), len(data) - place, -1):
+            position = min(position, _find_open_key(data))
+        for size in range(min(_LONGEST, len(data)), len(data) - position, -1):
             if data[-size:] in _PARTS:
-                place = len(data) - size
+                position = len(data) - size
                 break
         for value in self._values:
-            place = min(place, _part_of(value, data, whole=value in self._alone))
-        return not_within(self._values, data, place) if place < len(data) else place
+            position = min(position, _find_partial_value(value, data, whole=value in self._alone))
+        return move_before_values(self._values, data, position) if position < len(data) else position
 
-    def _passed(self, data: bytes, rare: Collection[bytes]) -> bytes:
+    def _redact(self, data: bytes, rare: Collection[bytes]) -> bytes:
         if not data:
             return data
         before, self._last = self._last, _last(self._last + data[-32:])
-        if not self._found(data, rare):
+        if not self._find_spans(data, rare):
             return data
-        data = before + data  # whether a word begins depends on the letter before it
+        data = before + data  # the start of a word depends on the letter before it
         for _ in range(ROUNDS):
-            found = self._found(data, self._rare)
+            found = self._find_spans(data, self._rare)
             if not found:
                 break
-            data = self._without(data, found)
+            data = self._replace_spans(data, found)
         return data[len(before) :]
 
-    def _found(self, data: bytes, rare: Collection[bytes]) -> list[Span]:
+    def _find_spans(self, data: bytes, rare: Collection[bytes]) -> list[Span]:
         return [span for needle in self._needles if needle.rarest in rare for span in _spans(needle, data)]
 
-    def _without(self, data: bytes, found: list[Span]) -> bytes:
+    def _replace_spans(self, data: bytes, found: list[Span]) -> bytes:
         pieces: list[bytes] = []
         end = 0
-        for start, stop, instead in sorted(found, key=lambda span: (span[0], -span[1])):
+        for start, stop, replacement in sorted(found, key=lambda span: (span[0], -span[1])):
             if start >= end:
-                pieces += (data[end:start], instead)
-                self._mask.given.add(instead.decode())
+                pieces += (data[end:start], replacement)
+                self._redactor.placeholders.add(replacement.decode())
             end = max(end, stop)
         return b"".join((*pieces, data[end:]))
 
 
-def _unended_key(data: bytes) -> int:
-    """Where a private key begins that does not end, or the length of `data`."""
+def _find_open_key(data: bytes) -> int:
+    """Return where an unfinished private key begins, or the length of `data`."""
     window = data[-LONGEST_HELD:].decode("latin-1")  # one letter a byte, whatever the bytes mean
-    place = unended_key(window)
-    return len(data) - len(window) + place if place >= 0 else len(data)
+    position = find_open_key(window)
+    return len(data) - len(window) + position if position >= 0 else len(data)
 
 
 def _last(data: bytes) -> bytes:
-    """The end of what was passed on: one whole letter, since whether a word begins behind it depends on it."""
+    """Return the last whole letter: whether a word begins after it depends on it."""
     return last_letter(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def _part_of(value: bytes, data: bytes, *, whole: bool) -> int:
-    """Where `data` ends with a beginning of `value` (or with all of it, if what follows matters), or its length."""
-    place = max(0, len(data) - min(len(value) - (not whole), LONGEST_HELD))
-    while (place := data.find(value[:2], place)) >= 0:
-        if value.startswith(data[place:]):
-            return place
-        place += 1
+def _find_partial_value(value: bytes, data: bytes, *, whole: bool) -> int:
+    """Return where `data` ends with a prefix of `value` (with `whole`, also with all of it), or its length."""
+    position = max(0, len(data) - min(len(value) - (not whole), LONGEST_HELD))
+    while (position := data.find(value[:2], position)) >= 0:
+        if value.startswith(data[position:]):
+            return position
+        position += 1
     return len(data) - data.endswith(value[:1])
 
 
 def _spans(needle: Needle, data: bytes) -> Iterator[Span]:
-    place = _find(data, needle.text, 0)
-    while place >= 0:
-        after = place + 1
+    position = _find(data, needle.text, 0)
+    while position >= 0:
+        after = position + 1
         if not needle.pattern:
-            if not needle.alone or _stands_alone(data, place, place + len(needle.text)):
-                yield place, place + len(needle.text), needle.instead
+            if not needle.alone or _stands_alone(data, position, position + len(needle.text)):
+                yield position, position + len(needle.text), needle.replacement
         else:
-            start = place - needle.back
+            start = position - needle.back
             if needle.opening:
-                start = data.rfind(needle.opening, max(0, place - 60), place)
+                start = data.rfind(needle.opening, max(0, position - 60), position)
             match = _compiled(needle.pattern).match(data, start) if start >= 0 else None
             if match is not None:
                 after = match.end()
-                yield (match.end("kept") if "kept" in match.groupdict() else match.start()), after, needle.instead
-        place = _find(data, needle.text, after)
+                yield (match.end("kept") if "kept" in match.groupdict() else match.start()), after, needle.replacement
+        position = _find(data, needle.text, after)
 
 
 def _stands_alone(data: bytes, start: int, stop: int) -> bool:
@@ -195,15 +200,15 @@ def _find(data: bytes, text: bytes, start: int) -> int:
     size = len(data) - start
     if size < LARGE:
         return data.find(text, start)
-    memory, search = _searching()
+    memory, search = _load_memmem()
     base = memory(data).value
     found = search(base + start, size, text, len(text))
     return found - base if found else -1
 
 
 @cache
-def _searching() -> tuple[Any, Any]:
-    """The way to the memory of an object, and the search of the C library: three times as fast as Python's own."""
+def _load_memmem() -> tuple[Any, Any]:
+    """Return a function for an object's address, and `memmem` of the C library, three times as fast as `bytes.find`."""
     import ctypes
 
     def memory(data: bytes) -> Any:
@@ -222,8 +227,10 @@ def _tokens() -> tuple[Needle, ...]:
         for shape in hint.shapes:
             for text in shape.needles:
                 literal, pattern = text.encode(), shape.pattern.encode()
-                instead = placeholder(shape.name).encode()
-                found.append(Needle(literal, _rarest(literal), pattern, shape.back, shape.opening.encode(), instead))
+                replacement = placeholder(shape.name).encode()
+                found.append(
+                    Needle(literal, _rarest(literal), pattern, shape.back, shape.opening.encode(), replacement)
+                )
     return tuple(found)
 
 

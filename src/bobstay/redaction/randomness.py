@@ -12,7 +12,7 @@ LONGEST_WORD = 15
 """Letters in a row that may still be one word, or two written together."""
 PASSPHRASE = 16
 """Characters from which three or more words in a row are a passphrase rather than a name."""
-TELLING = frozenset(
+EXAMPLE_WORDS = frozenset(
     {
         *("admin", "app", "change", "changeme", "database", "demo", "dev", "development", "dummy", "example"),
         *("fake", "key", "local", "localhost", "my", "mysql", "none", "null", "pass", "passwd", "password"),
@@ -20,15 +20,15 @@ TELLING = frozenset(
         *("testing", "token", "user", "xxx", "your"),
     }
 )
-"""Words of names and placeholders: a passphrase that contains one of them is taken for a name."""
-_TELLING = re.compile(
-    "|".join(sorted((word for word in TELLING if len(word) > 3), key=len, reverse=True)), re.IGNORECASE
+"""Words of names and example values: a passphrase that contains one of them is taken for a name."""
+_EXAMPLE_WORDS = re.compile(
+    "|".join(sorted((word for word in EXAMPLE_WORDS if len(word) > 3), key=len, reverse=True)), re.IGNORECASE
 )
 _PATH = ("/", "~/", "./", "../", "file:")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]{1,20}://")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _SEPARATORS = re.compile(r"[\s_.,:;/\\@=&?+|-]+")
-_DIGITS_BEHIND = re.compile(r"\d{1,4}$")
+_TRAILING_DIGITS = re.compile(r"\d{1,4}$")
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 _VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
 _REPEATED = re.compile(r"(.)\1*$", re.DOTALL)
@@ -51,22 +51,22 @@ def is_path(value: str) -> bool:
 
 
 def _is_passphrase(value: str, parts: list[str]) -> bool:
-    """Three or more words with spaces or hyphens between them; names with `_` or `.` are identifiers and hosts."""
+    """Whether it is three or more words separated by spaces or hyphens; `_` or `.` mean an identifier or a host."""
     words = [part for part in parts if part.isalpha()]
     separated = re.fullmatch(r"[^\W_]+(?:(?: +|-)[^\W_]+){2,}", value)
     return (
         separated is not None
         and len(value) >= PASSPHRASE
         and len(words) >= 3
-        and TELLING.isdisjoint(map(str.lower, words))
+        and EXAMPLE_WORDS.isdisjoint(map(str.lower, words))
     )
 
 
 def _is_plain(part: str) -> bool:
-    """A number, a word, or words in camelCase; up to four digits may stand behind it (`postgres16`, `admin2024`)."""
+    """Whether a part is a number, a word, or words in camelCase, with up to four digits (`postgres16`, `admin2024`)."""
     if part.isdigit():
         return True
-    letters = _DIGITS_BEHIND.sub("", part)
+    letters = _TRAILING_DIGITS.sub("", part)
     if not letters.isalpha():
         return False
     words = _WORD.findall(letters)
@@ -79,7 +79,7 @@ def _is_plain(part: str) -> bool:
 
 def _reads_as_word(word: str) -> bool:
     if len(word) > LONGEST_WORD:
-        word = _TELLING.sub("", word)  # `supersecretpassword` is long and no secret
+        word = _EXAMPLE_WORDS.sub("", word)  # `supersecretpassword` is long and no secret
         if len(word) > LONGEST_WORD // 2:
             return False
     if len(word) <= 4 or not word.isascii():

@@ -1,29 +1,29 @@
-"""The shapes of well-known tokens and keys, and how each begins."""
+"""Patterns of well-known tokens and keys."""
 
 from msgspec import Struct
 
 
-class Shape(Struct, frozen=True):
-    """A kind of token that can be told by its looks."""
+class TokenShape(Struct, frozen=True):
+    """A kind of token that can be recognised by a pattern."""
 
     name: str
     pattern: str
-    """What is masked; a group `kept` at its start is left standing."""
+    """What is redacted; a group `kept` at its start is kept."""
     needles: tuple[str, ...]
-    """Texts of which every such token has one in it: for those who look for these first."""
+    """Literals of which every such token contains one, for a fast first search."""
     back: int = 0
-    """How far before the needle the token begins."""
+    """Distance from the beginning of the token to the needle."""
     opening: str = ""
-    """What the token begins with, if that is not always as far before the needle."""
+    """How the token begins, if the distance is not fixed."""
 
 
-class Hint(Struct, frozen=True):
-    """What is in every token of some shapes: looking for it costs next to nothing, so it is looked for first."""
+class TokenHint(Struct, frozen=True):
+    """A text that every token of some shapes contains. It is searched for first because that is cheap."""
 
     text: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[TokenShape, ...]
     is_pattern: bool = False
-    """Patterns that begin with a rare letter are found faster than several texts one after the other."""
+    """`text` is a pattern: one that begins with a rare letter is found faster than several texts in turn."""
 
 
 _WORD = "(?<![A-Za-z0-9])"
@@ -31,38 +31,42 @@ _BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _END = "(?:-----END[A-Z0-9 ]{1,60}-----)?"
 
 HINTS = (
-    Hint(
+    TokenHint(
         "sk-",
-        (Shape("API key", _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})", ("sk-",)),),
+        (
+            TokenShape(
+                "API key", _WORD + r"sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{32,})", ("sk-",)
+            ),
+        ),
     ),
-    Hint("k_live_", (Shape("API key", _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}", ("k_live_",), 1),)),
-    Hint(
+    TokenHint("k_live_", (TokenShape("API key", _WORD + r"[rs]k_live_[A-Za-z0-9]{16,}", ("k_live_",), 1),)),
+    TokenHint(
         "g(?:h[pousr]_|ithub_pat_|lpat-)",
         (
-            Shape(
+            TokenShape(
                 "GitHub token",
                 _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})",
                 ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
             ),
-            Shape("GitLab token", _WORD + r"glpat-[\w-]{20,}", ("glpat-",)),
+            TokenShape("GitLab token", _WORD + r"glpat-[\w-]{20,}", ("glpat-",)),
         ),
         is_pattern=True,
     ),
-    Hint(
+    TokenHint(
         "A(?:KIA|SIA|Iza)",
         (
-            Shape("AWS key", _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])", ("AKIA", "ASIA")),
-            Shape("Google key", _WORD + r"AIza[\w-]{35}", ("AIza",)),
+            TokenShape("AWS key", _WORD + r"A[KS]IA[0-9A-Z]{16}(?![A-Za-z0-9])", ("AKIA", "ASIA")),
+            TokenShape("Google key", _WORD + r"AIza[\w-]{35}", ("AIza",)),
         ),
         is_pattern=True,
     ),
-    Hint("xox", (Shape("Slack token", _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}", ("xox",)),)),
-    Hint("eyJ", (Shape("JWT", _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", ("eyJ",)),)),
-    # After the first line of the key anything up to its last: line numbers, quotes and `\n` may stand between.
-    Hint(
+    TokenHint("xox", (TokenShape("Slack token", _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}", ("xox",)),)),
+    TokenHint("eyJ", (TokenShape("JWT", _WORD + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", ("eyJ",)),)),
+    # Anything between the first and the last line of the key: there may be line numbers, quotes and `\n`.
+    TokenHint(
         "PRIVATE KEY",
         (
-            Shape(
+            TokenShape(
                 "private key",
                 _BEGIN + r"[^A-Za-z-]{0,40}n?[A-Za-z0-9+/]{40}[^-]*" + _END,
                 ("PRIVATE KEY",),
@@ -70,10 +74,10 @@ HINTS = (
             ),
         ),
     ),
-    Hint(
+    TokenHint(
         "earer ",
         (
-            Shape(
+            TokenShape(
                 "bearer token",
                 r"(?P<kept>\b[Bb]earer )(?=\S*\d)[\w.~+/=-]{20,}",
                 ("earer ",),
@@ -86,6 +90,6 @@ OPENERS = (
     *("sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
     *("AKIA", "ASIA", "xox", "AIza", "eyJ", "-----BEGIN ", "Bearer ", "bearer "),
 )
-"""How tokens begin: where a piece of a stream ends in one of these, or within one, that waits for what follows."""
+"""How tokens begin: if a piece of a stream ends in one of these, or within one, that end is held back."""
 BREAKS = frozenset(" \t\r\n\"'<>()[]{},;")
-"""What no token has in it."""
+"""Characters that no token contains."""

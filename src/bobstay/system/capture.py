@@ -1,4 +1,4 @@
-"""Holds the beginning and the end of a long stream of bytes in bounded memory, and the whole of it in a file."""
+"""Captures a stream of bytes: keeps its beginning and end in bounded memory, and all of it in a file."""
 
 import os
 import re
@@ -11,10 +11,10 @@ _ESCAPES = re.compile(
     r"|[ -/]*[0-~])"
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_LONELY = re.compile(r"\x1b(?!\[[0-9;:]*m)")
+_STRAY_ESCAPE = re.compile(r"\x1b(?!\[[0-9;:]*m)")
 _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0: "␀", 127: None}
 
-_WITH_ESCAPE = {code: stead for code, stead in _CONTROLS.items() if code != 27}
+_WITH_ESCAPE = {code: replacement for code, replacement in _CONTROLS.items() if code != 27}
 
 
 class HeadAndTail:
@@ -30,12 +30,12 @@ class HeadAndTail:
 
     @property
     def lost(self) -> int:
-        """How many bytes between head and tail are no longer here."""
+        """Number of bytes between head and tail that are no longer in memory."""
         return self.total - len(self.head) - len(self.tail)
 
     @property
     def lines(self) -> int:
-        """How many lines came in all, the last one with or without its end."""
+        """Number of lines in total, including an unfinished last one."""
         last = self.tail or self.head
         return self._breaks + (1 if last and not last.endswith(b"\n") else 0)
 
@@ -56,7 +56,7 @@ class HeadAndTail:
             del self.tail[: -self._tail_room]
 
     def text(self, limit: int, where: Callable[[], str] = str, *, colours: bool = False) -> str:
-        """Readable text of at most `limit` characters. Where it is cut, `where` is asked for words about the whole."""
+        """Return readable text of at most `limit` characters. If it is cut, `where` tells where the whole is."""
         if not self.lost:
             first = last = text = readable(bytes(self.head + self.tail), colours=colours)
             if len(text) <= limit:
@@ -66,17 +66,19 @@ class HeadAndTail:
             first, last = (readable(bytes(end), colours=colours) for end in (self.head, self.tail))
             gone = f"about {self.total - limit:,} bytes"
         joined = join_ends(first, last, limit, gone, where())
-        return _LONELY.sub("", joined) if colours else joined  # the cut may have gone through the middle of a colour
+        return (
+            _STRAY_ESCAPE.sub("", joined) if colours else joined
+        )  # the cut may have gone through the middle of a colour
 
 
 class Capture(HeadAndTail):
-    """Two ends in memory, and a file with everything once there is more than memory keeps."""
+    """Keeps both ends in memory, and writes everything to a file once there is more."""
 
     def __init__(self, path: Path, *, head: int = 65_536, tail: int = 65_536, most: int = 1 << 28) -> None:
         super().__init__(head, tail)
         self.path = path
         self.trouble = ""
-        """Why the file could not be written, if so."""
+        """Why the file is missing or incomplete, if it is."""
         self.saved = 0
         """Bytes in the file."""
         self._kept = head + tail
@@ -92,7 +94,7 @@ class Capture(HeadAndTail):
             self._write(data)
 
     def save(self) -> str:
-        """Write what came so far, and from now on all that comes. Returns the path, or "" if that failed."""
+        """Write the output so far, and all further output, to the file. Returns the path, or "" on failure."""
         if not self._opened:
             self._opened = True
             try:
@@ -107,7 +109,7 @@ class Capture(HeadAndTail):
         return "" if self.trouble and not self.saved else str(self.path)
 
     def since(self, start: int, limit: int = 65_536) -> tuple[HeadAndTail, int]:
-        """What came after the first `start` bytes, bounded to `limit` bytes at both ends, and where that ends."""
+        """Return the output after the first `start` bytes, at most `limit` bytes of each end, and its end offset."""
         ends = HeadAndTail(limit, limit)
         if not self.saved:
             lost = self.lost
@@ -131,7 +133,7 @@ class Capture(HeadAndTail):
     def _write(self, data: bytes) -> None:
         view = memoryview(data)[: max(0, self._most - self.saved)]
         if len(view) < len(data) and not self.trouble:
-            self.trouble = f"output went on after {self._most:,} bytes"
+            self.trouble = f"the output was longer than {self._most:,} bytes"
         try:
             while view:
                 written = os.write(self._file, view)
@@ -144,25 +146,25 @@ class Capture(HeadAndTail):
 
 
 def readable(data: bytes, *, colours: bool = False) -> str:
-    """Text for a reader who has no terminal: bad bytes replaced, escape sequences and control characters gone.
+    """Return text for display without a terminal: without invalid bytes, escape sequences and control characters.
 
-    With `colours`, sequences that set a colour stay: for readers who show them, and obey no others.
+    With `colours`, sequences that set a colour are kept, for displays that support these and no others.
     """
     start = 0
     while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
         start += 1  # the rest of a character that was cut in two
     text = data[start:].decode("utf-8", "replace").replace("\r\n", "\n")
     if "\x1b" in text:
-        text = _LONELY.sub("", _ESCAPES.sub(_if_colour, text)) if colours else _ESCAPES.sub("", text)
+        text = _STRAY_ESCAPE.sub("", _ESCAPES.sub(_if_colour, text)) if colours else _ESCAPES.sub("", text)
     return text.translate(_WITH_ESCAPE if colours else _CONTROLS) if not text.isprintable() else text
 
 
-def _if_colour(found: re.Match[str]) -> str:
-    return found[0] if _COLOUR.fullmatch(found[0]) else ""
+def _if_colour(match: re.Match[str]) -> str:
+    return match[0] if _COLOUR.fullmatch(match[0]) else ""
 
 
 def join_ends(first: str, last: str, limit: int, gone: str, where: str) -> str:
-    """The beginning of one text and the end of another, with a note of what is missing between them."""
+    """Join the beginning of one text and the end of another, with a note of what is missing in between."""
     note = f"\n\n[... {gone} left out here{'. ' + where if where else ''} ...]\n\n"
     room = max(limit - len(note), 2)
     head, tail = first[: room // 2], last[-(room - room // 2) :]

@@ -7,10 +7,10 @@ T = TypeVar("T")
 
 
 class AppendOnlyChain(Generic[T]):
-    """Successive chains share one list; each sees only its own length of it.
+    """Successive chains share one list; each sees only the first part of it, up to its own length.
 
-    Appending to the newest chain costs nothing but a list append. Appending to an older one, which would
-    otherwise overwrite what the newer one holds, copies first.
+    Appending to the newest chain is a list append. Appending to an older one copies the list first, which would
+    otherwise overwrite items of the newer one.
     """
 
     __slots__ = ("_items", "_length")

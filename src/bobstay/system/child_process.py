@@ -1,9 +1,9 @@
-"""Starts a process in a session of its own and tells when it says something and when it ends.
+"""Starts a process in a session of its own and reports its output and its end.
 
-`subprocess.Popen` starts it: without a function to run before exec it takes the vfork way, which beats the
-alternatives here (about 1.2 ms for a shell, whatever the flags). Its end comes through a process descriptor on the
-event loop, not through a thread; where the system has none, a thread waits. The end of the process is the end, not
-that of its pipes: what it left running in the background may hold those as long as it likes.
+`subprocess.Popen` starts it: without a function to run before exec it uses vfork, which is the fastest way here (about
+1.2 ms for a shell, whatever the flags). Its end is reported by a process descriptor on the event loop; a thread waits
+where the system has none. The process counts as ended when it exits, not when its pipes are closed: background
+processes it left may keep those open.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import FileIO
 
-from bobstay.system.process_marker import worn
+from bobstay.system.process_marker import tag_children
 from bobstay.system.process_tree import ProcessTree, become_reaper, reap
 
 _PIECE = 1 << 18
@@ -27,9 +27,9 @@ _SET_PIPE_SIZE = 1031
 
 
 class Child:
-    """A running process, the pipes it writes to, and the family it may found."""
+    """A running process, the pipes it writes to, and the tree of its descendants."""
 
-    def __init__(  # noqa: PLR0913 - what to run, where, with what, and how its output is taken
+    def __init__(  # noqa: PLR0913 - what to run, where, with what, and how its output is received
         self,
         command: Sequence[str],
         *,
@@ -41,23 +41,23 @@ class Child:
         keep: tuple[int, ...] = (),
         piece: int = _PIECE,
     ) -> None:
-        """Start `command`. Output comes by `receive(1 or 2, bytes)`; descriptors in `keep` are passed on.
+        """Start `command`. Output is passed to `receive(1 or 2, bytes)`; descriptors in `keep` are inherited.
 
-        At most `piece` bytes are received in one turn of the event loop; the process waits where it is faster.
+        At most `piece` bytes are received in one iteration of the event loop; a faster process has to wait.
 
         Raises:
             OSError: it could not be started.
         """
-        become_reaper()  # before the start: an orphan that is made at once must already be ours
+        become_reaper()  # before the start: orphans must become our children from the first moment
         self._loop = asyncio.get_running_loop()
         self._receive = receive
         self._piece = piece
         self._pipes: dict[int, int] = {}
         self.ended: asyncio.Future[int] = self._loop.create_future()
-        """Its exit code, or minus the signal that ended it, once what it had written was received."""
+        """Its exit code, or the negative signal number, set after its output was received."""
         readers, writers = _two_pipes()
         try:
-            with worn(mark):
+            with tag_children(mark):
                 self._popen = subprocess.Popen(
                     command,
                     cwd=cwd,
@@ -76,22 +76,22 @@ class Child:
             for writer in writers:
                 os.close(writer)
         self.pid = self._popen.pid
-        self.family = ProcessTree(self.pid, mark, frozenset(_pipe_names(readers)))
+        self.tree = ProcessTree(self.pid, mark, frozenset(_pipe_names(readers)))
         for number, reader in enumerate(readers, start=1):
             self._listen(number, reader)
         watch_exit(self.pid, self._exited, self._wait)
 
     async def end(self, grace: float = 0.5) -> None:
-        """End it and everything that came from it: ask first, then kill. Safe to cancel: then it kills at once."""
+        """End the process and all its descendants: terminate, then kill. If cancelled, it kills at once."""
         try:
-            self.family.signal(signal.SIGTERM)
+            self.tree.signal(signal.SIGTERM)
             await self._until_gone(grace)
         finally:
-            self.family.kill()
+            self.tree.kill()
         await self._until_gone(2.0)
 
     def drain(self) -> None:
-        """Receive what is already in the pipes, and not what may still come."""
+        """Receive what is already in the pipes, but nothing that arrives later."""
         for number, reader in list(self._pipes.items()):
             waiting = int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4), sys.byteorder)
             while waiting > 0 and number in self._pipes:
@@ -106,17 +106,17 @@ class Child:
         deadline = self._loop.time() + limit
         pause = 0.002
         while self._loop.time() < deadline:
-            if self.ended.done() and not self.family.members():
+            if self.ended.done() and not self.tree.members():
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
             if limit > 1.0:
-                self.family.kill(1)
+                self.tree.kill(1)
 
     def _listen(self, number: int, reader: int) -> None:
         os.set_blocking(reader, False)
         if sys.platform.startswith("linux"):
-            with suppress(OSError):  # the user's share of pipe memory may be used up; the usual size does
+            with suppress(OSError):  # the user's limit of pipe memory may be reached; the default size works too
                 fcntl.fcntl(reader, _SET_PIPE_SIZE, self._piece)
         self._pipes[number] = reader
         self._loop.add_reader(reader, self._read, number, reader)
@@ -150,7 +150,7 @@ class Child:
 
 
 def watch_exit(pid: int, call: Callable[[], None], wait: Callable[[], object] | None = None) -> None:
-    """Call back on the running event loop when the child `pid` has ended. `wait` waits where that must be done."""
+    """Call `call` on the running event loop when the child `pid` has ended. A thread uses `wait` if needed."""
     loop = asyncio.get_running_loop()
     if hasattr(os, "pidfd_open"):
         try:
@@ -161,19 +161,19 @@ def watch_exit(pid: int, call: Callable[[], None], wait: Callable[[], object] | 
         except OSError:
             pass
         else:
-            loop.add_reader(handle, _noticed, loop, handle, call)
+            loop.add_reader(handle, _on_readable, loop, handle, call)
             return
 
     def wait_in_thread() -> None:
         (wait or (lambda: os.waitpid(pid, 0)))()
-        with suppress(RuntimeError):  # the loop may be closed: nobody is interested any more
+        with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(call)
 
     threading.Thread(target=wait_in_thread, daemon=True).start()
 
 
 def watch_orphan(pid: int, call: Callable[[], None]) -> None:
-    """Like `watch_exit`, for a process that became our child: it is reaped before the call."""
+    """Like `watch_exit`, for an orphan that became our child: it is reaped before the call."""
 
     def ended() -> None:
         reap(pid)
@@ -183,7 +183,7 @@ def watch_orphan(pid: int, call: Callable[[], None]) -> None:
 
 
 def find_program(name: str, path: str) -> str:
-    """The first executable called `name` in the absolute directories of `path`, or ""."""
+    """Return the first executable called `name` in the absolute directories of `path`, or ""."""
     for directory in path.split(os.pathsep):
         candidate = os.path.join(directory, name)
         if directory.startswith("/") and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
@@ -192,7 +192,7 @@ def find_program(name: str, path: str) -> str:
 
 
 def _two_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
-    """The reading and the writing ends of two new pipes."""
+    """Return the reading and the writing ends of two new pipes."""
     first_reader, first_writer = os.pipe()
     try:
         second_reader, second_writer = os.pipe()
@@ -203,7 +203,7 @@ def _two_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
     return (first_reader, second_reader), (first_writer, second_writer)
 
 
-def _noticed(loop: asyncio.AbstractEventLoop, handle: int, call: Callable[[], None]) -> None:
+def _on_readable(loop: asyncio.AbstractEventLoop, handle: int, call: Callable[[], None]) -> None:
     loop.remove_reader(handle)
     os.close(handle)
     call()

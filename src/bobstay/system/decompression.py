@@ -1,50 +1,50 @@
-"""Undoes the compression of HTTP answers as they come in, up to a limit."""
+"""Decompresses HTTP responses as they arrive, up to a limit."""
 
 from typing import Any
 
-PACKINGS = frozenset({"gzip", "x-gzip", "deflate"})
+ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 
 
-class DamagedError(ValueError):
-    """The data cannot be unpacked."""
+class DecompressionError(ValueError):
+    """The data cannot be decompressed."""
 
 
-def packing_of(content_encoding: str) -> str:
-    """The one encoding a `Content-Encoding` header names; "" if the body is as it is.
+def parse_content_encoding(content_encoding: str) -> str:
+    """Return the encoding that a `Content-Encoding` header names; "" if the body is not compressed.
 
     Raises:
-        DamagedError: several, or one that cannot be undone here.
+        DecompressionError: there are several, or it is not supported.
     """
     kinds = [kind for kind in content_encoding.lower().replace(" ", "").split(",") if kind not in ("", "identity")]
     if not kinds:
         return ""
-    if len(kinds) > 1 or kinds[0] not in PACKINGS:
-        raise DamagedError(f"it is packed as {content_encoding[:40]!r}, which was not asked for")
+    if len(kinds) > 1 or kinds[0] not in ENCODINGS:
+        raise DecompressionError(f"its content encoding is {content_encoding[:40]!r}, which was not requested")
     return kinds[0]
 
 
-class Unpacker:
-    """Takes a gzip or deflate stream in pieces; gives out at most `limit` bytes, however much is packed inside."""
+class Decompressor:
+    """Decompresses a gzip or deflate stream in pieces, to at most `limit` bytes in total."""
 
-    def __init__(self, packing: str, limit: int) -> None:
-        """`packing` is what `packing_of` gave."""
+    def __init__(self, encoding: str, limit: int) -> None:
+        """`encoding` is a result of `parse_content_encoding`."""
         import zlib
 
         self._zlib = zlib
         self._inner: Any = zlib.decompressobj(47)  # with a gzip or a zlib header
-        self._may_be_bare = packing == "deflate"
+        self._may_be_bare = encoding == "deflate"
         self._left = limit
         self._seen = b""
-        """All that came before the first byte could be unpacked: how it is packed is not known until then."""
+        """All data before the first decompressed byte: the variant of the encoding is not known until then."""
         self._begun = False
         self.full = False
-        """There was more than the limit."""
+        """There was more data than the limit."""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be unpacked by now.
+        """Return what can be decompressed now.
 
         Raises:
-            DamagedError: it is no such stream.
+            DecompressionError: the data is not a valid stream.
         """
         pieces: list[bytes] = []
         while data and not self.full:
@@ -52,22 +52,22 @@ class Unpacker:
                 if data.strip(b"\0") == b"":
                     break  # padding
                 self._inner = self._zlib.decompressobj(31)  # gzip streams may follow each other
-            pieces.append(self._some(data))
+            pieces.append(self._decompress(data))
             data = self._inner.unused_data if self._inner.eof else b""
         return b"".join(pieces)
 
-    def _some(self, data: bytes) -> bytes:
+    def _decompress(self, data: bytes) -> bytes:
         room = self._left + 1  # one more than allowed shows that there is more
         try:
             piece: bytes = self._inner.decompress(data, room)
         except self._zlib.error as error:
             if self._begun or not self._may_be_bare:
-                raise DamagedError("its compression is damaged") from error
+                raise DecompressionError("its compression is damaged") from error
             self._inner = self._zlib.decompressobj(-15)  # bare, as some servers understand "deflate"
             try:
                 piece = self._inner.decompress(self._seen + data, room)
             except self._zlib.error:
-                raise DamagedError("its compression is damaged") from error
+                raise DecompressionError("its compression is damaged") from error
         self._begun = self._begun or bool(piece)
         self._seen = b"" if self._begun else self._seen + data
         if len(piece) > self._left:

@@ -1,25 +1,25 @@
-"""Takes the lock of a file that others may hold for a moment only to look who has it."""
+"""Locks a file, waiting briefly because others may hold the lock for a moment to check its owner."""
 
 import fcntl
 import time
 
-PATIENCE = 0.1
-"""Seconds after which whoever holds it is taken for somebody who keeps it."""
+TIMEOUT_SECONDS = 0.1
+"""Seconds after which the holder is taken for a lasting owner."""
 
 
 def lock(fd: int) -> None:
     """Lock the file for this process alone.
 
     Raises:
-        BlockingIOError: somebody keeps it.
+        BlockingIOError: another process holds it.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(PATIENCE / 20)
+            time.sleep(TIMEOUT_SECONDS / 20)
         else:
             return

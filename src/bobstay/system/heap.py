@@ -1,16 +1,15 @@
-"""Gives memory that this process has freed back to the system."""
+"""Returns memory that this process has freed to the operating system."""
 
 import ctypes
 
 
 def trim() -> None:
-    """Give back free pages between blocks that are in use, which the C library keeps by itself.
+    """Return free pages between used blocks, which the C library would keep.
 
-    It takes about a millisecond, and one more for each 5 MB that are given back. Where the C library is not glibc,
-    nothing happens.
+    It takes about a millisecond, plus one for each 5 MB returned. It does nothing if the C library is not glibc.
     """
     try:
-        give_back = ctypes.CDLL(None).malloc_trim
+        malloc_trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError):
         return
-    give_back(0)
+    malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Tells whether processes listen on a network port. Without /proc nobody is known to."""
+"""Finds out whether processes listen on a network port. Without /proc the answer is no."""
 
 import os
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ _LISTEN = "0A"
 """The state of a listening socket in /proc/net/tcp."""
 
 
-def listens(pids: Iterable[int]) -> bool:
+def is_listening(pids: Iterable[int]) -> bool:
     """Whether one of these processes listens for TCP connections."""
     return any(not _listening_sockets(pid).isdisjoint(_open_sockets(pid)) for pid in pids)
 

@@ -1,4 +1,4 @@
-"""One channel into which several tasks put things and from which one consumer takes them in order."""
+"""A queue with several producers and one consumer, whose producers may wait until an item is processed."""
 
 import asyncio
 from collections import deque
@@ -8,45 +8,45 @@ T = TypeVar("T")
 
 
 class Mailbox(Generic[T]):
-    """`put` hands over and goes on; `commit` also waits until the consumer has dealt with the thing.
+    """`put` returns at once; `commit` waits until the consumer has processed the item.
 
-    The consumer takes a thing, deals with it, and says so by taking the next one.
+    The consumer takes an item, processes it, and confirms that by taking the next one.
     """
 
     def __init__(self) -> None:
-        self._things: deque[tuple[T, asyncio.Future[None] | None]] = deque()
+        self._items: deque[tuple[T, asyncio.Future[None] | None]] = deque()
         self._waiting: asyncio.Future[None] | None = None
-        self._taken: asyncio.Future[None] | None = None
+        self._committing: asyncio.Future[None] | None = None
 
-    def put(self, thing: T) -> None:
-        self._things.append((thing, None))
+    def put(self, item: T) -> None:
+        self._items.append((item, None))
         self.wake()
 
-    async def commit(self, thing: T) -> None:
+    async def commit(self, item: T) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._things.append((thing, done))
+        self._items.append((item, done))
         self.wake()
         await done
 
     def wake(self) -> None:
-        """Let a consumer that waits look again, even if nothing came."""
+        """Wake a waiting consumer, even if there is no new item."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     def take(self) -> T | None:
-        """The next thing, or None if there is none now. Says that the one before has been dealt with."""
-        if self._taken is not None:
-            if not self._taken.done():
-                self._taken.set_result(None)
-            self._taken = None
-        if not self._things:
+        """Return the next item, or None if there is none now. Confirms that the previous one is processed."""
+        if self._committing is not None:
+            if not self._committing.done():
+                self._committing.set_result(None)
+            self._committing = None
+        if not self._items:
             return None
-        thing, self._taken = self._things.popleft()
-        return thing
+        item, self._committing = self._items.popleft()
+        return item
 
     async def wait(self) -> None:
-        """Sleep until something comes or `wake` is called. Returns at once if something is there."""
-        if self._things:
+        """Sleep until an item arrives or `wake` is called. Returns at once if there is an item."""
+        if self._items:
             return
         self._waiting = asyncio.get_running_loop().create_future()
         try:

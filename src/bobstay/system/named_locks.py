@@ -1,10 +1,10 @@
-"""Locks by name, each there only while somebody holds it or waits for it."""
+"""Asynchronous locks by name, each of which exists only while it is held or waited for."""
 
 import asyncio
 from weakref import WeakValueDictionary
 
 
-class Locks:
+class NamedLocks:
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 

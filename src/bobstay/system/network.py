@@ -1,4 +1,4 @@
-"""Opens connections: directly or through a proxy, with TLS or without."""
+"""Opens TCP connections, directly or through a proxy, with or without TLS."""
 
 import asyncio
 import socket
@@ -23,11 +23,11 @@ _SOCKS_REFUSALS = {
 
 
 class ProxyRefusedError(OSError):
-    """The proxy answered, and will not let us through. The text says what it said and what to do."""
+    """The proxy refused the connection. The text says why and what to do."""
 
 
 class Network(Struct, frozen=True):
-    """How this process reaches others: by which proxies, and trusting whom."""
+    """Network settings of this process: proxies and certificate authorities."""
 
     proxies: Proxies = Proxies()
     authorities: Authorities = Authorities()
@@ -48,18 +48,18 @@ async def dial(
     Through an HTTP proxy, a connection without TLS ends at the proxy: requests on it have to be in absolute form.
 
     Args:
-        protocol: What the connection is for.
-        host: A name or an address; through a proxy it is the proxy that looks the name up.
-        port: Where it listens.
-        tls: Speak TLS with this context.
-        server_name: Whose certificate is expected; `host` if not given.
-        proxy: Go through this one.
-        proxy_tls: Speak TLS with the proxy itself, where it is an https:// one.
+        protocol: Receives the data of the connection.
+        host: A name or an address; a proxy resolves the name itself.
+        port: The port of the host.
+        tls: Use TLS with this context.
+        server_name: The name expected in the certificate; by default `host`.
+        proxy: Connect through this proxy.
+        proxy_tls: Use TLS to the proxy itself, if it is an https:// one.
 
     Raises:
-        OSError: there is no connection.
-        ProxyRefusedError: the proxy answered, and refused.
-        UnicodeError: the host's name is no legal one.
+        OSError: the connection failed.
+        ProxyRefusedError: the proxy refused the connection.
+        UnicodeError: the host's name is invalid.
     """
     if proxy is None:
         return await _connect(protocol, host, port, tls, server_name or host)
@@ -70,14 +70,14 @@ async def dial(
     try:
         try:
             if proxy.scheme == "socks5":
-                await _ask_socks(reader, transport, proxy, host, port)
+                await _connect_socks(reader, transport, proxy, host, port)
             else:
-                await _ask_for_tunnel(reader, transport, proxy, host, port)
+                await _open_tunnel(reader, transport, proxy, host, port)
         except (EOFError, asyncio.LimitOverrunError) as error:
             raise ProxyRefusedError("the proxy closed the connection without a proper answer") from error
         return await _hand_over(transport, protocol, tls, server_name or host)
     except BaseException:
-        # Cancelled or failed: nobody else knows of this transport.
+        # Cancelled or failed: nothing else would close this transport.
         transport.abort()
         raise
 
@@ -108,7 +108,7 @@ async def _hand_over(
     return upgraded
 
 
-async def _ask_for_tunnel(
+async def _open_tunnel(
     reader: asyncio.StreamReader, transport: asyncio.Transport, proxy: ProxyServer, host: str, port: int
 ) -> None:
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -118,21 +118,21 @@ async def _ask_for_tunnel(
     transport.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii", "replace"))
     head = await reader.readuntil(b"\r\n\r\n")
     first = head.partition(b"\r\n")[0]
-    words = first.split(b" ", 2)
-    if len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1].startswith(b"2"):
+    fields = first.split(b" ", 2)
+    if len(fields) > 1 and fields[0].startswith(b"HTTP/1.") and fields[1].startswith(b"2"):
         return
-    said = first[:200].decode("latin-1")
+    status_line = first[:200].decode("latin-1")
     hint = ""
-    if len(words) > 1 and words[1] == b"407":
+    if len(fields) > 1 and fields[1] == b"407":
         hint = (
             "; it does not accept this user and password"
             if proxy.user
-            else "; it wants a user and a password: write them into its address, http://user:password@host:port"
+            else "; it requires a user and a password: write them into its address, http://user:password@host:port"
         )
-    raise ProxyRefusedError(f"the proxy refused ({said!r}){hint}")
+    raise ProxyRefusedError(f"the proxy refused ({status_line!r}){hint}")
 
 
-async def _ask_socks(
+async def _connect_socks(
     reader: asyncio.StreamReader, transport: asyncio.Transport, proxy: ProxyServer, host: str, port: int
 ) -> None:
     """SOCKS 5 (RFC 1928) with user and password (RFC 1929); the proxy resolves the name."""
@@ -146,7 +146,7 @@ async def _ask_socks(
         if (await reader.readexactly(2))[1] != 0:
             raise ProxyRefusedError("the proxy does not accept this user and password")
     elif method != 0:
-        raise ProxyRefusedError("the proxy wants a user and a password: socks5://user:password@host:port")
+        raise ProxyRefusedError("the proxy requires a user and a password: socks5://user:password@host:port")
     transport.write(b"\x05\x01\x00" + _socks_address(host) + port.to_bytes(2, "big"))
     _, status, _, kind = await reader.readexactly(4)
     if status != 0:

@@ -1,9 +1,9 @@
-"""A mark that a process keeps when it clears its environment, changes its session and gives up its pipes.
+"""A process tag that survives when a process clears its environment, changes its session and closes its pipes.
 
 It is a soft limit on the resident set: Linux has ignored that limit since version 2.4.30, passes it on to every child,
-and shows it in /proc. A program would have to change it on purpose. The number is made of the parts of the mark in the
-environment, so that it can be told from either whose a process is: eight digits for the process that started it, six
-for the session, three for the call.
+and shows it in /proc. A program would have to change it on purpose. The number is computed from the parts of the mark
+in the environment, so that either identifies the owner: eight digits for the process that started it, six for the
+session, three for the call.
 """
 
 import os
@@ -13,21 +13,21 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 FIRST = "4"
-"""All tags begin so: far above any memory there is, and below what the system takes for unlimited."""
+"""First digit of all tags: far above any real memory size, and below what the system takes for unlimited."""
 _WIDTHS = (8, 6, 3)
 _FIELD = b"Max resident set"
 
 
 def tag_of(mark: str) -> str:
-    """The digits for a mark of the form `process:session:call`; fewer for one with fewer parts; "" for none."""
+    """Return the digits for a mark of the form `process:session:call`; fewer if parts are missing; "" for no mark."""
     parts = mark.rpartition("/")[2].split(":") if mark else []
     digits = [f"{zlib.crc32(part.encode()) % 10**width:0{width}d}" for part, width in zip(parts, _WIDTHS, strict=False)]
     return FIRST + "".join(digits) if digits else ""
 
 
 @contextmanager
-def worn(mark: str) -> Generator[None, None, None]:
-    """What is started within this wears the tag of `mark`. Does nothing but on Linux."""
+def tag_children(mark: str) -> Generator[None, None, None]:
+    """Give the tag of `mark` to every process started within this block. Does nothing on other systems than Linux."""
     tag = tag_of(mark)
     if len(tag) != 1 + sum(_WIDTHS) or not sys.platform.startswith("linux"):
         yield
@@ -38,7 +38,7 @@ def worn(mark: str) -> Generator[None, None, None]:
     try:
         resource.setrlimit(resource.RLIMIT_RSS, (int(tag), hard))
     except (ValueError, OSError):
-        yield  # somebody limits this limit: then there are the other ways to know a process
+        yield  # the limit cannot be changed here: processes are then found by the other ways
         return
     try:
         yield
@@ -46,8 +46,8 @@ def worn(mark: str) -> Generator[None, None, None]:
         resource.setrlimit(resource.RLIMIT_RSS, (soft, hard))
 
 
-def tag_worn_by(pid: int) -> str:
-    """The tag of a process, or ""."""
+def read_tag(pid: int) -> str:
+    """Return the tag of a process, or ""."""
     try:
         handle = os.open(f"/proc/{pid}/limits", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -63,7 +63,7 @@ def tag_worn_by(pid: int) -> str:
     return found if len(found) == 1 + sum(_WIDTHS) and found.isdigit() and found.startswith(FIRST) else ""
 
 
-def wears(pid: int, mark: str) -> bool:
-    """Whether a process wears the tag of `mark`, or of one of its calls if `mark` names only the process."""
+def has_tag(pid: int, mark: str) -> bool:
+    """Whether a process has the tag of `mark`, or of one of its calls if `mark` names only the process."""
     tag = tag_of(mark)
-    return bool(tag) and tag_worn_by(pid).startswith(tag)
+    return bool(tag) and read_tag(pid).startswith(tag)

@@ -1,15 +1,15 @@
-"""Blanks secrets in what the system shows of this process to others: `/proc/PID/environ` and `/proc/PID/cmdline`.
+"""Blanks secrets in what other processes can read of this one: `/proc/PID/environ` and `/proc/PID/cmdline`.
 
 The kernel reads both from the memory the process was started with, whatever is unset or copied later, and every
-program of the same user may read them: a command that an agent runs could print the keys of its parent. Elsewhere than
-on Linux this does nothing.
+program of the same user may read them: a command that an agent runs could print the keys of its parent. On other
+systems than Linux this does nothing.
 """
 
 import os
 from collections.abc import Callable
 
 _ARGUMENTS, _ENVIRONMENT = 47, 49
-"""Places in `/proc/self/stat` (counted from 0) of the addresses where each begins; the next one is where it ends."""
+"""Fields of `/proc/self/stat` (counted from 0) with the start address of each; the next field is the end address."""
 
 
 def blank_environment(is_secret: Callable[[str, str], bool]) -> None:
@@ -33,11 +33,11 @@ def blank_arguments(is_secret: Callable[[str], str]) -> None:
     _rewrite(_ARGUMENTS, blanked)
 
 
-def _rewrite(place: int, blanked: Callable[[bytes], bytes]) -> None:
+def _rewrite(field: int, blanked: Callable[[bytes], bytes]) -> None:
     try:
         with open("/proc/self/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
-        start, stop = int(fields[place - 2]), int(fields[place - 1])
+        start, stop = int(fields[field - 2]), int(fields[field - 1])
         if not 0 < start < stop:
             return
         with open("/proc/self/mem", "r+b", buffering=0) as memory:

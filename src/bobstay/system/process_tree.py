@@ -1,10 +1,10 @@
-"""Finds and ends every process that came from one we started, however it tried to leave.
+"""Finds and ends all descendants of a process we started, even if they detach from it.
 
-A process belongs to a family when it descends from the leader, stands in the leader's session, writes to one of its
-pipes, carries the family's mark in its environment, or wears the tag made of it. On Linux this process makes itself the
-reaper of its descendants, so whatever loses its parent (`setsid`, a double fork) becomes our child and is found again
-among our children. Children that do not belong, such as those of a program we are embedded in, are never touched nor
-reaped. Without /proc only the leader's process group is known.
+A process belongs to the tree if it descends from the leader, is in the leader's session, writes to one of its pipes, or
+has the tree's mark in its environment or the tag derived from it. On Linux this process makes itself the reaper of its
+descendants, so a process that loses its parent (`setsid`, a double fork) becomes our child and is found again among our
+children. Other children, such as those of a program that embeds us, are never signalled or reaped. Without /proc only
+the leader's process group is known.
 """
 
 import os
@@ -16,78 +16,78 @@ from functools import cache
 
 from msgspec import Struct
 
-from bobstay.system.process_marker import tag_of, tag_worn_by, wears
+from bobstay.system.process_marker import has_tag, read_tag, tag_of
 
 MARK = "BOBSTAY_CALL"
 """The environment variable with the mark. Marks of nested programs are joined by `/`, the outermost first."""
 _KERNEL_THREAD = 0x200000
-_LOOKS = 10
-"""How often we look again when processes come and go while we look."""
+_ATTEMPTS = 10
+"""How often the process table is read again if processes start or end meanwhile."""
 
 
 class ProcessTree:
-    """The process `leader` and all that came from it."""
+    """The process `leader` and all its descendants."""
 
     def __init__(self, leader: int, mark: str, pipes: frozenset[str] = frozenset()) -> None:
         self.leader = leader
         self.mark = mark
         self._pipes = pipes
         self._sessions = {leader}
-        """Sessions begun by members: whoever stands in one came from us."""
+        """Sessions of members: every process in one belongs to the tree."""
         self._known: dict[int, int] = {}
         self._strangers: dict[int, int] = {}
 
     def close_pipes(self) -> None:
-        """They are about to be closed: from then on others may have what is called so."""
+        """Forget the pipes before they are closed: their names may be reused."""
         self._pipes = frozenset()
 
     def orphans(self) -> list[int]:
-        """Those whose parent is gone and who are our children now. Reaps the dead among them."""
-        nobody = 0
-        for _ in range(_LOOKS):
+        """Return the members that lost their parent and are our children now. Reaps the dead among them."""
+        empty = 0
+        for _ in range(_ATTEMPTS):
             children = _children_of_this_process()
             if children is None:
                 return [self.leader] if _group_lives(self.leader) else []
             found = [_process(pid) for pid in children if pid != self.leader]
-            tops, settled = self._owned([process for process in found if process is not None])
-            living, quiet = self._sort(tops, {})
-            nobody = nobody + 1 if quiet and settled and None not in found else 0
-            if living or nobody > 1:  # the kernel's list may miss one while others go, so once is not enough
+            tops, certain = self._filter_owned([process for process in found if process is not None])
+            living, quiet = self._collect_living(tops, {})
+            empty = empty + 1 if quiet and certain and None not in found else 0
+            if living or empty > 1:  # the kernel's list may miss one while others exit, so once is not enough
                 return living
         return []
 
     def members(self) -> list[int]:
-        """All of the family that live, the leader first."""
-        for _ in range(_LOOKS):
-            processes, still = _table()
+        """Return all living members, the leader first."""
+        for _ in range(_ATTEMPTS):
+            processes, stable = _table()
             below: dict[int, list[Process]] = {}
             for process in processes.values():
                 below.setdefault(process.parent, []).append(process)
             tops = below.pop(os.getpid(), [])
-            for parent in below.keys() - processes.keys() - {0}:  # it went while we looked, and they are ours by now
+            for parent in below.keys() - processes.keys() - {0}:  # it exited meanwhile: they are our children by now
                 tops += below[parent]
-            tops, settled = self._owned(tops)
-            living, quiet = self._sort(sorted(tops, key=lambda process: process.pid != self.leader), below)
-            if living or (quiet and settled and still):
+            tops, certain = self._filter_owned(tops)
+            living, quiet = self._collect_living(sorted(tops, key=lambda process: process.pid != self.leader), below)
+            if living or (quiet and certain and stable):
                 return living
         return []
 
-    def _owned(self, processes: "list[Process]") -> tuple[list["Process"], bool]:
-        """Those of ours, and whether there is none of whom we cannot tell: one that is dead when first seen."""
-        owned, settled = [], True
+    def _filter_owned(self, processes: "list[Process]") -> tuple[list["Process"], bool]:
+        """Return the members among `processes`, and whether that is certain: not if one was dead when first seen."""
+        owned, certain = [], True
         for process in processes:
             if self._owns(process):
                 owned.append(process)
                 self._sessions.add(process.session)
             elif process.state == "Z" and self._strangers.get(process.pid) != process.started:
                 self._strangers[process.pid] = process.started
-                settled = False
-        return owned, settled
+                certain = False
+        return owned, certain
 
-    def _sort(self, tops: "list[Process]", below: "dict[int, list[Process]]") -> tuple[list[int], bool]:
-        """The living among `tops` and those below them, and whether nobody died while we looked.
+    def _collect_living(self, tops: "list[Process]", below: "dict[int, list[Process]]") -> tuple[list[int], bool]:
+        """Return the living among `tops` and their descendants, and whether none of them was dead.
 
-        Whoever died may have left a child that was born after we began to look: then nobody found is not nobody there.
+        A dead process may have left a child that started after the table was read, so an empty result is not certain.
         """
         queue, living, quiet = list(tops), [], True
         for process in queue:
@@ -102,16 +102,16 @@ class ProcessTree:
         return living, quiet
 
     def signal(self, number: int) -> int:
-        """Send a signal to all members. Returns how many there were."""
+        """Send a signal to all members. Returns their number."""
         if not _has_proc():
             return int(_signal_group(self.leader, number))
         members = self.members()
         for pid in members:
-            send(pid, number, self._known[pid])
+            send_signal(pid, number, self._known[pid])
         return len(members)
 
     def kill(self, rounds: int = 20) -> int:
-        """Kill all members and those born meanwhile, without waiting. Returns how many were left in the last round."""
+        """Kill all members and those started meanwhile, without waiting. Returns how many the last round found."""
         count = 0
         for _ in range(rounds):
             count = self.signal(signal.SIGKILL)
@@ -126,14 +126,14 @@ class ProcessTree:
             return True
         if self._known.get(process.pid) == process.started:
             return True
-        return carries(process.pid, self.mark) or wears(process.pid, self.mark) or self._writes_to_us(process.pid)
+        return has_mark(process.pid, self.mark) or has_tag(process.pid, self.mark) or self._writes_to_us(process.pid)
 
     def _writes_to_us(self, pid: int) -> bool:
         return any(_link(f"/proc/{pid}/fd/{number}") in self._pipes for number in (1, 2))
 
 
 class Process(Struct, frozen=True):
-    """A line of the process table."""
+    """A row of the process table."""
 
     pid: int
     state: str
@@ -143,52 +143,52 @@ class Process(Struct, frozen=True):
 
 
 def become_reaper() -> None:
-    """Make orphaned descendants our children instead of those of process 1. Does nothing but on Linux."""
+    """Make orphaned descendants our children instead of those of process 1. Only on Linux."""
     if sys.platform.startswith("linux"):
         _become_reaper(os.getpid())
 
 
-def carries(pid: int, mark: str) -> bool:
-    """Tell whether a process has `mark` among the marks in its environment."""
-    return bool(mark) and mark.encode() in marks_of(pid, patient=True).split(b"/")
+def has_mark(pid: int, mark: str) -> bool:
+    """Whether a process has `mark` among the marks in its environment."""
+    return bool(mark) and mark.encode() in marks_of(pid, retry=True).split(b"/")
 
 
-def marks_of(pid: int, *, patient: bool = False) -> bytes:
-    """The marks in a process's environment, joined by `/`.
+def marks_of(pid: int, *, retry: bool = False) -> bytes:
+    """Return the marks in a process's environment, joined by `/`.
 
-    A process has no environment for a moment while it becomes another program: the `patient` look again then.
+    A process has no environment for a moment during exec: with `retry` it is read again then.
     """
-    for entry in (_settled_environment(pid) if patient else _bytes(f"/proc/{pid}/environ")).split(b"\0"):
+    for entry in (_read_environment(pid) if retry else _bytes(f"/proc/{pid}/environ")).split(b"\0"):
         if entry.startswith(MARK.encode() + b"="):
             return entry.partition(b"=")[2]
     return b""
 
 
-def sweep(part: str) -> int:
-    """Kill every process whose mark contains `part`: what a run that crashed left behind. Returns how many."""
+def kill_marked(part: str) -> int:
+    """Kill every process whose mark contains `part`, such as those a crashed run left. Returns their number."""
     if len(part) < 8:
-        raise ValueError("too short to be sure whom it names")
+        raise ValueError("the part of a mark is too short to identify processes")
     me = os.getpid()
     found = [
         process
         for process in _table()[0].values()
-        if part.encode() in marks_of(process.pid, patient=process.parent == me) or _is_bare(process.pid, part)
+        if part.encode() in marks_of(process.pid, retry=process.parent == me) or _has_session_tag(process.pid, part)
     ]
     for process in found:
-        send(process.pid, signal.SIGKILL, process.started)
+        send_signal(process.pid, signal.SIGKILL, process.started)
     return len(found)
 
 
-def _is_bare(pid: int, part: str) -> bool:
-    """Whether a process wears the tag of a session and carries no mark that could say more."""
+def _has_session_tag(pid: int, part: str) -> bool:
+    """Whether a process has the tag of a session, but no mark."""
     session = part.strip(":")
     if not part.startswith(":") or ":" in session:
         return False
-    return tag_worn_by(pid)[9:15] == tag_of(f"0:{session}")[9:] and not marks_of(pid)
+    return read_tag(pid)[9:15] == tag_of(f"0:{session}")[9:] and not marks_of(pid)
 
 
-def send(pid: int, number: int, started: int) -> None:
-    """Send a signal to the process `pid` that began at `started`, and to no later one of the same number."""
+def send_signal(pid: int, number: int, started: int) -> None:
+    """Send a signal to the process `pid` that started at `started`, and to no later one with the same id."""
     if pid in (os.getpid(), 0, 1):
         return
     try:
@@ -200,20 +200,20 @@ def send(pid: int, number: int, started: int) -> None:
         if process is not None and process.started == started:
             signal.pidfd_send_signal(handle, number)
     except (ProcessLookupError, PermissionError):
-        pass  # it is gone, or belongs to somebody else now (sudo)
+        pass  # it is gone, or runs as another user now (sudo)
     finally:
         os.close(handle)
 
 
 def reap(pid: int) -> None:
-    """Take a dead child out of the process table."""
+    """Remove a dead child from the process table."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
 
 @cache
 def _become_reaper(_pid: int) -> None:
-    """Once for each process: a fork does not inherit it."""
+    """Set it once per process: a fork does not inherit it."""
     import ctypes
 
     set_child_subreaper = 36
@@ -239,7 +239,7 @@ def _signal_group(group: int, number: int) -> bool:
 
 
 def _children_of_this_process() -> list[int] | None:
-    """Our children by process id, or None where the system does not tell."""
+    """Return the process ids of our children, or None if the system does not tell."""
     if not sys.platform.startswith("linux"):
         return None
     found: list[int] = []
@@ -252,19 +252,19 @@ def _children_of_this_process() -> list[int] | None:
     return found
 
 
-def _settled_environment(pid: int) -> bytes:
+def _read_environment(pid: int) -> bytes:
     for _ in range(200):
         found = _bytes(f"/proc/{pid}/environ")
         if found:
             return found
-        if not _is_becoming(pid):
-            return _bytes(f"/proc/{pid}/environ")  # it may have become the other program while we read
-        time.sleep(0.0005)  # it only waits for its turn to run
+        if not _is_in_exec(pid):
+            return _bytes(f"/proc/{pid}/environ")  # exec may have finished in between
+        time.sleep(0.0005)  # exec takes only as long as the process waits for a processor
     return b""
 
 
-def _is_becoming(pid: int) -> bool:
-    """Tell whether a process is just between two programs: it lives, is ours to look at, and has no environment."""
+def _is_in_exec(pid: int) -> bool:
+    """Whether a process is in the middle of exec: it is alive and readable, but has no environment."""
     fields = _bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) <= 48 or fields[0] == b"Z" or int(fields[6]) & _KERNEL_THREAD:
         return False
@@ -272,7 +272,7 @@ def _is_becoming(pid: int) -> bool:
 
 
 def _table() -> tuple[dict[int, Process], bool]:
-    """All processes by their id, and whether none went away while we looked."""
+    """Return all processes by id, and whether none of them ended meanwhile."""
     try:
         names = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:

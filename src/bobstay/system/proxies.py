@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, as curl and Go decide it, and how that proxy is addressed."""
+"""Chooses the proxy of a request by the rules of curl and Go, and parses proxy URLs."""
 
 from base64 import b64encode
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -17,15 +17,15 @@ _SCHEMES: dict[str, tuple[Scheme, int]] = {
     "socks5": ("socks5", 1080),
     "socks5h": ("socks5", 1080),
 }
-"""What the scheme of a proxy's URL means, and its usual port. Names are always resolved by a SOCKS proxy."""
+"""Protocol and default port for the scheme of a proxy's URL. A SOCKS proxy always resolves the names."""
 
 
 class BadProxyError(ValueError):
-    """The address of a proxy cannot be used. The text says why, and never has the password in it."""
+    """The URL of a proxy is invalid. The text says why, and never contains the password."""
 
 
 class ProxyServer(Struct, frozen=True):
-    """A proxy as it is dialled."""
+    """Address and credentials of a proxy."""
 
     scheme: Scheme
     host: str
@@ -35,7 +35,7 @@ class ProxyServer(Struct, frozen=True):
 
     @classmethod
     def parse(cls, url: str) -> "ProxyServer":
-        """Read the value of a variable such as HTTPS_PROXY: a URL, or just `host:port`.
+        """Parse the value of a variable such as HTTPS_PROXY: a URL, or just `host:port`.
 
         Raises:
             BadProxyError: it is neither, or a kind of proxy that is not supported.
@@ -56,7 +56,7 @@ class ProxyServer(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Where it is, without user and password: fit for an error message."""
+        """Host and port, without user and password, for error messages."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -68,16 +68,16 @@ class ProxyServer(Struct, frozen=True):
 
 
 class Proxies(Struct, frozen=True):
-    """The usual variables: URLs of proxies by the scheme of the request, and the hosts reached without one."""
+    """The usual variables: proxy URLs by the scheme of the request, and the hosts reached without a proxy."""
 
     http: str = ""
     https: str = ""
     all: str = ""
-    """For a scheme that has none of its own."""
+    """For schemes without a proxy of their own."""
     no: str = ""
 
     def choose(self, scheme: str, host: str, port: int) -> str:
-        """The URL of the proxy that a request to `host` goes through; "" for a direct connection."""
+        """Return the URL of the proxy for a request to `host`; "" for a direct connection."""
         url = (self.https if scheme == "https" else self.http) or self.all
         if not url.strip() or self.is_direct(host, port):
             return ""
@@ -92,7 +92,7 @@ class Proxies(Struct, frozen=True):
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is a loopback address or `localhost`. No proxy elsewhere could reach it for us."""
+    """Whether a host is a loopback address or `localhost`, which no proxy on another machine could reach."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     address = _address(host)
@@ -139,9 +139,9 @@ def _in_network(rule: str, host: str) -> bool:
 
 
 def _address(host: str) -> "IPv4Address | IPv6Address | None":
-    """The host as a numeric address, if it is one."""
+    """Return the host as an IP address, if it is one."""
     if not host or not (":" in host or host[-1].isdigit()):
-        return None  # most hosts are names: the module for addresses need not be loaded
+        return None  # most hosts are names: avoid importing `ipaddress`
     from ipaddress import ip_address
 
     try:

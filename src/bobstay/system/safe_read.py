@@ -1,13 +1,13 @@
-"""Reads small files of unknown origin: never blocks on a pipe, never reads more than was asked for."""
+"""Reads small files of unknown origin: never blocks on a pipe, never reads more than the limit."""
 
 import os
 import stat
 
 
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
-    """Up to `most` bytes of a regular file; None if there is no such file, or it is something else.
+    """Return up to `most` bytes of a regular file; None if there is no such file, or it is of another kind.
 
-    With `follow=False` a last component that is a symbolic link counts as no file.
+    With `follow=False`, a symbolic link as the last component counts as no file.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:

@@ -1,4 +1,4 @@
-"""Names of sockets in the file system, however deep their folder lies: the system takes only about a hundred bytes."""
+"""Short paths for Unix sockets in deep folders: the system accepts only about a hundred bytes."""
 
 import os
 from collections.abc import Generator
@@ -9,7 +9,7 @@ LONGEST = 100
 
 @contextmanager
 def short_path(path: str) -> Generator[str, None, None]:
-    """Another name of `path` that is short enough, good while the block runs; `path` itself where there is none."""
+    """Provide a short alias of `path` while the block runs; `path` itself if none is needed or possible."""
     if len(os.fsencode(path)) <= LONGEST or not os.path.isdir("/proc/self/fd"):
         yield path
         return

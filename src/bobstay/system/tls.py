@@ -1,4 +1,4 @@
-"""Whom TLS connections trust: the system's certificate authorities, and those a person names in the environment."""
+"""TLS client contexts: the system's certificate authorities, and those named in the environment."""
 
 import asyncio
 import os
@@ -8,35 +8,35 @@ from msgspec import Struct
 
 
 class Authorities(Struct, frozen=True):
-    """Files of certificate authorities, as the usual variables name them."""
+    """Files of certificate authorities, from the usual environment variables."""
 
     file: str = ""
-    """In the place of the system's file: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE`."""
+    """Replaces the system's file: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE`."""
     directory: str = ""
-    """In the place of the system's directory: `SSL_CERT_DIR`."""
+    """Replaces the system's directory: `SSL_CERT_DIR`."""
     extra: str = ""
-    """Beside the system's: `NODE_EXTRA_CA_CERTS`."""
+    """Added to the system's: `NODE_EXTRA_CA_CERTS`."""
 
 
-class Trust(Struct, frozen=True):
+class TlsTrust(Struct, frozen=True):
     context: ssl.SSLContext
     problem: str = ""
-    """Which of the named files could not be used; a sentence for a person."""
+    """Which of the named files could not be used; sentences for a person."""
 
 
-_known: dict[tuple[Authorities, ssl.DefaultVerifyPaths], Trust] = {}
+_known: dict[tuple[Authorities, ssl.DefaultVerifyPaths], TlsTrust] = {}
 """Reading all authorities takes tens of milliseconds and a megabyte: all clients of a process share them."""
 
 
-async def trust(authorities: Authorities) -> Trust:
-    """The context for client connections. Reads the files in a thread, once per process."""
+async def load_trust(authorities: Authorities) -> TlsTrust:
+    """Return the context for client connections. Reads the files in a thread, once per process."""
     key = (authorities, ssl.get_default_verify_paths())
     if key not in _known:
         _known[key] = await asyncio.to_thread(_read, authorities)
     return _known[key]
 
 
-def _read(authorities: Authorities) -> Trust:
+def _read(authorities: Authorities) -> TlsTrust:
     problems: list[str] = []
     file, directory = authorities.file, authorities.directory
     if file and os.path.isdir(file):  # REQUESTS_CA_BUNDLE may name a directory
@@ -44,7 +44,7 @@ def _read(authorities: Authorities) -> Trust:
     if file or directory:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         usual = ssl.get_default_verify_paths()
-        # As OpenSSL does it: each of the two stands in the place of its own default, not of both.
+        # As in OpenSSL, each of the two replaces only its own default.
         _add(context, problems, file=file or _existing(usual.openssl_cafile))
         _add(context, problems, directory=directory or _existing(usual.openssl_capath))
     else:
@@ -53,7 +53,7 @@ def _read(authorities: Authorities) -> Trust:
         _add(context, problems, file=authorities.extra)
     # Python 3.13 refuses certificates that curl, Go and Node accept, and that many companies' own authorities issue.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return Trust(context, " ".join(problems))
+    return TlsTrust(context, " ".join(problems))
 
 
 def _existing(path: str) -> str:
@@ -65,7 +65,7 @@ def _add(context: ssl.SSLContext, problems: list[str], *, file: str = "", direct
         return
     try:
         if directory:
-            os.listdir(directory)  # OpenSSL says nothing about one that is not there
+            os.listdir(directory)  # OpenSSL ignores a missing directory
         context.load_verify_locations(cafile=file or None, capath=directory or None)
     except OSError as error:  # ssl.SSLError is one
         why = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror

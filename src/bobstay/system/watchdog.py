@@ -1,9 +1,9 @@
-"""A small process that outlives us just long enough to end what we started, should we be killed.
+"""A watchdog process that ends our child processes if this process is killed.
 
-It waits on a pipe only we hold. When we are gone, by whatever cause, it wakes, ends every process that carries our
-mark or wears our tag, and is gone too. A parent-death signal would have to be set between fork and exec, which costs
-the fast way of starting a process, is lost at the second fork, and is bound to a thread: this does it once, for all
-children.
+It waits on a pipe that only this process holds. When this process ends for whatever reason, the watchdog ends every
+process with our mark or tag, and then itself. A parent-death signal would have to be set between fork and exec, which
+prevents the fast way of starting a process; it is lost at the second fork and bound to a thread. The watchdog is
+started once, for all children.
 """
 
 import os
@@ -36,12 +36,12 @@ _held: dict[int, int] = {}
 
 
 def mark_of_this_process() -> str:
-    """The mark that everything started by this process shall carry in its environment."""
+    """Return the mark that every process started by this one has in its environment."""
     return _marks.setdefault(os.getpid(), os.urandom(8).hex())
 
 
-def guard(inherited: str = "") -> None:
-    """Have a watchdog from now on. It carries the mark of whoever started us, if there is one, but not ours."""
+def start_watchdog(inherited: str = "") -> None:
+    """Start the watchdog, once per process. It has the inherited mark of our parent, if there is one, but not ours."""
     if os.getpid() in _held:
         return
     _held.clear()  # after a fork the parent's watchdog is not ours
@@ -58,8 +58,8 @@ def guard(inherited: str = "") -> None:
             env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"} | ({MARK: inherited} if inherited else {}),
             start_new_session=True,
         )
-        process.returncode = 0  # nobody waits for it: it lives as long as we do
+        process.returncode = 0  # it is never waited for: it lives as long as we do
     except OSError:
-        os.close(held)  # then there is none; what we start still ends with each call and each session
+        os.close(held)  # no watchdog then; child processes still end with each call and each session
     finally:
         os.close(waiting)

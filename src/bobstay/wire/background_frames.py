@@ -1,4 +1,4 @@
-"""Frames about commands that run in the background."""
+"""Frames about background commands."""
 
 import time
 
@@ -12,7 +12,7 @@ _UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "l
 
 
 class BackgroundTasks:
-    """Knows which run, for hosts are told the whole list with each change."""
+    """Tracks the running commands: hosts get the whole list with each change."""
 
     def __init__(self, session_id: str) -> None:
         self._id = session_id

@@ -1,4 +1,4 @@
-"""Requests that cross the wire in both directions while frames flow: who waits for which answer."""
+"""Control requests to the host, and the frames that answer its own requests."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from bobstay.wire.wire_frames import Frame
 
 
 class ControlError(Exception):
-    """The host answered a request with an error, or can no longer answer. Its text is the host's."""
+    """The host answered a request with an error, or can no longer answer. The text is the host's."""
 
 
 class ControlChannel:
-    """Our requests to the host, by id, until they are answered, withdrawn, or the host is gone."""
+    """Pending requests to the host, by id, until they are answered or withdrawn, or the host is gone."""
 
     def __init__(self, send: Callable[[Frame], None]) -> None:
         self._send = send
@@ -21,10 +21,10 @@ class ControlChannel:
         self._closed = False
 
     async def request(self, body: Frame) -> dict[str, Any]:
-        """Ask the host and wait. Cancelling the wait withdraws the question.
+        """Send a request to the host and wait for its answer. Cancelling withdraws the request.
 
         Raises:
-            ControlError: the host said no such thing, failed, or closed its side.
+            ControlError: the host does not know the request, failed, or closed its side.
         """
         if self._closed:
             raise ControlError("the host has closed its input and cannot answer")
@@ -41,8 +41,8 @@ class ControlChannel:
         finally:
             self._open.pop(request_id, None)
 
-    def answered(self, frame: Frame) -> None:
-        """Hand a `control_response` of the host to whoever waits; one nobody waits for is dropped."""
+    def resolve(self, frame: Frame) -> None:
+        """Resolve the request that a `control_response` of the host answers; an unknown one is dropped."""
         response = frame.get("response")
         if not isinstance(response, dict):
             return
@@ -56,7 +56,7 @@ class ControlChannel:
             waiting.set_result(body if isinstance(body, dict) else {})
 
     def close(self) -> None:
-        """The host will say nothing more: whoever waits is told so."""
+        """Fail all pending requests: the host will not answer any more."""
         self._closed = True
         for waiting in self._open.values():
             if not waiting.done():
@@ -64,11 +64,11 @@ class ControlChannel:
         self._open.clear()
 
 
-def success(request_id: str, response: Frame | None = None, **beside: Any) -> Frame:
+def success(request_id: str, response: Frame | None = None, **extra: Any) -> Frame:
     body: Frame = {"subtype": "success", "request_id": request_id}
     if response is not None:
         body["response"] = response
-    return {"type": "control_response", "response": {**body, **beside}}
+    return {"type": "control_response", "response": {**body, **extra}}
 
 
 def failure(request_id: str, error: str, code: str = "") -> Frame:

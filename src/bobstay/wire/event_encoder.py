@@ -1,4 +1,4 @@
-"""Events of a session as frames of the wire: pure, and the same small work for each event however long the session."""
+"""Encodes the events of a session as frames of the wire, without side effects."""
 
 from collections.abc import Callable, Sequence
 
@@ -52,8 +52,8 @@ from bobstay.redaction.redactor import Redactor
 from bobstay.wire import wire_frames
 from bobstay.wire.background_frames import BackgroundTasks
 from bobstay.wire.partial_frames import Partials
-from bobstay.wire.result_frame import STATUS_WORDS, VERDICTS, Tally, TotalsLike, error_word, result_frame
-from bobstay.wire.tool_result_frames import by_nobody, display, permitted
+from bobstay.wire.result_frame import RESULT_ROWS, STATUS_ERROR_TYPES, Tally, TotalsLike, error_type, result_frame
+from bobstay.wire.tool_result_frames import display, is_denied_by_policy, permission_meta
 from bobstay.wire.wire_frames import Facts, Frame
 
 INTERRUPTED = {
@@ -61,14 +61,14 @@ INTERRUPTED = {
     "interrupted_tools": "[Request interrupted by user for tool use]",
 }
 
-TOLD_REASONS = frozenset({"stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"})
-"""Which words of the harness hosts are shown; the others are notes to the model beside something they see anyway."""
+VISIBLE_REASONS = frozenset({"stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"})
+"""Input of the harness that hosts are shown, by its `why`; the rest accompanies something they see anyway."""
 
 _PIECES = (TextDelta, ThinkingDelta, InputDelta, BlockBegan, ToolProgress)
 
 
 class EventEncoder:
-    """One for a session. Feed it every event in order; send what it returns in order."""
+    """The encoder of one session. Pass it every event in order, and send the frames it returns in order."""
 
     def __init__(
         self,
@@ -79,24 +79,24 @@ class EventEncoder:
         partial: bool = False,
         replay: bool = False,
         entry: Callable[[], str] = new_id,
-        mask: Redactor | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        """`entry` gives the id under which the event at hand is stored: a host may name it to resume there."""
+        """`entry` returns the id under which the current event is stored: a host may use it to resume there."""
         self._entry = entry
         self._id = session_id
         self._facts = facts
         self._totals = totals
-        self._partials = Partials(session_id, mask or Redactor()) if partial else None
+        self._partials = Partials(session_id, redactor or Redactor()) if partial else None
         self._replay = replay
         self._mode = ""
         self._turn_open = False
         self._waiting: list[Frame] = []
-        """What came before its turn was announced, and is told right after that."""
+        """Frames that precede the turn's `init` frame in time, and are sent right after it."""
         self._calls: dict[str, ToolCall] = {}
         self._asked: set[str] = set()
-        """Calls somebody was asked about and that have not begun: an interrupt takes their permission away."""
+        """Calls with an approval request that have not started: an interrupt counts as a denial of them."""
         self._folded: list[str] = []
-        self._interruption_told = False
+        self._interruption_sent = False
         self._tally = Tally()
         self._results = 0
         self._background = BackgroundTasks(session_id)
@@ -126,7 +126,7 @@ class EventEncoder:
             case ModelChanged():
                 return self._model_changed(event)
             case Noted() | SessionChanged():
-                return self._news(event)
+                return self._notice(event)
             case InteractionOpened() | ToolStarted():
                 return self._asking(event)
             case BackgroundStarted() | BackgroundEnded():
@@ -152,14 +152,14 @@ class EventEncoder:
                 return ()
 
     def mode(self, mode: str) -> Sequence[Frame]:
-        """Tell of a permission mode, once, whoever notices it first."""
+        """Return the frame for a permission mode, unless it was already sent."""
         if mode == self._mode:
             return ()
         self._mode = mode
         return [wire_frames.system(self._id, "status", status=None, permissionMode=mode)]
 
     def local_output(self, text: str) -> Frame:
-        """The echo of something done without the model."""
+        """Return the frame for the output of a command that ran without the model."""
         return wire_frames.user(self._id, f"<local-command-stdout>{text}</local-command-stdout>", isReplay=True)
 
     def _streamed(
@@ -198,13 +198,13 @@ class EventEncoder:
     def _tool_done(self, event: ToolDone) -> list[Frame]:
         reply = event.reply
         call = self._calls.pop(reply.call_id, None)
-        told: list[Frame] = []
+        frames: list[Frame] = []
         name = event.name or (call.name if call else "")
         if event.denied or (event.interrupted and reply.call_id in self._asked):
-            asked_for = event.input if event.input is not None else (call.input if call else {})
-            self._tally.denials.append({"tool_name": name, "tool_use_id": reply.call_id, "tool_input": asked_for})
-            if by_nobody(event.decided) and not event.interrupted:
-                told.append(self._denial(event, name))
+            tool_input = event.input if event.input is not None else (call.input if call else {})
+            self._tally.denials.append({"tool_name": name, "tool_use_id": reply.call_id, "tool_input": tool_input})
+            if is_denied_by_policy(event.decided) and not event.interrupted:
+                frames.append(self._denial(event, name))
         content = {
             "tool_use_id": reply.call_id,
             "type": "tool_result",
@@ -213,9 +213,9 @@ class EventEncoder:
         }
         frame = wire_frames.user(self._id, [content], uuid=self._entry(), tool_use_result=display(event))
         if event.decided is not None or event.denied or event.interrupted:
-            frame["tool_result_meta"] = [permitted(event)]
+            frame["tool_result_meta"] = [permission_meta(event)]
         self._tally.user_frames += 1
-        return [*told, frame]
+        return [*frames, frame]
 
     def _asking(self, event: InteractionOpened | ToolStarted) -> Sequence[Frame]:
         if isinstance(event, InteractionOpened):
@@ -233,17 +233,17 @@ class EventEncoder:
     def _prompted(self, event: Prompted) -> list[Frame]:
         self._tally.origins.add("human" if event.origin == "human" else event.why)
         if event.origin != "human":
-            if event.why not in TOLD_REASONS:
+            if event.why not in VISIBLE_REASONS:
                 return []
             self._tally.user_frames += 1
             content = [block_json(block) for block in event.blocks]
             if event.why == "interrupt":
-                self._interruption_told = True
+                self._interruption_sent = True
                 return [wire_frames.user(self._id, content, uuid=self._entry())]
             return [wire_frames.user(self._id, content, uuid=self._entry(), isSynthetic=True)]
-        told: list[Frame] = []
+        frames: list[Frame] = []
         if self._replay:
-            told.append(
+            frames.append(
                 wire_frames.user(
                     self._id, prompt_content(event.blocks), uuid=event.client_id or event.id, isReplay=True
                 )
@@ -252,67 +252,67 @@ class EventEncoder:
             self._tally.prompts.append(event.client_id)
             started = wire_frames.lifecycle(self._id, event.client_id, "started")
             if not self._turn_open:
-                self._waiting.extend(told)
+                self._waiting.extend(frames)
                 return [started]
             self._folded.append(event.client_id)
-            told.append(started)
+            frames.append(started)
         if self._turn_open:
-            return told
-        self._waiting.extend(told)
+            return frames
+        self._waiting.extend(frames)
         return []
 
-    def _news(self, event: Noted | SessionChanged) -> list[Frame]:
-        told = wire_frames.news(self._id, event)
+    def _notice(self, event: Noted | SessionChanged) -> list[Frame]:
+        frame = wire_frames.notice(self._id, event)
         if isinstance(event, SessionChanged) and event.title is None:
             return []
         if self._turn_open:
-            return [told]
-        self._waiting.append(told)
+            return [frame]
+        self._waiting.append(frame)
         return []
 
     def _turn_started(self) -> list[Frame]:
         self._turn_open = True
         facts = self._facts()
         self._mode = facts.mode
-        told = [wire_frames.init(self._id, facts), *self._waiting]
+        frames = [wire_frames.init(self._id, facts), *self._waiting]
         self._waiting = []
-        return told
+        return frames
 
     def _run_done(self, done: RunDone) -> list[Frame]:
-        told: list[Frame] = [] if self._turn_open else self._turn_started()
-        if done.ending in INTERRUPTED and not self._interruption_told:
-            told.append(wire_frames.user(self._id, [{"type": "text", "text": INTERRUPTED[done.ending]}]))
+        frames: list[Frame] = [] if self._turn_open else self._turn_started()
+        if done.ending in INTERRUPTED and not self._interruption_sent:
+            frames.append(wire_frames.user(self._id, [{"type": "text", "text": INTERRUPTED[done.ending]}]))
             self._tally.user_frames += 1
         if self._partials is not None:
-            told.extend(self._partials.close())
-        if VERDICTS[done.ending].synthetic:
-            told.append(self._api_error(done))
+            frames.extend(self._partials.close())
+        if RESULT_ROWS[done.ending].synthetic:
+            frames.append(self._api_error(done))
         if done.ending == "prompt_blocked":
             fields = {"content": done.text, "level": "warning", "prevent_continuation": True}
-            told.append(wire_frames.system(self._id, "informational", **fields))
-        told.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in self._folded)
-        told.append(result_frame(self._id, done, self._tally, self._totals(), self._results))
+            frames.append(wire_frames.system(self._id, "informational", **fields))
+        frames.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in self._folded)
+        frames.append(result_frame(self._id, done, self._tally, self._totals(), self._results))
         opening = [prompt for prompt in self._tally.prompts if prompt not in self._folded]
-        told.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in opening)
+        frames.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in opening)
         self._results += 1
         self._tally = Tally()
         self._calls.clear()
         self._asked.clear()
         self._folded = []
-        self._turn_open = self._interruption_told = False
-        return told
+        self._turn_open = self._interruption_sent = False
+        return frames
 
     def _api_error(self, done: RunDone) -> Frame:
         stop = "refusal" if done.ending == "refused" else "stop_sequence"
-        fields: Frame = {"error": error_word(done), "is_api_error_message": True}
+        fields: Frame = {"error": error_type(done), "is_api_error_message": True}
         if done.status is not None:
             fields["api_error_status"] = done.status
-            if done.status in STATUS_WORDS:
-                fields["api_error_type"] = STATUS_WORDS[done.status]
+            if done.status in STATUS_ERROR_TYPES:
+                fields["api_error_type"] = STATUS_ERROR_TYPES[done.status]
         return wire_frames.assistant(self._id, wire_frames.synthetic(done.text, stop), **fields)
 
     def _retrying(self, event: Retrying) -> list[Frame]:
-        told = self._partials.close() if self._partials else []
+        closing = self._partials.close() if self._partials else []
         retry = wire_frames.system(
             self._id,
             "api_retry",
@@ -322,7 +322,7 @@ class EventEncoder:
             error_status=event.status,
             error="overloaded" if event.status == 529 else event.error,
         )
-        return [*told, retry]
+        return [*closing, retry]
 
     def _message_done(self, event: MessageDone) -> list[Frame]:
         self._tally.usage += event.usage
@@ -333,7 +333,7 @@ class EventEncoder:
 
     def _model_changed(self, event: ModelChanged) -> list[Frame]:
         if event.why == "restored":
-            return self._news(Noted(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
+            return self._notice(Noted(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
         if event.why != "fallback":
             return []
         content = f"Switched from {event.previous} to {event.model}, which was named as a fallback"

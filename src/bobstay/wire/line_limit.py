@@ -1,4 +1,4 @@
-"""No line longer than a host will read: what is too big is cut where it hurts least, and says that it was."""
+"""Limits the length of a line to what hosts read: frames that are too long are cut, with a note."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,10 +8,10 @@ import msgspec
 from bobstay.wire.wire_frames import Frame
 
 LINE_LIMIT = 1024 * 1024 - 1024
-"""Characters. Hosts give up on a line of 1 MiB; the rest is for the newline and their own ways of counting."""
+"""Characters. Hosts give up on a line of 1 MiB; the margin is for the newline and different ways of counting."""
 
 _NEVER_BELOW = 200
-"""A string is not cut shorter than this: what is left should still tell what it was."""
+"""A string is not cut shorter than this, so that it stays recognisable."""
 _LEAST_ENTRIES = 4
 
 _encoder = msgspec.json.Encoder()
@@ -23,9 +23,9 @@ def encode_line(frame: Frame, limit: int = LINE_LIMIT) -> bytes:
     if _fits(line, limit):
         return line
     try:
-        return _encoder.encode(shrunk(frame, limit))
+        return _encoder.encode(shrink(frame, limit))
     except RecursionError:
-        # Nested too deeply to be looked through: only what is on the surface is told.
+        # Nested too deeply to be shortened: only small values of the top level are kept.
         return _encoder.encode({**{key: value for key, value in frame.items() if _is_small(value)}, "truncated": True})
 
 
@@ -33,10 +33,10 @@ def _is_small(value: object) -> bool:
     return not isinstance(value, dict | list | tuple | str) or (isinstance(value, str) and len(value) <= _NEVER_BELOW)
 
 
-def shrunk(frame: Frame, limit: int = LINE_LIMIT) -> Frame:
-    """Return a copy of `frame` that fits: first its display is cut, then all else, longest strings first.
+def shrink(frame: Frame, limit: int = LINE_LIMIT) -> Frame:
+    """Return a copy of `frame` that fits: first its display is cut, then everything else, longest strings first.
 
-    Keys, short strings, numbers and the nesting stay, as long as they leave any room at all.
+    Keys, short strings, numbers and the nesting are kept as long as they fit.
     """
     result: Frame = msgspec.json.decode(_encoder.encode(frame))
     display = result.get("tool_use_result")
@@ -45,15 +45,15 @@ def shrunk(frame: Frame, limit: int = LINE_LIMIT) -> Frame:
         room = max(limit - rest, _NEVER_BELOW)
         if _length(display) > room:
             note = f"[left out: {_length(display)} characters do not fit into one line]"
-            result["tool_use_result"] = _shrink(display, room) or {"truncated": True, "note": note}
+            result["tool_use_result"] = _shrink_value(display, room) or {"truncated": True, "note": note}
     if _length(result) <= limit:
         return result
-    smaller: Frame | None = _shrink(result, limit)
+    smaller: Frame | None = _shrink_value(result, limit)
     return smaller or {**_sketch(result, _Budget(limit // 2)), "truncated": True}
 
 
-def _shrink(value: Any, limit: int) -> Any:
-    """A smaller copy of the same shape, or None where cutting strings and lists is not enough."""
+def _shrink_value(value: Any, limit: int) -> Any:
+    """Return a smaller copy of the same shape, or None if cutting strings and lists is not enough."""
     value = _without_images(value)
     for _ in range(8):
         length = _length(value)
@@ -65,14 +65,14 @@ def _shrink(value: Any, limit: int) -> Any:
 
 
 def _level(value: Any, excess: int) -> int | None:
-    """The length all longer strings must be cut to, to save `excess` characters; None if that is not enough."""
+    """Return the length to which longer strings must be cut to save `excess` characters; None if impossible."""
     lengths = sorted((_length(text) for text in _strings(value)), reverse=True)
     lengths = [length for length in lengths if length > _NEVER_BELOW * 2]
     saved = 0
     for count, length in enumerate(lengths, start=1):
         following = lengths[count] if count < len(lengths) else _NEVER_BELOW * 2
         if saved + count * (length - following) >= excess:
-            # The note that stands for what was cut takes room too.
+            # The note about the cut takes room too.
             return max(length - (excess - saved) // count - 120, _NEVER_BELOW)
         saved += count * (length - following)
     return _NEVER_BELOW if saved * 2 >= excess else None
@@ -100,7 +100,7 @@ def _cut_strings(value: Any, level: int) -> Any:
 
 
 def _cut(text: str, level: int) -> str:
-    """Keep the head and the tail, which tell most; escapes may make the JSON longer than the text."""
+    """Keep the head and the tail; escapes may make the JSON longer than the text."""
     length = _length(text)
     if length <= level + 120:
         return text
@@ -110,7 +110,7 @@ def _cut(text: str, level: int) -> str:
 
 
 def _cut_lists(value: Any) -> Any:
-    """Halve each list that is long, keeping both ends."""
+    """Shorten each long list, keeping both ends."""
     if isinstance(value, dict):
         return {key: _cut_lists(entry) for key, entry in value.items()}
     if not isinstance(value, list):
@@ -127,7 +127,7 @@ def _cut_lists(value: Any) -> Any:
 
 
 def _without_images(value: Any) -> Any:
-    """Put words in the place of images that are big: half an image is none."""
+    """Replace large images with a note: part of an image is of no use."""
     if isinstance(value, list):
         return [_without_images(entry) for entry in value]
     if not isinstance(value, dict):
@@ -141,7 +141,7 @@ def _without_images(value: Any) -> Any:
 
 
 def _sketch(value: Any, budget: "_Budget") -> Any:
-    """The last resort: short things first, each container only as far as the room goes. Identifiers survive."""
+    """Last resort: keep small values first, and each container as far as there is room. Identifiers are kept."""
     if isinstance(value, str):
         text = value if _length(value) <= _NEVER_BELOW * 2 else _cut(value, _NEVER_BELOW)
         budget.left -= _length(text)

@@ -1,4 +1,4 @@
-"""Streaming frames for hosts that want words as they come: the API's stream events, made from ours for any vendor."""
+"""Streaming frames for hosts that want partial messages: the API's stream events, for the models of any vendor."""
 
 import msgspec
 
@@ -11,17 +11,17 @@ from bobstay.wire.wire_frames import Frame, stream_event
 
 
 class Partials:
-    """Follows one message at a time. Whatever is left open is closed, so that hosts never see half a stream."""
+    """Encodes one message at a time. Everything left open is closed, so that hosts always get a complete stream."""
 
-    def __init__(self, session_id: str, mask: Redactor | None = None) -> None:
+    def __init__(self, session_id: str, redactor: Redactor | None = None) -> None:
         self._session_id = session_id
-        self._mask = mask or Redactor()
-        self._masked: dict[int, RedactedStream] = {}
-        """What of a block's pieces waits, because it may be the beginning of a secret."""
+        self._redactor = redactor or Redactor()
+        self._redacted: dict[int, RedactedStream] = {}
+        """Text of each block that is held back because it may be the beginning of a secret."""
         self._message_id = ""
         self._usage = Usage()
         self._open: dict[int, bool] = {}
-        """Blocks begun and not ended; whether a piece of each was sent."""
+        """The open blocks, and whether a delta of each was sent."""
 
     def message_began(self, event: MessageBegan) -> list[Frame]:
         frames = self.close()
@@ -60,7 +60,7 @@ class Partials:
         return self._piece(event.index, "input_json", event.json)
 
     def before_block(self, event: BlockDone) -> list[Frame]:
-        """What must be sent before the full message of a block: all of it, should it have come in one piece."""
+        """Return the frames before the full message of a block: the whole block, if it had no deltas."""
         if event.message_id != self._message_id:
             return []
         frames: list[Frame] = []
@@ -85,7 +85,7 @@ class Partials:
         return self._end(event.stop, event.usage) if event.message_id == self._message_id else []
 
     def close(self) -> list[Frame]:
-        """End a message nobody else will end: after an interrupt, a fault, or before another begins."""
+        """End an unfinished message after an interrupt or a fault, or before another begins."""
         return self._end(None, self._usage) if self._message_id else []
 
     def _end(self, stop: Stop | None, usage: Usage) -> list[Frame]:
@@ -94,20 +94,20 @@ class Partials:
         frames.append(self._frame({"type": "message_delta", "delta": delta, "usage": usage_json(usage)}))
         frames.append(self._frame({"type": "message_stop"}))
         self._open.clear()
-        self._masked.clear()
+        self._redacted.clear()
         self._message_id = ""
         return frames
 
     def _piece(self, index: int, kind: str, text: str) -> list[Frame]:
-        stream = self._masked.get(index)
+        stream = self._redacted.get(index)
         if stream is None:
-            stream = self._masked[index] = self._mask.stream()
+            stream = self._redacted[index] = self._redactor.stream()
         shown = stream.feed(text)
         return [self._delta(index, _delta_of(kind, shown))] if shown else []
 
     def _rest(self, event: BlockDone) -> Frame | None:
-        """What of the pieces was still waiting when the block ended."""
-        stream = self._masked.pop(event.index, None)
+        """Return the text that was still held back when the block ended."""
+        stream = self._redacted.pop(event.index, None)
         rest = stream.flush() if stream is not None else ""
         return self._delta(event.index, _delta_of(_kind(event.block), rest)) if rest else None
 

@@ -1,4 +1,4 @@
-"""How a turn ended, in the words of the wire: one row an ending, and the frame made of it."""
+"""The result frame of a turn: a table with one row per ending, and the frame built from it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from bobstay.wire.wire_frames import Frame
 
 
 class ModelTotalsLike(Protocol):
-    """What one model did in a session."""
+    """Usage of one model in a session."""
 
     @property
     def usage(self) -> Usage: ...
@@ -26,7 +26,7 @@ class ModelTotalsLike(Protocol):
 
 
 class TotalsLike(Protocol):
-    """What a session took so far, resumed parts included."""
+    """Totals of a session so far, including the time before it was resumed."""
 
     @property
     def cost_usd(self) -> float: ...
@@ -37,24 +37,24 @@ class TotalsLike(Protocol):
 
 
 class ResultRow(Struct, frozen=True):
-    """One row of the table: how hosts and shells are told of an ending."""
+    """One row of the table: how an ending is reported to hosts."""
 
     subtype: str
     is_error: bool
     reason: str | None
     """`terminal_reason`; None leaves the key out."""
     message: str = ""
-    """Said where the run itself gave no text. Only for endings that carry `errors`."""
+    """Default text if the run gave none. Only for endings with `errors`."""
     synthetic: str = ""
-    """`error` of the message put in the model's place; "" means none is."""
+    """`error` of the synthetic assistant message; "" for no such message."""
 
     @property
-    def says_result(self) -> bool:
-        """Whether the text is the `result`; otherwise it is the one entry of `errors`."""
+    def has_result(self) -> bool:
+        """Whether the text is the `result`; otherwise it is the only entry of `errors`."""
         return self.subtype == "success"
 
 
-VERDICTS: dict[Ending, ResultRow] = {
+RESULT_ROWS: dict[Ending, ResultRow] = {
     "completed": ResultRow("success", False, "completed"),
     "interrupted_streaming": ResultRow(
         "error_during_execution", True, "aborted_streaming", "Interrupted while the model was answering"
@@ -89,7 +89,7 @@ VERDICTS: dict[Ending, ResultRow] = {
     "failed": ResultRow("error_during_execution", True, "failed", "The run failed"),
 }
 
-STATUS_WORDS = {
+STATUS_ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     402: "billing_error",
@@ -103,45 +103,45 @@ STATUS_WORDS = {
 
 
 class Tally(Struct):
-    """What happened in the turn that is ending."""
+    """Counters of the current turn."""
 
     user_frames: int = 0
     usage: Usage = Usage()
     stop: str | None = None
     denials: list[Frame] = []
     prompts: list[str] = []
-    """Ids the host gave to the prompts this turn took up."""
+    """Ids the host gave to the prompts of this turn."""
     origins: set[str] = set()
-    """What the model was told by whom: `human`, or why the harness did."""
+    """Origins of the turn's input: `human`, or the `why` of other input."""
 
 
-def error_word(done: RunDone) -> str:
+def error_type(done: RunDone) -> str:
     """The `error` of the synthetic message for an ending that has one."""
-    return done.error or VERDICTS[done.ending].synthetic
+    return done.error or RESULT_ROWS[done.ending].synthetic
 
 
 def failure_text(done: RunDone) -> str:
-    """What a person reads about an ending that gives no `result`."""
-    return done.text or VERDICTS[done.ending].message
+    """The text for a person about an ending without `result`."""
+    return done.text or RESULT_ROWS[done.ending].message
 
 
 def result_frame(session_id: str, done: RunDone, tally: Tally, totals: TotalsLike, index: int) -> Frame:
-    verdict = VERDICTS[done.ending]
+    row = RESULT_ROWS[done.ending]
     frame: Frame = {
         "type": "result",
-        "subtype": verdict.subtype,
-        "is_error": verdict.is_error,
+        "subtype": row.subtype,
+        "is_error": row.is_error,
         "duration_ms": done.duration_ms,
         "duration_api_ms": totals.api_ms,
         "num_turns": 0 if done.ending == "prompt_blocked" else 1 + tally.user_frames,
     }
-    if verdict.says_result:
+    if row.has_result:
         frame["result"] = done.text
     else:
         frame["errors"] = [failure_text(done)]
     frame["stop_reason"] = _stop_reason(done, tally)
-    if verdict.reason is not None:
-        frame["terminal_reason"] = verdict.reason
+    if row.reason is not None:
+        frame["terminal_reason"] = row.reason
     frame["session_id"] = session_id
     frame["total_cost_usd"] = totals.cost_usd
     frame["usage"] = {
@@ -151,14 +151,14 @@ def result_frame(session_id: str, done: RunDone, tally: Tally, totals: TotalsLik
     }
     frame["modelUsage"] = {name: _model_usage(model) for name, model in totals.models.items()}
     frame["permission_denials"] = tally.denials
-    _add_particulars(frame, done, verdict, tally)
+    _add_details(frame, done, row, tally)
     frame["uuid"] = new_id()
     frame["result_index"] = index
     return frame
 
 
 def refused_start(session_id: str, error: str) -> Frame:
-    """The result of a session that could not even be opened."""
+    """The result of a session that could not be opened."""
     return {
         "type": "result",
         "subtype": "error_during_execution",
@@ -178,11 +178,11 @@ def refused_start(session_id: str, error: str) -> Frame:
     }
 
 
-def _add_particulars(frame: Frame, done: RunDone, verdict: ResultRow, tally: Tally) -> None:
-    if verdict.says_result and done.ending != "deferred":
+def _add_details(frame: Frame, done: RunDone, row: ResultRow, tally: Tally) -> None:
+    if row.has_result and done.ending != "deferred":
         frame["api_error_status"] = done.status
-    if verdict.synthetic and done.status in STATUS_WORDS:
-        frame["api_error_type"] = STATUS_WORDS[done.status]
+    if row.synthetic and done.status in STATUS_ERROR_TYPES:
+        frame["api_error_type"] = STATUS_ERROR_TYPES[done.status]
     if done.ending == "max_output":
         frame["api_error"] = "max_output_tokens"
     if done.structured is not None:
@@ -202,7 +202,7 @@ def _stop_reason(done: RunDone, tally: Tally) -> str | None:
         return "tool_deferred"
     if done.ending == "refused":
         return "refusal"
-    if VERDICTS[done.ending].synthetic:
+    if RESULT_ROWS[done.ending].synthetic:
         return "stop_sequence"
     return done.stop or tally.stop
 

@@ -1,4 +1,4 @@
-"""Lines in and lines out of this process: whole, at once, of any length."""
+"""Reads and writes the frames of the wire as lines of standard input and output."""
 
 import asyncio
 import os
@@ -16,15 +16,15 @@ _PIECE = 1 << 20
 
 
 class HostGoneError(Exception):
-    """Nobody reads what we write any more."""
+    """The host has closed its end of our output."""
 
 
 class BadLineError(Exception):
-    """What came in is no JSON object. Its text tells a person what was wrong."""
+    """A line is not a JSON object. The text says what is wrong with it."""
 
 
 class FrameWriter:
-    """Writes each frame as one line, flushed, complete."""
+    """Writes each frame as one complete line, at once."""
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor
@@ -34,23 +34,23 @@ class FrameWriter:
         self.write(encode_line(frame) + b"\n")
 
     def write(self, data: bytes) -> None:
-        """Write all of `data`, however often the other end makes us wait."""
+        """Write all of `data`, waiting while the other end is not ready."""
         view = memoryview(data)
         while view:
             try:
                 view = view[os.write(self._descriptor, view) :]
             except BlockingIOError:
-                # Somebody made the shared file description non-blocking: wait as if it were not.
+                # Another process made the shared file description non-blocking: wait as if it were not.
                 select.select([], [self._descriptor], [])
             except (BrokenPipeError, ConnectionResetError) as error:
                 raise HostGoneError from error
 
 
 class LineReader:
-    """Lines of a descriptor, read by a thread of its own.
+    """Reads the lines of a descriptor in a thread of its own.
 
-    A thread works for pipes, files, terminals and sockets alike, leaves the descriptor's flags alone, and goes on
-    reading while this side is stuck writing: so a host that writes before it reads cannot lock both up.
+    A thread works for pipes, files, terminals and sockets alike, leaves the descriptor's flags alone, and continues to
+    read while this side is blocked writing, so a host that writes before it reads causes no deadlock.
     """
 
     def __init__(self, descriptor: int = 0) -> None:
@@ -60,7 +60,7 @@ class LineReader:
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Every line that is not blank, until the end of input."""
+        """Yield every line that is not blank, until the end of input."""
         while (line := await self._lines.get()) is not None:
             yield line
 
@@ -81,7 +81,7 @@ class LineReader:
         try:
             return os.read(self._descriptor, _PIECE)
         except OSError:
-            # A closed or unreadable input is an input that says nothing.
+            # A closed or unreadable input counts as an empty one.
             return b""
 
     def _hand_over(self, line: bytes) -> None:
@@ -92,15 +92,15 @@ class LineReader:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:
-            # The loop is closed: the session is over, and nobody wants the rest.
+            # The loop is closed: the session is over.
             return
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Return the object a line holds.
+    """Return the JSON object in a line.
 
     Raises:
-        BadLineError: it holds none.
+        BadLineError: the line is not a JSON object.
     """
     try:
         frame = msgspec.json.decode(line)
@@ -116,7 +116,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
 
 def _lenient(line: bytes) -> Any:
-    """Read a line that escapes half a character, as other languages' writers do; None if it is worse than that."""
+    """Parse a line that escapes a lone surrogate, as writers in other languages do; None if it is still invalid."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""What stands beside a tool result: its display, and how the call was permitted."""
+"""Fields of a tool result frame: its display, and how the call was permitted."""
 
 from bobstay.model.api_shape import reply_content
 from bobstay.model.event import Decided, ToolDone
@@ -6,7 +6,7 @@ from bobstay.wire.wire_frames import Frame
 
 
 def display(event: ToolDone) -> object:
-    """What people and programs are shown of a call: the tool's own shape, or the error as text."""
+    """Return what people and programs see of a result: the tool's own shape, or the error as text."""
     if event.reply.is_error:
         return _error_text(event.reply.text)
     return event.display if event.display is not None else reply_content(event.reply)
@@ -17,8 +17,8 @@ def _error_text(text: str) -> str:
     return bare if bare.startswith(("Error: ", "InputValidationError: ")) else f"Error: {bare}"
 
 
-def permitted(event: ToolDone) -> Frame:
-    """How a call came to run, or why it did not."""
+def permission_meta(event: ToolDone) -> Frame:
+    """Return why a call was permitted, or why it did not run."""
     meta: Frame = {"id": event.reply.call_id}
     if event.interrupted:
         meta["non_execution_kind"] = "user-rejected"
@@ -38,6 +38,6 @@ def _source(decided: Decided) -> str:
     return "hook" if decided.source == "hook" or decided.reason_type == "hook" else "config"
 
 
-def by_nobody(decided: Decided | None) -> bool:
-    """Whether neither a person nor a hook said no: the rules or the mode did."""
+def is_denied_by_policy(decided: Decided | None) -> bool:
+    """Whether the rules or the mode denied a call, and not a person or a hook."""
     return decided is None or _source(decided) == "config"

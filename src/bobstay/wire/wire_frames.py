@@ -1,4 +1,4 @@
-"""The frames of the stream-json wire, one function a kind: what goes into each and in which spelling."""
+"""Builds the frames of the stream-json wire, one function per kind."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ from bobstay.version import PROTOCOL_LEVEL
 Frame: TypeAlias = dict[str, Any]
 
 CAPABILITIES = ("interrupt_receipt_v1", "msg_lifecycle_v1")
-"""What a host may rely on: an interrupt tells what is still queued; prompts with a uuid report their lifecycle."""
+"""Features a host may rely on: interrupts report what is still queued; prompts with a uuid report their lifecycle."""
 
 
 _MIRROR_SIZE = 512 * 1024
@@ -22,7 +22,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What every turn's first frame says about the session."""
+    """Facts about the session in the first frame of every turn."""
 
     cwd: str
     tools: tuple[str, ...]
@@ -40,7 +40,7 @@ def system(session_id: str, subtype: str, **fields: Any) -> Frame:
     return {"type": "system", "subtype": subtype, **fields, "session_id": session_id, "uuid": new_id()}
 
 
-def news(session_id: str, event: Noted | SessionChanged) -> Frame:
+def notice(session_id: str, event: Noted | SessionChanged) -> Frame:
     if isinstance(event, SessionChanged):
         return system(session_id, "session_title_changed", title=event.title)
     tag = {"tag": event.tag} if event.tag else {}
@@ -70,12 +70,12 @@ def init(session_id: str, facts: Facts) -> Frame:
 
 
 def assistant(session_id: str, message: Frame, *, uuid: str = "", **extra: Any) -> Frame:
-    return {"type": "assistant", "message": message, **_spoken(session_id, uuid), **extra}
+    return {"type": "assistant", "message": message, **_message_fields(session_id, uuid), **extra}
 
 
 def user(session_id: str, content: str | list[Frame], *, uuid: str = "", **extra: Any) -> Frame:
     message = {"role": "user", "content": content}
-    return {"type": "user", "message": message, **_spoken(session_id, uuid), **extra}
+    return {"type": "user", "message": message, **_message_fields(session_id, uuid), **extra}
 
 
 def stream_event(session_id: str, message_id: str, event: Frame) -> Frame:
@@ -100,7 +100,7 @@ def lifecycle(session_id: str, command_uuid: str, state: str) -> Frame:
 
 
 def mirror(path: str, entries: list[Frame]) -> Iterator[Frame]:
-    """Lines of a transcript for a host that keeps its own copy, in as many frames as their size needs."""
+    """Yield lines of a transcript for a host that keeps its own copy, in as many frames as their size needs."""
     part: list[Frame] = []
     size = 0
     for entry in entries:
@@ -115,8 +115,8 @@ def mirror(path: str, entries: list[Frame]) -> Iterator[Frame]:
 
 
 def synthetic(text: str, stop: str) -> Frame:
-    """A message no model wrote, in the shape of one that did."""
-    nothing = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+    """Return a message of ours in the shape of a model's message."""
+    usage = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
     return {
         "id": new_id(),
         "type": "message",
@@ -125,10 +125,10 @@ def synthetic(text: str, stop: str) -> Frame:
         "content": [{"type": "text", "text": text}],
         "stop_reason": stop,
         "stop_sequence": "",
-        "usage": nothing,
+        "usage": usage,
     }
 
 
-def _spoken(session_id: str, uuid: str) -> Frame:
+def _message_fields(session_id: str, uuid: str) -> Frame:
     uuid = uuid or new_id()
     return {"parent_tool_use_id": None, "session_id": session_id, "uuid": uuid, "timestamp": timestamp()}

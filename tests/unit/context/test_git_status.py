@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from bobstay.context.git_status import Status
+from bobstay.context.git_status import GitStatus
 
 
 def test_other_start_up_work_goes_on_while_git_runs(tmp_path: Path) -> None:
@@ -16,14 +16,14 @@ def test_other_start_up_work_goes_on_while_git_runs(tmp_path: Path) -> None:
     git = programs / "git"
     git.write_text(f'#!/bin/sh\nread -r line <"{gate}"\necho "$line"\n')
     git.chmod(0o755)
-    status = Status(str(work), {"PATH": f"{programs}:/usr/bin:/bin"})
+    status = GitStatus(str(work), {"PATH": f"{programs}:/usr/bin:/bin"})
     gate.write_text("?? written while git ran\n")
     assert status.read() == "?? written while git ran"
 
 
-def test_a_clean_work_tree_and_a_changed_one_are_told_apart(tmp_path: Path) -> None:
+def test_a_clean_worktree_and_a_changed_one_differ(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    assert Status(str(tmp_path), environment).read() == "(clean)"
+    assert GitStatus(str(tmp_path), environment).read() == "(clean)"
     (tmp_path / "new.txt").write_text("new")
-    assert Status(str(tmp_path), environment).read() == "?? new.txt"
+    assert GitStatus(str(tmp_path), environment).read() == "?? new.txt"

@@ -3,11 +3,11 @@
 import subprocess
 from pathlib import Path
 
-from bobstay.context.git_status import Status, branch, find_repository
+from bobstay.context.git_status import GitStatus, current_branch, find_repository
 from bobstay.context.instructions import Instruction
-from bobstay.context.system_prompt import GUIDE, PromptFacts, sections
+from bobstay.context.system_prompt import GUIDE, PromptFacts, build_sections
 
-PLACE = PromptFacts("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
+FACTS = PromptFacts("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nonexistent"}
 
 
@@ -17,18 +17,18 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def test_the_sections_stand_in_order_and_the_most_lasting_comes_first() -> None:
-    found = sections(PLACE, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
+    found = build_sections(FACTS, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
     assert found[0] == GUIDE
     assert found[1] == "Be kind."
     for fact in ("/w", "/other", "linux", "2026-01-02", "some-model", "main", "(clean)"):
         assert fact in found[2]
     assert "Use tabs." in found[3]
-    assert found == sections(PLACE, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
+    assert found == build_sections(FACTS, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
 
 
 def test_the_guide_can_be_replaced_or_left_out() -> None:
-    assert sections(PLACE, [], replaced="Mine.")[0] == "Mine."
-    assert len(sections(PLACE, [], replaced="")) == 1
+    assert build_sections(FACTS, [], replaced="Mine.")[0] == "Mine."
+    assert len(build_sections(FACTS, [], replaced="")) == 1
 
 
 def test_the_branch_is_read_without_git(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_branch_is_read_without_git(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     repository = find_repository(str(tmp_path / "sub"))
     assert repository == str(tmp_path / ".git")
-    assert branch(repository) == "feature/x"
+    assert current_branch(repository) == "feature/x"
     assert find_repository("/") is None
 
 
@@ -46,21 +46,21 @@ def test_a_linked_work_tree_and_a_detached_head_are_understood(tmp_path: Path) -
     git(main, "init", "-b", "trunk")
     git(main, "commit", "--allow-empty", "-m", "x")
     git(main, "worktree", "add", str(tmp_path / "tree"), "-b", "side")
-    assert branch(str(tmp_path / "tree" / ".git")) == "side"
+    assert current_branch(str(tmp_path / "tree" / ".git")) == "side"
     git(main, "checkout", "--detach")
-    assert len(branch(str(main / ".git"))) == 12
+    assert len(current_branch(str(main / ".git"))) == 12
     (tmp_path / "broken").write_text("gitdir: /nowhere")
-    assert branch(str(tmp_path / "broken")) == ""
+    assert current_branch(str(tmp_path / "broken")) == ""
 
 
 def test_the_status_runs_no_program_of_the_repository(tmp_path: Path) -> None:
     git(tmp_path, "init", "-b", "main")
     (tmp_path / "new.txt").write_text("x")
     git(tmp_path, "config", "core.fsmonitor", f"touch {tmp_path}/FIRED; false")
-    assert "new.txt" in Status(str(tmp_path), PATH).read()
+    assert "new.txt" in GitStatus(str(tmp_path), PATH).read()
     assert not (tmp_path / "FIRED").exists()
 
 
 def test_without_git_or_repository_there_is_no_status(tmp_path: Path) -> None:
-    assert Status(str(tmp_path), {"PATH": "/nonexistent"}).read() == ""
-    assert Status(str(tmp_path), PATH).read() == ""
+    assert GitStatus(str(tmp_path), {"PATH": "/nonexistent"}).read() == ""
+    assert GitStatus(str(tmp_path), PATH).read() == ""

@@ -15,7 +15,7 @@ from tests.deadline import DEADLINE
 async def ready(order: CallScheduler, *claims: tuple[Claim, ...]) -> list[bool]:
     """Which of these calls may run at once, none of them ever finishing."""
     tickets = [order.enter(each) for each in claims]
-    tasks = [asyncio.ensure_future(ticket.turn()) for ticket in tickets]
+    tasks = [asyncio.ensure_future(ticket.wait_ready()) for ticket in tickets]
     for _ in range(5 * len(tasks)):
         await asyncio.sleep(0)
     running = [task.done() for task in tasks]
@@ -53,9 +53,9 @@ def test_every_call_gets_its_turn_in_the_end(claims: list[list[Claim]]) -> None:
         tickets = [order.enter(tuple(each)) for each in claims]
 
         async def work(number: int) -> None:
-            await tickets[number].turn()
+            await tickets[number].wait_ready()
             await asyncio.sleep(0)
-            tickets[number].leave()
+            tickets[number].finish()
 
         async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*(work(number) for number in range(len(tickets))))
@@ -63,7 +63,7 @@ def test_every_call_gets_its_turn_in_the_end(claims: list[list[Claim]]) -> None:
     asyncio.run(scenario())
 
 
-async def settled(*tasks: "asyncio.Future[None]") -> list[bool]:
+async def finished(*tasks: "asyncio.Future[None]") -> list[bool]:
     for _ in range(20):
         await asyncio.sleep(0)
     return [task.done() for task in tasks]
@@ -72,26 +72,26 @@ async def settled(*tasks: "asyncio.Future[None]") -> list[bool]:
 async def test_a_rewritten_call_waits_for_a_later_one_that_runs_on_what_it_now_claims() -> None:
     order = CallScheduler(10)
     first, second = order.enter((Claim("file:/a"),)), order.enter((Claim("file:/b"),))
-    await first.turn()
-    await second.turn()
+    await first.wait_ready()
+    await second.wait_ready()
     await second.start()
     first.claims = (Claim("file:/b"),)
     starting = asyncio.ensure_future(first.start())
-    assert await settled(starting) == [False]
-    second.leave()
+    assert await finished(starting) == [False]
+    second.finish()
     await starting
 
 
 async def test_a_later_call_that_has_not_begun_waits_for_an_earlier_one_that_was_rewritten() -> None:
     order = CallScheduler(10)
     first, second = order.enter((Claim("file:/a"),)), order.enter((Claim("file:/b"),))
-    await first.turn()
-    await second.turn()
+    await first.wait_ready()
+    await second.wait_ready()
     first.claims = (Claim("file:/b"),)
     await first.start()
     starting = asyncio.ensure_future(second.start())
-    assert await settled(starting) == [False]
-    first.leave()
+    assert await finished(starting) == [False]
+    first.finish()
     await starting
 
 
@@ -101,16 +101,16 @@ CLAIMS = st.lists(st.builds(Claim, st.sampled_from(["a", "b", "*"]), st.booleans
 @given(st.lists(st.tuples(CLAIMS, CLAIMS), max_size=6), st.integers(1, 3), st.randoms(use_true_random=False))
 @settings(max_examples=150, deadline=None)
 def test_rewritten_calls_never_conflict_and_all_get_their_turn(
-    claims: list[tuple[tuple[Claim, ...], tuple[Claim, ...]]], places: int, random: Random
+    claims: list[tuple[tuple[Claim, ...], tuple[Claim, ...]]], slots: int, random: Random
 ) -> None:
     async def scenario() -> None:
-        order = CallScheduler(places)
+        order = CallScheduler(slots)
         tickets = [order.enter(first) for first, _ in claims]
         running: list[tuple[Claim, ...]] = []
 
         async def work(number: int) -> None:
             ticket = tickets[number]
-            await ticket.turn()
+            await ticket.wait_ready()
             for _ in range(random.randrange(3)):
                 await asyncio.sleep(0)
             ticket.claims = claims[number][1]
@@ -122,7 +122,7 @@ def test_rewritten_calls_never_conflict_and_all_get_their_turn(
             running.append(ticket.claims)
             await asyncio.sleep(0)
             running.remove(ticket.claims)
-            ticket.leave()
+            ticket.finish()
 
         async with asyncio.timeout(DEADLINE):
             await asyncio.gather(*(work(number) for number in range(len(tickets))))

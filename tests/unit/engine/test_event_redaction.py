@@ -5,7 +5,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bobstay.engine.event_redaction import FIELDS, conceal
+from bobstay.engine.event_redaction import FIELDS, redact_event
 from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.model.event import BlockDone, Durable
 from bobstay.model.live_events import InputDelta, Live, Retrying, TextDelta, ThinkingDelta, ToolProgress
@@ -63,7 +63,7 @@ def whole(kind: type[Any]) -> Any:
 def test_no_kind_of_event_keeps_a_secret(kind: type[Any]) -> None:
     event = whole(kind)
     assert kind in FIELDS
-    kept = msgspec.json.encode(conceal(event, Redactor({"MY_KEY": SECRET}))).decode()
+    kept = msgspec.json.encode(redact_event(event, Redactor({"MY_KEY": SECRET}))).decode()
     for field in ("files", "cwd"):  # of ToolDone: paths, which tools read again
         kept = kept.replace(f'"{field}":{{"text":"{SECRET}"}}', "")
     assert SECRET not in kept
@@ -72,24 +72,24 @@ def test_no_kind_of_event_keeps_a_secret(kind: type[Any]) -> None:
 @pytest.mark.parametrize("kind", get_args(Live), ids=lambda kind: kind.__name__)
 def test_no_kind_of_live_event_shows_a_secret(kind: type[Any]) -> None:
     redaction = LiveRedaction(Redactor({"MY_KEY": SECRET}))
-    shown = redaction.shown(whole(kind))
+    shown = redaction.redact(whole(kind))
     assert shown is None or SECRET not in msgspec.json.encode(shown).decode()
 
 
 @pytest.mark.parametrize("kind", [TextDelta, ThinkingDelta, InputDelta])
 def test_a_secret_in_two_pieces_is_not_shown_and_nothing_else_is_lost(kind: Any) -> None:
     redaction = LiveRedaction(Redactor({"MY_KEY": SECRET}))
-    pieces = [redaction.shown(kind("m", 0, text)) for text in (f"a {SECRET[:5]}", f"{SECRET[5:]} b {SECRET[:3]}")]
-    pieces.append(redaction.rest(BlockDone("m", 0, Text("x"))))
-    said = "".join(piece.json if isinstance(piece, InputDelta) else piece.text for piece in pieces if piece is not None)  # type: ignore[union-attr]
-    assert said == f"a [masked MY_KEY] b {SECRET[:3]}"
+    pieces = [redaction.redact(kind("m", 0, text)) for text in (f"a {SECRET[:5]}", f"{SECRET[5:]} b {SECRET[:3]}")]
+    pieces.append(redaction.flush(BlockDone("m", 0, Text("x"))))
+    text = "".join(piece.json if isinstance(piece, InputDelta) else piece.text for piece in pieces if piece is not None)  # type: ignore[union-attr]
+    assert text == f"a [masked MY_KEY] b {SECRET[:3]}"
 
 
 def test_an_event_without_a_secret_is_the_very_same() -> None:
-    mask = Redactor({"MY_KEY": SECRET[::-1]})
+    redactor = Redactor({"MY_KEY": SECRET[::-1]})
     for kind in get_args(Durable):
         event = whole(kind)
-        assert conceal(event, mask) is event
-    redaction = LiveRedaction(mask)
+        assert redact_event(event, redactor) is event
+    redaction = LiveRedaction(redactor)
     for live in (ToolProgress("c", "x"), Retrying(1, 2, 0.1, None, "x"), TextDelta("m", 0, "x ")):
-        assert redaction.shown(live) is live
+        assert redaction.redact(live) is live

@@ -1,10 +1,10 @@
-"""What a hook puts in a result's place has the result's shape, or is refused in words that name the difference."""
+"""The output of a hook that replaces a result has the result's shape, or is refused with the difference."""
 
 from typing import Any
 
 import pytest
 
-from bobstay.engine.hook_replacement import WrongShapeError, replaced
+from bobstay.engine.hook_replacement import WrongShapeError, replace_result
 from bobstay.tools.base import Outcome
 from bobstay.tools.builtin.read import Read
 
@@ -25,9 +25,9 @@ SHAPE = {"path": "a", "count": 1, "lines": ["x"], "where": {}, "whole": True, "n
 )
 def test_another_shape_is_refused_with_the_one_that_is_expected(old: Any, new: Any, expected: str) -> None:
     with pytest.raises(WrongShapeError, match=expected):
-        replaced(Read(), Outcome("words", display=old), new)
+        replace_result(Read(), Outcome("words", display=old), new)
 
 
 def test_a_number_may_be_of_either_kind_and_what_may_be_missing_may_be_missing() -> None:
     new = {"path": "b", "count": 1.5, "lines": [], "where": {"x": 1}}
-    assert replaced(Read(), Outcome("words", display=SHAPE), new)[1] == new
+    assert replace_result(Read(), Outcome("words", display=SHAPE), new)[1] == new

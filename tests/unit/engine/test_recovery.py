@@ -2,7 +2,7 @@
 
 import pytest
 
-from bobstay.engine.limits import Limits, reached
+from bobstay.engine.limits import Limits, find_limit
 from bobstay.engine.recovery import FallBack, GiveUp, Prune, Recovery, RetryPolicy, Wait, after_error, prunable
 from bobstay.engine.state import State
 from bobstay.model.event import BlockDone, MessageDone, Prompted, Pruned, ToolDone, TurnStarted
@@ -12,7 +12,7 @@ from bobstay.providers.base import ErrorKind, ProviderError
 POLICY = RetryPolicy(attempts=2, first=0.1)
 
 
-def talk(replies: int) -> State:
+def conversation(replies: int) -> State:
     state = State().apply(Prompted("p", (Text("go"),)))
     for number in range(replies):
         state = state.apply(BlockDone(f"m{number}", 0, ToolCall(f"c{number}", "Read", {})))
@@ -67,12 +67,12 @@ def test_an_overloaded_model_falls_back_to_the_next_after_three_tries() -> None:
 def test_a_prompt_too_long_prunes_old_output_then_all_but_the_last_and_then_says_so() -> None:
     recovery = Recovery()
     error = ProviderError("too long", kind="prompt_too_long", status=400)
-    state = talk(6)
+    state = conversation(6)
     action = after_error(error, recovery, POLICY, state, ())
     assert action == Prune(("c0", "c1"), 200)
     state = state.apply(Pruned(("c0", "c1"), 200))
     assert after_error(error, recovery, POLICY, state, ()) == Prune(("c2", "c3", "c4"), 300)
-    assert after_error(error, recovery, POLICY, talk(6), ()) == GiveUp(
+    assert after_error(error, recovery, POLICY, conversation(6), ()) == GiveUp(
         "prompt_too_long", "Prompt is too long: too long"
     )
 
@@ -80,15 +80,15 @@ def test_a_prompt_too_long_prunes_old_output_then_all_but_the_last_and_then_says
 def test_after_progress_the_oldest_output_may_be_pruned_again() -> None:
     recovery = Recovery()
     error = ProviderError("too long", kind="prompt_too_long", status=400)
-    after_error(error, recovery, POLICY, talk(6), ())
-    recovery.progressed()
-    assert isinstance(after_error(error, recovery, POLICY, talk(6), ()), Prune)
+    after_error(error, recovery, POLICY, conversation(6), ())
+    recovery.reset()
+    assert isinstance(after_error(error, recovery, POLICY, conversation(6), ()), Prune)
 
 
 def test_with_nothing_to_prune_a_prompt_too_long_ends_the_turn() -> None:
     error = ProviderError("too long", kind="prompt_too_long", status=400)
-    assert isinstance(after_error(error, Recovery(), POLICY, talk(0), ()), GiveUp)
-    assert [reply.call_id for reply in prunable(talk(2))] == ["c0"]
+    assert isinstance(after_error(error, Recovery(), POLICY, conversation(0), ()), GiveUp)
+    assert [reply.call_id for reply in prunable(conversation(2))] == ["c0"]
 
 
 def test_an_image_the_service_refuses_is_left_out_once() -> None:
@@ -117,11 +117,11 @@ def spent(cost: float, steps: int = 1) -> State:
 )
 def test_each_limit_ends_with_its_own_name(limits: Limits, ending: str) -> None:
     """H3-2"""
-    found = reached(limits, spent(1.0, 2), spent_before=0.0, elapsed=5.0)
+    found = find_limit(limits, spent(1.0, 2), spent_before=0.0, elapsed=5.0)
     assert found is not None
     assert found.ending == ending
-    assert reached(limits, State(), spent_before=0.0, elapsed=0.0) is None
+    assert find_limit(limits, State(), spent_before=0.0, elapsed=0.0) is None
 
 
 def test_money_spent_before_this_process_does_not_count() -> None:
-    assert reached(Limits(cost=0.5), spent(1.0), spent_before=0.9, elapsed=0.0) is None
+    assert find_limit(Limits(cost=0.5), spent(1.0), spent_before=0.9, elapsed=0.0) is None

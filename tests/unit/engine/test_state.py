@@ -1,4 +1,4 @@
-"""State is a fold: the same events give the same talk, however they interleave."""
+"""State is a fold: the same events give the same conversation, however they interleave."""
 
 from typing import Literal
 
@@ -86,7 +86,7 @@ def test_usage_and_cost_add_up_by_model_and_steps_start_anew_each_turn() -> None
     assert (again.steps, again.usage, again.cost, again.mode) == (0, Usage(), 0.75, "plan")
 
 
-def test_a_queued_message_waits_until_it_is_taken_up_or_dropped() -> None:
+def test_a_queued_message_waits_until_it_is_read_or_dropped() -> None:
     """F36"""
     first, second = InputQueued("1", (Text("a"),)), InputQueued("2", (Text("b"),), "queue")
     state = fold(first, second)
@@ -144,21 +144,18 @@ HAPPENINGS = st.one_of(
 
 
 @given(st.lists(HAPPENINGS, max_size=30))
-def test_the_end_of_a_background_command_is_kept_until_the_model_was_told(events: list[Durable]) -> None:
+def test_the_end_of_a_background_command_is_kept_until_the_model_knows(events: list[Durable]) -> None:
     """H1-12: whatever happens meanwhile."""
     state, untold, running = State(), set[str](), set[str]()
     for event in events:
         state = state.apply(event)
-        match event:
-            case BackgroundStarted(id=id):
-                running.add(id)
-            case BackgroundEnded(id=id, tell=tell):
-                running.discard(id)
-                untold |= {id} if tell != "no" else set()
-            case Prompted(id=id) | InputDropped(id=id):
-                untold.discard(id)
-            case _:
-                pass
+        if isinstance(event, BackgroundStarted):
+            running.add(event.id)
+        elif isinstance(event, BackgroundEnded):
+            running.discard(event.id)
+            untold |= {event.id} if event.tell != "no" else set()
+        elif isinstance(event, Prompted | InputDropped):
+            untold.discard(event.id)
         assert {notice.id for notice in state.notices} == untold
         assert len(state.notices) == len(untold)
         assert set(state.background) == running

@@ -1,4 +1,4 @@
-"""What tools are told of a session follows its log: directories, files seen, where the shell stands."""
+"""The environment of tools follows the log: directories, files seen, the shell's working directory."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from bobstay.model.message import Text, ToolReply
 ROOT, OTHER = Path("/srv/proj"), Path("/srv/other")
 
 
-def surroundings() -> ToolEnvironment:
+def tool_environment() -> ToolEnvironment:
     return ToolEnvironment(session_id="s", root=ROOT, directories=(ROOT,), spill=Path("/spill"), environment={})
 
 
@@ -18,7 +18,7 @@ def changed(kind: str, *paths: Path) -> PermissionsChanged:
 
 
 def test_directories_come_once_and_go_but_the_root_stays() -> None:
-    here = surroundings()
+    here = tool_environment()
     here.apply(changed("addDirectories", OTHER, ROOT))
     assert list(here.directories) == [ROOT, OTHER]
     here.apply(changed("addDirectories", OTHER))
@@ -30,7 +30,7 @@ def test_directories_come_once_and_go_but_the_root_stays() -> None:
 
 
 def test_a_call_tells_which_files_are_known_and_where_the_shell_stands() -> None:
-    here = surroundings()
+    here = tool_environment()
     here.apply(ToolDone(ToolReply("1", (Text(""),)), files={"/srv/proj/a": "hash"}, cwd=str(OTHER)))
     here.apply(ToolDone(ToolReply("2", (Text(""),))))
     assert (here.known("/srv/proj/a"), here.known("/srv/proj/b"), here.cwd) == ("hash", None, OTHER)

@@ -65,7 +65,7 @@ async def test_exit_code_2_is_a_no_with_stderr_as_its_reason(
 
 
 @pytest.mark.parametrize("command", ["echo broken >&2; exit 1", "/no/such/program", "echo '{not json'", "kill -9 $$"])
-async def test_any_other_failure_is_told_and_stops_nothing(tmp_path: Path, command: str) -> None:
+async def test_any_other_failure_is_reported_and_stops_nothing(tmp_path: Path, command: str) -> None:
     outcome = await hooks_of(tmp_path, command).run(call())
     assert outcome.decision == ""
     assert outcome.messages[0].text.startswith("PreToolUse:Bash hook failed: ")
@@ -76,7 +76,7 @@ async def test_any_other_failure_is_told_and_stops_nothing(tmp_path: Path, comma
 
 
 @pytest.mark.parametrize(("event", "context"), [("UserPromptSubmit", ("plain words",)), ("PreToolUse", ())])
-async def test_plain_words_are_for_the_model_where_a_prompt_begins(
+async def test_plain_text_is_for_the_model_where_a_prompt_begins(
     tmp_path: Path, event: HookName, context: tuple[str, ...]
 ) -> None:
     assert (await hooks_of(tmp_path, "echo plain words", event=event).run(call(event))).context == context
@@ -131,7 +131,7 @@ async def test_an_interrupted_hook_is_ended(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
     assert gone(pid)
-    assert [(report.ran is None, report.outcome) for report in reports] == [(True, "success"), (False, "cancelled")]
+    assert [(report.result is None, report.outcome) for report in reports] == [(True, "success"), (False, "cancelled")]
 
 
 async def test_the_environment_is_what_was_given_and_where_the_project_is(tmp_path: Path) -> None:
@@ -149,17 +149,17 @@ async def test_output_without_end_is_bounded(tmp_path: Path) -> None:
     hook = CommandHook("PreToolUse", "", "head -c 5000000 /dev/zero | tr '\\0' x")
     hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, report=reports.append)
     await hooks.run(call())
-    assert reports[1].ran is not None
-    assert len(reports[1].ran.stdout) == 1 << 20
+    assert reports[1].result is not None
+    assert len(reports[1].result.stdout) == 1 << 20
 
 
 async def test_a_script_of_the_folder_that_changes_in_the_session_is_not_run(tmp_path: Path) -> None:
     """H4-3: the model may edit files; it must not thereby edit what watches it."""
     script = tmp_path / "check.sh"
     script.write_text("exit 0\n")
-    from bobstay.config.digest import digests_of
+    from bobstay.config.digest import digest_files
 
-    files = digests_of([str(script)])
+    files = digest_files([str(script)])
     hook = CommandHook("PreToolUse", "", "sh ./check.sh", folder=str(tmp_path), files=files)
     hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT)
     assert await hooks.run(call()) == HookOutcome()
@@ -194,12 +194,12 @@ async def test_several_kinds_of_hooks_are_one_and_the_strictest_answer_counts(tm
     assert not joined.wants("UserPromptSubmit")
 
 
-async def test_words_for_the_person_name_the_event_and_the_tool(tmp_path: Path) -> None:
+async def test_messages_for_the_person_name_the_event_and_the_tool(tmp_path: Path) -> None:
     outcome = await hooks_of(tmp_path, """echo '{"systemMessage": "WORDS"}'""").run(call())
     assert outcome == HookOutcome(messages=(HookMessage("PreToolUse:Bash says: WORDS", "notice"),))
 
 
-async def test_an_answer_for_another_event_has_no_effect_and_is_told(tmp_path: Path) -> None:
+async def test_an_answer_for_another_event_has_no_effect_and_is_reported(tmp_path: Path) -> None:
     answer = {"continue": False, "hookSpecificOutput": {"hookEventName": "PostToolUse", "permissionDecision": "deny"}}
     outcome = await hooks_of(tmp_path, f"echo '{json.dumps(answer)}'").run(call())
     assert (outcome.decision, outcome.stop) == ("", False)
@@ -250,14 +250,14 @@ async def test_a_hook_follows_the_shell_but_one_of_the_project_stays_there(tmp_p
     assert (tmp_path / "project").read_text() == f"{tmp_path}\n"
 
 
-async def test_hooks_are_told_the_session_and_the_effort(tmp_path: Path) -> None:
+async def test_hooks_get_the_session_and_the_effort(tmp_path: Path) -> None:
     hook = CommandHook("Stop", "", 'echo "$CLAUDECODE $CLAUDE_CODE_SESSION_ID $CLAUDE_EFFORT" > told')
     hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, session_id="abc")
     await hooks.run(call("Stop", effort={"level": "high"}))
     assert (tmp_path / "told").read_text() == "1 abc high\n"
 
 
-async def test_a_hook_in_the_background_is_heard_with_a_later_event(tmp_path: Path) -> None:
+async def test_the_output_of_a_background_hook_comes_with_a_later_event(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     answer = {"decision": "block", "reason": "x", "hookSpecificOutput": {"additionalContext": "LATE"}}
     slow = CommandHook("PostToolUse", "", f"read x < pipe; echo '{json.dumps(answer)}'", background=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.hooks.condition import meets
+from bobstay.hooks.condition import matches_condition
 from bobstay.hooks.hook_event import HookCall
 from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook, read_hooks
 from bobstay.hooks.matcher import matches
@@ -73,7 +73,7 @@ FINE = {"command": "fine"}
 
 
 @pytest.mark.parametrize(
-    ("event", "groups", "place"),
+    ("event", "groups", "path"),
     [
         ("Stop", 1, "$.hooks.Stop"),
         ("Unheard", [1], "$.hooks.Unheard"),
@@ -103,13 +103,13 @@ FINE = {"command": "fine"}
         ),
     ],
 )
-def test_what_cannot_be_used_is_left_out_with_a_notice_and_the_rest_works(event: str, groups: Any, place: str) -> None:
+def test_what_cannot_be_used_is_left_out_with_a_notice_and_the_rest_works(event: str, groups: Any, path: str) -> None:
     hooks = {event: groups, "PostToolUse": [{"hooks": [FINE]}]}
     if isinstance(groups, list) and event == "Stop":
         hooks["Stop"] = [*groups, {"hooks": [{"command": "beside"}]}]
     found, notices = read(hooks)
     assert [hook.text for hook in found] == (["beside", "fine"] if len(found) == 2 else ["fine"])
-    assert list(notices) == [place]
+    assert list(notices) == [path]
 
 
 def about(command: str) -> HookCall:
@@ -130,11 +130,11 @@ def about(command: str) -> HookCall:
     ],
 )
 def test_a_condition_is_a_rule_about_the_call(rule: str, command: str, expected: bool) -> None:
-    """What cannot be told may be what the rule means: the hook is called."""
-    assert meets(rule, about(command), home="/home/x") is expected
+    """A command that cannot be analysed may be one the rule covers: the hook is called."""
+    assert matches_condition(rule, about(command), home="/home/x") is expected
 
 
 def test_a_condition_may_be_about_paths() -> None:
     call = HookCall("PreToolUse", {"tool_input": {}, "cwd": "/w"}, "Edit", accesses=(Access("write", "/w/src/a.py"),))
-    assert meets("Edit(src/**)", call, home="/home/x")
-    assert not meets("Edit(docs/**)", call, home="/home/x")
+    assert matches_condition("Edit(src/**)", call, home="/home/x")
+    assert not matches_condition("Edit(docs/**)", call, home="/home/x")

@@ -48,79 +48,79 @@ PLAIN = [
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_token_is_known_by_its_shape_wherever_it_stands(kind: str) -> None:
     token = TOKENS[kind]
-    mask = Redactor()
+    redactor = Redactor()
     for text in (token, f"key={token}\n", f'{{"key": "{token}"}}', f"before ({token}) after"):
-        masked = mask.text(text)
-        assert token.removeprefix("Bearer ") not in masked
-        assert A[:20] not in masked
-        assert "[masked " in masked
-        assert masked.startswith(text[:2]) or text.startswith(token)
+        redacted = redactor.redact(text)
+        assert token.removeprefix("Bearer ") not in redacted
+        assert A[:20] not in redacted
+        assert "[masked " in redacted
+        assert redacted.startswith(text[:2]) or text.startswith(token)
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_only_resembles_a_token_stays(text: str) -> None:
-    assert Redactor().text(text) is text
+    assert Redactor().redact(text) is text
 
 
 def test_colours_in_the_middle_of_a_secret_do_not_save_it() -> None:
     """As `grep --color` marks what it found."""
-    mask = Redactor({"MY_TOKEN": "correct-horse-battery"})
+    redactor = Redactor({"MY_TOKEN": "correct-horse-battery"})
     for secret in (TOKENS["anthropic"], "correct-horse-battery"):
         marked = f"key=\x1b[01;31m{secret[:6]}\x1b[m{secret[6:]}\x1b[0m end"
-        shown = mask.text(marked)
+        shown = redactor.redact(marked)
         assert secret[6:] not in shown
         assert shown.startswith("key=[masked ")
     beside = f"\x1b[32mok\x1b[0m {TOKENS['github']}"
-    assert mask.text(beside) == "\x1b[32mok\x1b[0m [masked GitHub token]"
+    assert redactor.redact(beside) == "\x1b[32mok\x1b[0m [masked GitHub token]"
     plain = "\x1b[32mall is well\x1b[0m"
-    assert mask.text(plain) is plain
+    assert redactor.redact(plain) is plain
 
 
-def test_a_private_key_is_masked_as_a_file_view_and_as_json_show_it() -> None:
+def test_a_private_key_is_redacted_as_a_file_view_and_as_json_show_it() -> None:
     numbered = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(PEM.splitlines(), start=1))
     for text in (numbered, PEM.replace("\n", "\\n"), PEM.replace("\n", "\r\n")):
-        assert BODY[:30] not in Redactor().text(f"here: {text} done")
-        assert Redactor().text(f"here: {text} done").endswith(" done")
+        assert BODY[:30] not in Redactor().redact(f"here: {text} done")
+        assert Redactor().redact(f"here: {text} done").endswith(" done")
 
 
-def test_a_value_this_process_was_given_is_masked_by_its_name() -> None:
-    mask = Redactor({"DB_PASSWORD": "correct horse", "SHORT_KEY": "abc"})
-    assert mask.text("pw: correct horse!") == "pw: [masked DB_PASSWORD]!"
-    assert mask.text("abc") == "abc"
-    assert mask.known(f"correct horse {TOKENS['github']}") == f"[masked DB_PASSWORD] {TOKENS['github']}"
+def test_a_known_value_is_redacted_by_its_name() -> None:
+    redactor = Redactor({"DB_PASSWORD": "correct horse", "SHORT_KEY": "abc"})
+    assert redactor.redact("pw: correct horse!") == "pw: [masked DB_PASSWORD]!"
+    assert redactor.redact("abc") == "abc"
+    assert redactor.redact_known(f"correct horse {TOKENS['github']}") == f"[masked DB_PASSWORD] {TOKENS['github']}"
 
 
-def test_a_value_that_contains_another_is_masked_whole() -> None:
-    mask = Redactor({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh12345678"})
-    assert mask.text("x abcdefgh12345678 abcdefgh y") == "x [masked B_KEY] [masked A_KEY] y"
+def test_a_value_that_contains_another_is_redacted_whole() -> None:
+    redactor = Redactor({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh12345678"})
+    assert redactor.redact("x abcdefgh12345678 abcdefgh y") == "x [masked B_KEY] [masked A_KEY] y"
 
 
 def test_a_value_is_found_as_json_spells_it() -> None:
-    assert Redactor({"K_SECRET": 'qu"ote\\slash'}).text('{"a": "qu\\"ote\\\\slash"}') == '{"a": "[masked K_SECRET]"}'
+    assert Redactor({"K_SECRET": 'qu"ote\\slash'}).redact('{"a": "qu\\"ote\\\\slash"}') == '{"a": "[masked K_SECRET]"}'
 
 
 def test_a_value_that_stands_in_its_own_placeholder_is_left_alone() -> None:
-    mask = Redactor({"MY_SECRET_PASSWORD": "MY_SECRET_PASSWORD", "OTHER_KEY": "abcdefgh"})
-    assert mask.text("MY_SECRET_PASSWORD abcdefgh") == "MY_SECRET_PASSWORD [masked OTHER_KEY]"
+    redactor = Redactor({"MY_SECRET_PASSWORD": "MY_SECRET_PASSWORD", "OTHER_KEY": "abcdefgh"})
+    assert redactor.redact("MY_SECRET_PASSWORD abcdefgh") == "MY_SECRET_PASSWORD [masked OTHER_KEY]"
 
 
-def test_events_and_json_values_are_masked_at_any_depth_and_kept_if_clean() -> None:
-    mask = Redactor({"A_KEY": "abcdefgh"})
+def test_events_and_json_values_are_redacted_at_any_depth_and_kept_if_clean() -> None:
+    redactor = Redactor({"A_KEY": "abcdefgh"})
     done = ToolDone(ToolReply("c", (Text("abcdefgh"),)), display={"out": ["x", {"y abcdefgh": 1}], "n": None})
-    masked = mask.value(done)
-    assert masked.reply.text == "[masked A_KEY]"
-    assert masked.display == {"out": ["x", {"y [masked A_KEY]": 1}], "n": None}
+    redacted = redactor.redact_value(done)
+    assert redacted.reply.text == "[masked A_KEY]"
+    assert redacted.display == {"out": ["x", {"y [masked A_KEY]": 1}], "n": None}
     clean = ToolDone(ToolReply("c", (Text("fine"),)), display={"out": ["x", {"y": 1}]})
-    assert mask.value(clean) is clean
-    assert mask.value(Noted("ok")) == Noted("ok")
+    assert redactor.redact_value(clean) is clean
+    assert redactor.redact_value(Noted("ok")) == Noted("ok")
 
 
-def test_what_was_put_in_place_is_known_again_and_nothing_else_is() -> None:
-    mask = Redactor({"A_KEY": "abcdefgh"})
-    assert mask.given_in({"content": "[masked A_KEY]"}) == ""
-    mask.text("abcdefgh")
-    assert mask.given_in({"edits": [{"content": "k=[masked A_KEY]"}]}) == "[masked A_KEY]"
-    assert mask.given_in({"content": "[masked B_KEY]"}) == ""
+def test_placeholders_are_recognised_and_nothing_else_is() -> None:
+    redactor = Redactor({"A_KEY": "abcdefgh"})
+    assert redactor.find_placeholder({"content": "[masked A_KEY]"}) == ""
+    redactor.redact("abcdefgh")
+    assert redactor.find_placeholder({"edits": [{"content": "k=[masked A_KEY]"}]}) == "[masked A_KEY]"
+    assert redactor.find_placeholder({"content": "[masked B_KEY]"}) == ""
 
 
 # ---------------------------------------------------------------- properties
@@ -135,36 +135,36 @@ MIXED = st.lists(st.one_of(FREE, st.sampled_from([*TOKENS.values(), *PLAIN])), m
 
 @given(values=VALUES, parts=MIXED)
 def test_masking_twice_is_masking_once(values: dict[str, str], parts: list[str]) -> None:
-    mask = Redactor(values)
-    once = mask.text(" ".join([*parts, *values.values()]))
-    assert mask.text(once) == once
+    redactor = Redactor(values)
+    once = redactor.redact(" ".join([*parts, *values.values()]))
+    assert redactor.redact(once) == once
 
 
 @given(values=VALUES, parts=MIXED)
 def test_no_value_and_no_token_is_left(values: dict[str, str], parts: list[str]) -> None:
     text = "\n".join([*parts, *values.values(), *TOKENS.values()])
-    masked = Redactor(values).text(text)
-    assert A[:20] not in masked
+    redacted = Redactor(values).redact(text)
+    assert A[:20] not in redacted
     ours = " ".join(map(placeholder, ("A_KEY", "B_TOKEN", *(shape.name for hint in HINTS for shape in hint.shapes))))
-    assert not [value for value in values.values() if value in masked and value not in ours]
+    assert not [value for value in values.values() if value in redacted and value not in ours]
 
 
 @given(text=st.text(alphabet=string.ascii_lowercase + " \n.,()", max_size=500))
 def test_text_without_secrets_is_the_same_object(text: str) -> None:
-    assert Redactor({"A_KEY": "ABCDEFGH"}).text(text) is text
+    assert Redactor({"A_KEY": "ABCDEFGH"}).redact(text) is text
 
 
 @given(parts=MIXED, sizes=st.lists(st.integers(1, 30), min_size=1))
 def test_a_stream_in_pieces_gives_what_the_whole_gives(parts: list[str], sizes: list[int]) -> None:
-    mask = Redactor({"A_KEY": "correct horse"})
+    redactor = Redactor({"A_KEY": "correct horse"})
     text = "\n".join([*parts, "correct horse", *TOKENS.values(), "end"])
-    stream, shown, at, turn = mask.stream(), [], 0, 0
+    stream, shown, at, turn = redactor.stream(), [], 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
         shown.append(stream.feed(text[at : at + size]))
         at, turn = at + size, turn + 1
     shown.append(stream.flush())
-    assert "".join(shown) == mask.text(text)
+    assert "".join(shown) == redactor.redact(text)
 
 
 def test_an_ordinary_stream_is_not_held_up() -> None:
@@ -184,8 +184,8 @@ def test_a_stream_does_not_hold_without_bound() -> None:
 
 def test_a_megabyte_of_anything_takes_bounded_time() -> None:
     """Patterns must not backtrack: hostile output is as quick to look through as any other."""
-    mask = Redactor({"A_KEY": "abcdefgh"})
+    redactor = Redactor({"A_KEY": "abcdefgh"})
     began = time.process_time()
     for hostile in ("sk-", "eyJ", "eyJaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "Bearer ", "x", "A", "xoxb-"):
-        mask.text(hostile * (1_000_000 // len(hostile)))
+        redactor.redact(hostile * (1_000_000 // len(hostile)))
     assert time.process_time() - began < DEADLINE

@@ -50,7 +50,7 @@ def test_any_bytes_become_text_that_can_be_sent(data: bytes) -> None:
         ("ä€😀".encode(), "ä€😀"),
     ],
 )
-def test_escapes_go_and_words_stay(data: bytes, text: str) -> None:
+def test_escapes_go_and_text_stays(data: bytes, text: str) -> None:
     assert readable(data) == text
 
 

@@ -53,12 +53,12 @@ async def test_the_end_of_the_process_is_the_end_though_its_pipe_is_held(tmp_pat
     child = start("sleep 1000 & echo ok", tmp_path, received)
     await asyncio.wait_for(child.ended, DEADLINE)
     assert received.streams[1] == b"ok\n"
-    assert child.family.members(), "it still holds the pipe"
+    assert child.tree.members(), "it still holds the pipe"
     await child.end()
     child.close()
 
 
-async def test_a_background_child_that_never_stops_talking_does_not_hold_us(tmp_path: Path) -> None:
+async def test_a_background_child_that_never_stops_writing_does_not_hold_us(tmp_path: Path) -> None:
     """F11: what is drained at the end is what was there, not what keeps coming."""
     received = Received()
     child = start("yes & until [ -e go ]; do sleep 0.01; done; exit 4", tmp_path, received)
@@ -67,7 +67,7 @@ async def test_a_background_child_that_never_stops_talking_does_not_hold_us(tmp_
             await asyncio.sleep(0.005)
         (tmp_path / "go").touch()
         assert await child.ended == 4
-    assert child.family.members(), "it still talks"
+    assert child.tree.members(), "it still writes"
     await child.end()
     child.close()
 

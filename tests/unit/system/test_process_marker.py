@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.system.process_marker import tag_of, tag_worn_by, wears, worn
-from bobstay.system.process_tree import ProcessTree, sweep
+from bobstay.system.process_marker import has_tag, read_tag, tag_children, tag_of
+from bobstay.system.process_tree import ProcessTree, kill_marked
 from tests.deadline import DEADLINE
 
 MARK = "0123456789abcdef:a-session:7"
@@ -21,21 +21,21 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /
 @linux
 def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not() -> None:
     before = resource.getrlimit(resource.RLIMIT_RSS)
-    with worn(MARK):
+    with tag_children(MARK):
         bare = subprocess.Popen(["/usr/bin/env", "-i", "/usr/bin/setsid", "/bin/sleep", "300"])
     after = subprocess.Popen(["/bin/sleep", "300"])
     try:
-        assert wears(bare.pid, MARK)
-        assert wears(bare.pid, "0123456789abcdef")
-        assert not wears(bare.pid, "0123456789abcdef:a-session:8")
-        assert not wears(bare.pid, "")
-        assert not wears(after.pid, MARK)
+        assert has_tag(bare.pid, MARK)
+        assert has_tag(bare.pid, "0123456789abcdef")
+        assert not has_tag(bare.pid, "0123456789abcdef:a-session:8")
+        assert not has_tag(bare.pid, "")
+        assert not has_tag(after.pid, MARK)
         assert bare.pid in ProcessTree(2**22 + 1, MARK).members()
         deadline = time.monotonic() + DEADLINE
         while after.pid in ProcessTree(2**22 + 1, MARK).members():  # until it is the program it is to become
             assert time.monotonic() < deadline
         assert resource.getrlimit(resource.RLIMIT_RSS) == before
-        assert tag_worn_by(os.getpid()) == ""
+        assert read_tag(os.getpid()) == ""
     finally:
         for process in (bare, after):
             process.kill()
@@ -45,17 +45,17 @@ def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not(
 @linux
 def test_a_sweep_of_the_session_finds_what_has_no_environment() -> None:
     session = os.urandom(8).hex()
-    with worn(f"{os.urandom(8).hex()}:{session}:1"):
+    with tag_children(f"{os.urandom(8).hex()}:{session}:1"):
         bare = subprocess.Popen(["/bin/sleep", "300"], env={})
-    assert sweep(f":{session[::-1]}:") == 0
-    assert sweep(f":{session}:") == 1
+    assert kill_marked(f":{session[::-1]}:") == 0
+    assert kill_marked(f":{session}:") == 1
     assert bare.wait(timeout=DEADLINE) == -9
 
 
 def test_a_mark_of_another_form_gives_no_tag_to_anybody() -> None:
     before = resource.getrlimit(resource.RLIMIT_RSS)
     for mark in ("", "only-one-part", "two:parts"):
-        with worn(mark):
+        with tag_children(mark):
             assert resource.getrlimit(resource.RLIMIT_RSS) == before
 
 

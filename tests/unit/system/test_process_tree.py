@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.system.child_process import Child
-from bobstay.system.process_tree import MARK, ProcessTree, carries, marks_of, sweep
+from bobstay.system.process_tree import MARK, ProcessTree, has_mark, kill_marked, marks_of
 from tests.deadline import DEADLINE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="families are known through /proc")
@@ -30,7 +30,7 @@ ESCAPES = {
 
 
 def living(mark: str) -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and carries(int(name), mark)]
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and has_mark(int(name), mark)]
 
 
 def start(script: str, tmp_path: Path) -> tuple[Child, str]:
@@ -53,13 +53,13 @@ async def test_nobody_escapes(escape: str, leader: str, tmp_path: Path) -> None:
             await asyncio.sleep(0.002)
         if leader == "goes":
             await child.ended
-            assert child.family.orphans()
-    members = child.family.members()
+            assert child.tree.orphans()
+    members = child.tree.members()
     assert members
     await child.end(grace=0.1)
     child.close()
 
-    assert child.family.members() == []
+    assert child.tree.members() == []
     assert living(mark) == []
     assert not [pid for pid in members if _alive(pid)]
 
@@ -76,10 +76,10 @@ def test_the_very_first_process_is_no_exception(tmp_path: Path) -> None:
             command = ["sh", "-c", "(setsid sleep 300 >/dev/null 2>&1 &)"]
             child = Child(command, cwd="/", environment=environment, receive=print, mark="0123456789abcdef")
             await child.ended
-            print(len(child.family.orphans()))
+            print(len(child.tree.orphans()))
             await child.end()
             child.close()
-            print(len(child.family.orphans()))
+            print(len(child.tree.orphans()))
 
         asyncio.run(main())
     """)
@@ -112,7 +112,7 @@ async def test_processes_of_others_are_neither_ended_nor_reaped(tmp_path: Path) 
 async def test_a_family_without_a_mark_owns_no_stranger() -> None:
     """F14: an empty mark is in no environment."""
     stranger = subprocess.Popen(["sleep", "300"], env={}, start_new_session=True)
-    assert not carries(stranger.pid, "")
+    assert not has_mark(stranger.pid, "")
     assert stranger.pid not in ProcessTree(leader=2**22 + 1, mark="").members()
     stranger.kill()
     stranger.wait()
@@ -121,7 +121,7 @@ async def test_a_family_without_a_mark_owns_no_stranger() -> None:
 async def test_the_dead_are_reaped(tmp_path: Path) -> None:
     child, _ = start("(sleep 0.01 &) ; sleep 300", tmp_path)
     async with asyncio.timeout(DEADLINE):
-        while len(child.family.members()) != 2:
+        while len(child.tree.members()) != 2:
             await asyncio.sleep(0.005)
     await child.end()
     child.close()
@@ -134,9 +134,9 @@ async def test_nested_marks_belong_to_both(tmp_path: Path) -> None:
     outer = os.urandom(8).hex()
     inner = os.urandom(8).hex()
     process = subprocess.Popen(["sleep", "300"], env={MARK: f"{outer}/{inner}"})
-    assert carries(process.pid, outer)
-    assert carries(process.pid, inner)
-    assert not carries(process.pid, outer[:-1])
+    assert has_mark(process.pid, outer)
+    assert has_mark(process.pid, inner)
+    assert not has_mark(process.pid, outer[:-1])
     process.kill()
     process.wait()
 
@@ -145,11 +145,11 @@ async def test_a_sweep_ends_what_a_crashed_run_left() -> None:
     """F12: crash, even of the watchdog."""
     mark = os.urandom(8).hex()
     left = subprocess.Popen(["sleep", "300"], env={MARK: f"token:{mark}:7"}, start_new_session=True)
-    assert sweep(f":{mark}:") == 1
+    assert kill_marked(f":{mark}:") == 1
     assert left.wait(timeout=DEADLINE) == -signal.SIGKILL
-    assert sweep(f":{mark}:") == 0
+    assert kill_marked(f":{mark}:") == 0
     with pytest.raises(ValueError, match="too short"):
-        sweep("")
+        kill_marked("")
 
 
 def test_the_watchdog_ends_everything_when_we_are_killed(tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_the_watchdog_ends_everything_when_we_are_killed(tmp_path: Path) -> None
     script = textwrap.dedent("""
         import os, subprocess, sys
         from bobstay.system.process_tree import MARK
-        from bobstay.system.watchdog import guard, mark_of_this_process
-        guard()
+        from bobstay.system.watchdog import mark_of_this_process, start_watchdog
+        start_watchdog()
         environment = dict(os.environ) | {MARK: mark_of_this_process() + ":session:1"}
         subprocess.Popen(["sh", "-c", "setsid sleep 300 & (setsid sleep 300 &) ; sleep 300"], env=environment,
                          start_new_session=True, stdout=subprocess.DEVNULL)
