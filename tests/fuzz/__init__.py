@@ -1,1 +1,1 @@
-"""The differential fuzzer of the permission policy: what it allows is run in a sandbox and must harm nothing."""
+"""The differential fuzzer of the permission policy: allowed commands are run in a sandbox and must do no harm."""

@@ -1,7 +1,7 @@
 """`python -m tests.fuzz`: runs the fuzzer on all cores, or one command again.
 
-`--executed N` commands are run in all, `--seconds N` ends the run earlier, `--seed N` repeats one, `--workers N` says
-how many at once, `--replay JSON` judges and runs the one command of a hole.
+`--executed N` commands are run in total, `--seconds N` ends the run earlier, `--seed N` repeats one, `--workers N` sets
+the number of processes, `--replay JSON` judges and runs the command of one hole.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tests.fuzz.scene import Scene, policy_bench
 from tests.fuzz.workers import run
 
 LEAST_SHARE = 20.0
-"""Per cent of the generated commands that must be allowed, or the run shows little."""
+"""Per cent of the generated commands that must be allowed for the run to be meaningful."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Options and operands of the programs a policy takes for harmless, the treacherous ones among them."""
+"""Options and operands, also dangerous ones, of programs that the policy considers harmless."""
 
 OPTIONS: dict[str, str] = {
     "sort": "--batch-size=2 --buffer-size=1 --check --compress-program=marker --comp=marker --compress-prog "
@@ -81,7 +81,7 @@ OPTIONS: dict[str, str] = {
     "exec=pat.awk -E pat.awk -i pat.awk --exec pat.awk -Wf pat.awk -W dump",
     "test": "-f -d -e -v x -v a[x] x -eq 1 -z -n = != ! ( ) -a -o -R x",
 }
-"""`F` is replaced by a file; everything else stands for itself."""
+"""`F` is replaced by a file; everything else is literal."""
 COMMON_GIT = (
     "--output=pwned --output pwned --outp=pwned --ext-diff --ext --no-index --textconv --text --stat -p "
     "-n 1 -1 -Opayload -O payload -O/home/dev/notes.txt -pO F -pOF --patch --name-only -S x -G x --color --oneline "
@@ -411,4 +411,4 @@ OPERANDS = (
     "nope/../secret.txt",
 )
 VALUES = ("a.txt", "payload", "/home/dev/notes.txt", "link/notes.txt", "secret.txt", "~/notes.txt", "/etc/canary.conf")
-"""What `F` becomes."""
+"""Replacements of `F`."""

@@ -1,4 +1,4 @@
-"""Commands of an ordinary day, whole and in pieces: what a policy should let through, and what attacks hide in."""
+"""Ordinary commands, whole and in pieces: a policy should allow them, and attacks are hidden in them."""
 
 COMMANDS: tuple[str, ...] = (
     "ls",
@@ -181,7 +181,7 @@ RULED: dict[str, tuple[str, ...]] = {
     "Edit(**)": ("sort a.txt > sorted.txt", "echo x > src/new.py"),
     "Bash": ("npm ci", "mkdir build", "python3 x.py", "FOO=1 make", "env ls"),
 }
-"""What becomes ordinary when a rule allows it."""
+"""Commands that are ordinary if a rule allows them."""
 
 FILTERS = (
     "head",

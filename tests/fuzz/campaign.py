@@ -1,4 +1,4 @@
-"""One run of the fuzzer: draws scenes and commands, asks the judge, runs what is allowed, collects the holes."""
+"""One run of the fuzzer: draws scenes and commands, judges them, runs the allowed ones, collects holes."""
 
 import json
 import shlex
@@ -17,19 +17,19 @@ from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 BATCH = 100
 """Commands that are run in one scene."""
 TRIES = 25
-"""How many are drawn at most in one scene for each that is to be run: some scenes allow little."""
+"""The maximum of commands drawn in one scene per command to run, because some scenes allow little."""
 MOST_DRAWN = 100
-"""How many are drawn at most for each that is to be run in all."""
+"""The maximum of commands drawn in total per command to run."""
 MOST_HOLES = 20
 MOST_LATE = 2
-"""How often cutting down a hole may run out of time before it is left as it is."""
+"""How often minimising a hole may time out before it is reported as it is."""
 
 
 class Hole(Struct, frozen=True):
-    """A command that was allowed and did what nobody permitted."""
+    """A command that was allowed and did something that is not permitted."""
 
     command: str
-    """Cut down to what matters."""
+    """The minimised command."""
     original: str
     scene: Scene
     evidence: tuple[str, ...]
@@ -44,7 +44,7 @@ class Hole(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """What came of a run."""
+    """The result of a run."""
 
     seed: str
     generated: int = 0
@@ -85,7 +85,7 @@ class Campaign:
         most_holes: int = MOST_HOLES,
         progress: Callable[[Tally], None] | None = None,
     ) -> Tally:
-        """Go on until so many commands were run, so many holes were found, or the time is over."""
+        """Run until this many commands were run, this many holes were found, or the time is over."""
         self._most_holes = most_holes
         deadline = time.monotonic() + seconds
         waiting: tuple[Scene, Judge, list[str]] | None = None
@@ -96,11 +96,11 @@ class Campaign:
             wanted = 0 if over else min(BATCH, executed - self.tally.executed - running)
             following = self._draw(wanted) if wanted > 0 else None
             if waiting is not None:
-                self._judge_reports(*waiting, self._sandbox.take())
+                self._judge_reports(*waiting, self._sandbox.receive_batch())
                 if progress is not None:
                     progress(self.tally)
             if following is not None:
-                self._sandbox.give(following[2])
+                self._sandbox.send_batch(following[2])
             elif waiting is None:
                 return self.tally
             waiting = following
@@ -137,7 +137,7 @@ class Campaign:
             self.tally.late += "late" in report
             if len(self.tally.holes) >= self._most_holes or not (evidence := holes(report, scene)):
                 continue
-            if "late" in report:  # what was cut off may have left traces it would have removed: once more
+            if "late" in report:  # a command that timed out may have left traces it would have removed: run it again
                 evidence = holes(self._sandbox.run(command), scene)
             if evidence:
                 self._report(command, scene, judge, evidence)

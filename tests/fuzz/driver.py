@@ -1,7 +1,7 @@
-"""Runs inside the sandbox, as its first process: builds the world, runs commands, reports what they did.
+"""Runs inside the sandbox as its first process: builds the file tree, runs commands, reports what they did.
 
-It speaks lines of JSON: first the plan of the world, answered by `"ready"`; then lists of commands, each answered by a
-list of reports. Only the standard library can be imported here.
+The protocol is lines of JSON: first the plan of the file tree, answered by `"ready"`; then lists of commands, each
+answered by a list of reports. Only the standard library can be imported here.
 """
 
 import json
@@ -41,10 +41,10 @@ exec "$@"
 
 def main() -> None:
     plan = json.loads(sys.stdin.readline())
-    world = World(plan)
+    tree = FixtureTree(plan)
     answer("ready")
     for line in sys.stdin:
-        answer([world.run(command) for command in json.loads(line)])
+        answer([tree.run(command) for command in json.loads(line)])
 
 
 def answer(message: Any) -> None:
@@ -52,12 +52,12 @@ def answer(message: Any) -> None:
     sys.stdout.flush()
 
 
-class World:
+class FixtureTree:
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
         self.root: str = plan["root"]
         self.environment: dict[str, str] = plan["environment"]
-        self.patience: float = plan["patience"]
+        self.timeout: float = plan["timeout"]
         self.watched: list[str] = plan["watched"]
         self._install_programs()
         self._write_files()
@@ -71,7 +71,7 @@ class World:
         self.listeners = [listen(kind, plan["port"]) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
 
     def run(self, command: str) -> dict[str, Any]:
-        """Run one command in a clean world; the report has an entry for each kind of thing it did."""
+        """Run one command in a clean file tree; the report has an entry for each kind of action."""
         self.connections = 0
         os.ftruncate(self.output, 0)
         os.lseek(self.output, 0, os.SEEK_SET)
@@ -82,10 +82,10 @@ class World:
         except OSError as error:
             return {"impossible": str(error)} if error.errno else {}
         found = {
-            "ran": take_marks(),
+            "ran": collect_marks(),
             "changed": self._changes(),
             "read": self._readings(),
-            "connected": self.connections + sum(map(knocked, self.listeners)),
+            "connected": self.connections + sum(map(was_connected, self.listeners)),
             "leaked": self._leaks(),
             "late": not in_time,
         }
@@ -101,10 +101,10 @@ class World:
             (os.POSIX_SPAWN_DUP2, self.output, 1),
             (os.POSIX_SPAWN_DUP2, self.output, 2),
         ]
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.timeout
         child = os.posix_spawn(SHELL, arguments, self.environment, file_actions=actions, setsid=True)
         ended = self._wait_for(child, deadline)
-        # What it left running in the background gets the rest of the time, since its effects count too.
+        # Background processes get the rest of the time, because their effects count too.
         while ended and children_left() and time.monotonic() < deadline:
             time.sleep(0.002)
         in_time = bool(ended) and not children_left()
@@ -114,7 +114,7 @@ class World:
         return in_time
 
     def _wait_for(self, child: int, deadline: float) -> bool:
-        """Whether the child ended in time; connections are taken and closed meanwhile, so that nobody hangs in one."""
+        """Whether the child ended in time; connections are accepted and closed meanwhile, so that no process hangs."""
         descriptor = os.pidfd_open(child)
         awaited = [descriptor, *(listener.fileno() for listener in self.listeners)]
         try:
@@ -122,7 +122,7 @@ class World:
                 ready = select.select(awaited, [], [], left)[0]
                 if descriptor in ready:
                     return True
-                self.connections += sum(map(knocked, self.listeners))
+                self.connections += sum(map(was_connected, self.listeners))
             return False
         finally:
             os.close(descriptor)
@@ -137,7 +137,7 @@ class World:
     def _readings(self) -> list[str]:
         found = [path for path in self.watched if was_read(path)]
         for path in found:
-            forget_reading(path)
+            reset_access_time(path)
         return found
 
     def _leaks(self) -> bool:
@@ -163,11 +163,11 @@ class World:
         self.before = self._fingerprints()
 
     def _age(self) -> None:
-        """Set all times to the past, so that whatever is written or read from now on shows."""
+        """Set all times to the past, so that later reads and writes can be detected."""
         for path in walk(self.plan["areas"]):
             os.utime(path, ns=(LONGER_AGO, LONG_AGO), follow_symlinks=False)
         index = f"{self.root}/.git/index"
-        if os.path.exists(index):  # git mistrusts an index that is no younger than the files
+        if os.path.exists(index):  # git does not trust an index that is not newer than the files
             os.utime(index, ns=(LONGER_AGO, LONG_AGO + 10**12))
 
     def _install_programs(self) -> None:
@@ -177,12 +177,12 @@ class World:
         write(f"{PLACE}/wrapper", WRAPPER, 0o755)
         names = {name for folder in self.plan["folders"] for name in os.listdir(folder)}
         for name in names.union(self.plan["shims"], self.plan["wrappers"], self.plan["tools"]):
-            place = f"/usr/bin/{name}"
+            path = f"/usr/bin/{name}"
             if target := self.plan["tools"].get(name):
-                install(target, place)
+                install(target, path)
             else:
                 kind = "wrapper" if name in self.plan["wrappers"] else "shim"
-                os.symlink(f"{PLACE}/{kind}", place)
+                os.symlink(f"{PLACE}/{kind}", path)
 
     def _write_files(self) -> None:
         for path, content in self.plan["files"].items():
@@ -206,19 +206,19 @@ class World:
             )
         with open(f"{self.root}/README.md", "a") as file:
             file.write("changed\n")
-        take_marks()
+        collect_marks()
 
 
-def install(target: str, place: str) -> None:
-    """Put a real program in its place; a script gets the hidden shell, since `sh` is one of the recorded names."""
+def install(target: str, path: str) -> None:
+    """Install a real program at a path; a script gets the hidden shell, because `sh` is one of the recorded names."""
     with open(target, "rb") as file:
         script = file.read(2) == b"#!" and target
     if not script:
-        os.symlink(target, place)
+        os.symlink(target, path)
         return
     with open(script) as file:
         _, _, body = file.read().partition("\n")
-    write(place, f"#!{SHELL}\n{body}", 0o755)
+    write(path, f"#!{SHELL}\n{body}", 0o755)
 
 
 def write(path: str, content: str, mode: int = 0o644) -> None:
@@ -228,7 +228,7 @@ def write(path: str, content: str, mode: int = 0o644) -> None:
 
 
 def walk(areas: list[str]) -> list[str]:
-    """Everything below the areas, parents first, without leaving a trace of having looked."""
+    """Everything below the areas, parents first, without changing access times."""
     found: list[str] = []
     waiting = list(areas)
     while waiting:
@@ -288,13 +288,13 @@ def was_read(path: str) -> bool:
         return False  # it is gone, which is reported as a change
 
 
-def forget_reading(path: str) -> None:
+def reset_access_time(path: str) -> None:
     found = os.lstat(path)
     os.utime(path, ns=(LONGER_AGO, found.st_mtime_ns), follow_symlinks=False)
 
 
-def take_marks() -> list[list[str]]:
-    """The calls that recorded themselves since the last time: the program's path, then its arguments."""
+def collect_marks() -> list[list[str]]:
+    """The calls recorded since the last time: the path of the program, then its arguments."""
     if not os.stat(MARKS).st_size:
         return []
     with open(MARKS, "r+b") as file:
@@ -326,7 +326,7 @@ def listen(kind: socket.SocketKind, port: int) -> socket.socket:
     return listener
 
 
-def knocked(listener: socket.socket) -> bool:
+def was_connected(listener: socket.socket) -> bool:
     found = False
     while True:
         try:

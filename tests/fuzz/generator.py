@@ -3,7 +3,7 @@
 import shlex
 from random import Random
 
-from tests.fuzz import arguments, benign, handing, hostile, shapes
+from tests.fuzz import arguments, benign, forwarding, hostile, shapes
 from tests.fuzz.mutation import mutate, respell
 from tests.fuzz.scene import Scene
 
@@ -27,7 +27,7 @@ class Generator:
         return respell(self.dice, found) if chance < 0.25 else found
 
     def ordinary(self, depth: int) -> str:
-        """A command nobody minds, or several of them put together."""
+        """A harmless command, or several of them combined."""
         if depth and self.dice.random() < 0.7:
             frame = self.dice.choice(benign.FRAMES)
             return frame.format(self.ordinary(depth - 1), self.ordinary(depth - 1))
@@ -45,10 +45,10 @@ class Generator:
 
     def payload(self) -> str:
         found = self.dice.choice(self.payloads)
-        return self._shaped(found) if self.dice.random() < 0.1 else found
+        return self._in_shape(found) if self.dice.random() < 0.1 else found
 
     def word(self) -> str:
-        """A word that runs something, or looks so."""
+        """A word that runs something, or seems to."""
         return self.dice.choice(hostile.WORDS).format(P=self.payload())
 
     def tool(self) -> str:
@@ -72,34 +72,34 @@ class Generator:
         if kind < 0.54:
             return self._with_word(self.ordinary(0))
         if kind < 0.75 and self.tools:
-            return self.tool() if self.dice.random() < 0.7 else self._framed(self.tool())
+            return self.tool() if self.dice.random() < 0.7 else self._in_frame(self.tool())
         if kind < 0.87 and self.tools:
-            return self._handing()
-        return self._shaped(self.payload())
+            return self._forwarding()
+        return self._in_shape(self.payload())
 
-    def _handing(self) -> str:
-        """Names handed from one command to another, or a command behind wrappers."""
+    def _forwarding(self) -> str:
+        """Names forwarded from one command to another, or a command behind wrappers."""
         match self.dice.randrange(6):
             case 0 | 1 | 2:
-                return handing.piped(self.dice, self.ordinary(0), self.payload())
+                return forwarding.piped(self.dice, self.ordinary(0), self.payload())
             case 3:
-                return handing.run_by_find(self.dice, self.payload())
+                return forwarding.run_by_find(self.dice, self.payload())
             case 4:
-                return handing.wrapped(self.dice, self.ordinary(0))
+                return forwarding.wrapped(self.dice, self.ordinary(0))
             case _:
-                return handing.wrapped(self.dice, self.payload())
+                return forwarding.wrapped(self.dice, self.payload())
 
-    def _shaped(self, payload: str) -> str:
+    def _in_shape(self, payload: str) -> str:
         return self.dice.choice(self.shapes).format(P=payload, B=self.ordinary(0))
 
-    def _framed(self, command: str) -> str:
+    def _in_frame(self, command: str) -> str:
         return self.dice.choice(benign.FRAMES).format(command, self.ordinary(0))
 
     def _with_word(self, command: str) -> str:
-        """Put a treacherous word in the place of some word, or between two."""
+        """Replace a word by a dangerous one, or insert one."""
         words = command.split(" ")
-        place = self.dice.randint(1, len(words))
-        words[place : place + self.dice.randint(0, 1)] = [self.word()]
+        position = self.dice.randint(1, len(words))
+        words[position : position + self.dice.randint(0, 1)] = [self.word()]
         return " ".join(words)
 
     def _git(self) -> str:
@@ -112,12 +112,12 @@ class Generator:
         return " ".join(words)
 
     def _options(self, table: str) -> list[str]:
-        """Runs of neighbours from the table, since an option and its value stand side by side there."""
+        """Runs of adjacent entries of the table, because an option and its value are adjacent there."""
         known = table.split()
         found: list[str] = []
         for _ in range(self.dice.choice((0, 1, 1, 2))):
-            place = self.dice.randrange(len(known))
-            found += known[place : place + self.dice.choice((1, 1, 2, 3))]
+            position = self.dice.randrange(len(known))
+            found += known[position : position + self.dice.choice((1, 1, 2, 3))]
         value = self.dice.choice(arguments.VALUES)
         return [shlex.quote(value if word == "F" else _filled(word, value)) for word in found]
 

@@ -1,4 +1,4 @@
-"""Fragments of attacks: commands nobody permitted, and words that hide one; `{P}` in a word stands for the command."""
+"""Fragments of attacks: commands that are not permitted, and words that hide one (`{P}`)."""
 
 PAYLOADS = (
     "marker",
@@ -201,7 +201,7 @@ DENIED_PAYLOADS = (
     "grep -r . secrets",
     "git diff --no-index a.txt secret.txt",
 )
-"""Where everything is allowed but what is denied: spellings and carriers that a deny rule must see through."""
+"""For scenes that allow everything not denied: spellings and wrappers in which a deny rule must find the command."""
 
 WORDS = (
     "$({P})",
@@ -315,4 +315,4 @@ WORDS = (
     "'a\\'$({P})'",
     '"a\\"$({P})"',
 )
-"""Words with something in them that runs, or only looks so."""
+"""Words with something in them that runs, or only seems to."""

@@ -1,4 +1,4 @@
-"""Makes a hole small enough to be read: leaves out whatever it does not need."""
+"""Minimises the command of a hole by removing everything it does not need."""
 
 import re
 from collections.abc import Callable
@@ -8,19 +8,19 @@ MOST_TRIES = 300
 
 
 def minimise(command: str, still_fails: Callable[[str], bool], most_tries: int = MOST_TRIES) -> str:
-    """The shortest command found that still fails, by leaving out ever smaller runs of its pieces."""
+    """The shortest command found that still fails, by removing ever smaller runs of its pieces."""
     pieces = PIECE.findall(command)
     size = max(1, len(pieces) // 2)
     tries = 0
     while True:
-        place, shrunk = 0, False
-        while place < len(pieces) and tries < most_tries:
+        position, shrunk = 0, False
+        while position < len(pieces) and tries < most_tries:
             tries += 1
-            shorter = pieces[:place] + pieces[place + size :]
+            shorter = pieces[:position] + pieces[position + size :]
             if shorter and still_fails("".join(shorter)):
                 pieces, shrunk = shorter, True
             else:
-                place += size
+                position += size
         if tries >= most_tries or (size == 1 and not shrunk):
             return "".join(pieces)
         size = size if shrunk and size == 1 else max(1, size // 2)

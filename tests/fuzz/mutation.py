@@ -1,4 +1,4 @@
-"""Random damage to the text of a command, where readers of shell differ most."""
+"""Random mutations of the text of a command, where shell parsers differ most."""
 
 import re
 from random import Random
@@ -79,22 +79,22 @@ QUOTES = ("'{}'", '"{}"', "$'{}'", '$"{}"', "\\{}", "`{}`", "$({})", "{{{},}}", 
 
 
 def mutate(dice: Random, command: str, other: str, word: str) -> str:
-    """Damage `command` in one to three places; `other` is there to be mixed in, `word` to be put in."""
+    """Mutate `command` in one to three positions, possibly with text of `other`, or with `word` inserted."""
     for _ in range(dice.choice((1, 1, 2, 3))):
-        command = _once(dice, command, other, word)
+        command = _mutate_once(dice, command, other, word)
     return command
 
 
 def respell(dice: Random, command: str) -> str:
-    """Quote some plain words differently; the shell reads the same."""
-    return " ".join(_respelled(dice, word) if dice.random() < 0.3 else word for word in command.split(" "))
+    """Quote some words differently; the shell reads the same."""
+    return " ".join(_respell_word(dice, word) if dice.random() < 0.3 else word for word in command.split(" "))
 
 
-def _respelled(dice: Random, word: str) -> str:
+def _respell_word(dice: Random, word: str) -> str:
     if not re.fullmatch(r"[\w./:-]+", word, re.ASCII):
         return word
-    place = dice.randint(0, len(word) - 1)
-    before, letter, after = word[:place], word[place], word[place + 1 :]
+    position = dice.randint(0, len(word) - 1)
+    before, letter, after = word[:position], word[position], word[position + 1 :]
     match dice.randrange(8):
         case 0:
             return f"'{word}'"
@@ -114,21 +114,21 @@ def _respelled(dice: Random, word: str) -> str:
             return f"{before}$'{letter}'\"{after}\""
 
 
-def _once(dice: Random, command: str, other: str, word: str) -> str:
-    place = dice.randint(0, len(command))
-    end = min(len(command), place + dice.choice((1, 1, 2, 5)))
+def _mutate_once(dice: Random, command: str, other: str, word: str) -> str:
+    position = dice.randint(0, len(command))
+    end = min(len(command), position + dice.choice((1, 1, 2, 5)))
     words = command.split(" ")
     chosen = dice.randrange(len(words))
     match dice.randrange(10):
         case 0 | 1 | 2:
-            return command[:place] + dice.choice(TOKENS) + command[place:]
+            return command[:position] + dice.choice(TOKENS) + command[position:]
         case 3:
-            return command[:place] + command[end:]
+            return command[:position] + command[end:]
         case 4:
-            return command[:end] + command[place:]
+            return command[:end] + command[position:]
         case 5:
             cut = dice.randint(0, len(other))
-            return command[:place] + other[cut:]
+            return command[:position] + other[cut:]
         case 6:
             words[chosen] = dice.choice(QUOTES).format(words[chosen])
         case 7:

@@ -1,4 +1,4 @@
-"""The sandbox seen from outside: how it is started, and the questions it answers."""
+"""The client of the fuzzing sandbox: starts it, sends commands and receives reports."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from tests.fuzz import world
+from tests.fuzz import fixture_tree
 
 Report: TypeAlias = dict[str, Any]
-"""What a command did, under `ran changed read connected leaked late impossible`, as far as there is anything to say."""
+"""The actions of a command, under the keys `ran changed read connected leaked late impossible`, where there are any."""
 
-PATIENCE = 10.0
-"""Seconds a command may take. Hardly any needs more than a tenth of one; the rest is for a machine that is busy."""
+TIMEOUT = 10.0
+"""Seconds that a command may take. Hardly any needs more than 0.1; the rest is for a busy machine."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -29,26 +29,26 @@ TOOLS = _names(
     "nl tac rev column comm paste fold seq od hexdump strings base64 join nproc git timeout nice nohup stdbuf xargs "
     "time"
 )
-"""Programs that are there for real: the read-only ones, and wrappers that allow rules look through."""
+"""Real programs: the read-only ones, and wrappers that allow rules ignore."""
 WRAPPERS = _names("sh bash dash env sudo doas setsid ionice watch flock parallel busybox")
-"""Programs that record themselves and then run what they were told to."""
+"""Programs that record themselves and then run their arguments."""
 SHIMS = _names(
     "marker rm rmdir mv cp touch tee ln chmod mkdir dd curl wget nc ping ssh python python3 perl node npm npx yarn "
     "pnpm make cargo go pytest mypy docker gh terraform tar man less more vi vim editor xxd gpg gzip xz zstd printenv "
     "gawk mawk strace chroot crontab at"
 )
-"""Programs that only record that they were run, whether this machine has them or not."""
+"""Programs that only record that they were run, whether or not this machine has them."""
 
 
 class SandboxError(RuntimeError):
-    """There is no sandbox to run commands in, so nothing can be fuzzed."""
+    """There is no sandbox to run commands in, so fuzzing is not possible."""
 
 
 class Sandbox:
-    """A running sandbox. Batches are given and taken in turn, so that the caller can work meanwhile."""
+    """A running sandbox. Sending a batch and receiving its reports are separate: the caller can work meanwhile."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
         self._process = self._start()
 
     def __enter__(self) -> "Sandbox":
@@ -59,16 +59,16 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def give(self, commands: list[str]) -> None:
+    def send_batch(self, commands: list[str]) -> None:
         self._send(commands)
 
-    def take(self) -> list[Report]:
+    def receive_batch(self) -> list[Report]:
         found: list[Report] = self._receive()
         return found
 
     def run(self, command: str) -> Report:
-        self.give([command])
-        return self.take()[0]
+        self.send_batch([command])
+        return self.receive_batch()[0]
 
     def close(self) -> None:
         self._process.kill()
@@ -79,7 +79,7 @@ class Sandbox:
             _arguments(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         self._process = process
-        self._send(_plan(self._patience))
+        self._send(_plan(self._timeout))
         self._receive()
         return process
 
@@ -89,16 +89,16 @@ class Sandbox:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise SandboxError(self._obituary()) from None
+            raise SandboxError(self._describe_death()) from None
 
     def _receive(self) -> Any:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise SandboxError(self._obituary())
+            raise SandboxError(self._describe_death())
         return json.loads(line)
 
-    def _obituary(self) -> str:
+    def _describe_death(self) -> str:
         _, said = self._process.communicate()
         return (
             f"The sandbox ended (exit code {self._process.returncode}): {said.strip()[-2000:]}\n"
@@ -121,19 +121,19 @@ def _arguments() -> list[str]:
     for folder in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         found += _top(folder)
     found += ["--proc", "/proc", "--dev", "/dev"]
-    for area in world.AREAS:
+    for area in fixture_tree.AREAS:
         found += ["--dir", area]
     if not python.startswith("/usr/bin/"):
         found += ["--ro-bind", sys.base_prefix, sys.base_prefix]
-    for place, target in _binaries().items():
-        found += ["--ro-bind", target, place]
+    for path, target in _binaries().items():
+        found += ["--ro-bind", target, path]
     driver = str(Path(__file__).with_name("driver.py"))
     found += ["--ro-bind", driver, "/opt/driver.py", "--setenv", "PYTHONHOME", sys.base_prefix]
     return [*found, "--", python.replace("/usr/bin/", "/opt/real/", 1), "-S", "-B", "/opt/driver.py"]
 
 
 def _top(folder: str) -> list[str]:
-    """A folder beside /usr, which on most systems is a link into it."""
+    """A top-level folder such as /bin, which on most systems is a link into /usr."""
     if os.path.islink(folder):
         return ["--symlink", os.readlink(folder), folder]
     if not os.path.isdir(folder):
@@ -142,7 +142,7 @@ def _top(folder: str) -> list[str]:
 
 
 def _binaries() -> dict[str, str]:
-    """Where programs that may lie anywhere on this machine are put in the sandbox."""
+    """The paths in the sandbox of programs that may be anywhere on this machine."""
     bash = shutil.which("bash")
     if bash is None:
         raise SandboxError("bash is not installed: it is what the policy is compared with.")
@@ -159,19 +159,19 @@ def _program(name: str) -> str | None:
     return os.path.realpath(path) if path else None
 
 
-def _plan(patience: float) -> dict[str, Any]:
+def _plan(timeout: float) -> dict[str, Any]:
     return {
-        "root": world.ROOT,
-        "files": world.FILES,
-        "links": world.LINKS,
-        "programs": world.PROGRAMS,
-        "areas": world.AREAS,
-        "watched": world.WATCHED,
-        "environment": world.ENVIRONMENT,
-        "git": world.GIT_SETUP,
-        "port": world.PORT,
-        "secret": world.SECRET,
-        "patience": patience,
+        "root": fixture_tree.ROOT,
+        "files": fixture_tree.FILES,
+        "links": fixture_tree.LINKS,
+        "programs": fixture_tree.PROGRAMS,
+        "areas": fixture_tree.AREAS,
+        "watched": fixture_tree.WATCHED,
+        "environment": fixture_tree.ENVIRONMENT,
+        "git": fixture_tree.GIT_SETUP,
+        "port": fixture_tree.PORT,
+        "secret": fixture_tree.SECRET,
+        "timeout": timeout,
         "folders": ["/opt/real"],
         "tools": {name: f"/opt/tools/{name}" for name in sorted(TOOLS) if _program(name)},
         "wrappers": sorted(WRAPPERS),

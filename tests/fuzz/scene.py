@@ -7,10 +7,10 @@ from typing import NamedTuple, TypeAlias
 from bobstay.permissions.access import Access, Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
-from tests.fuzz import world
+from tests.fuzz import fixture_tree
 
 Judge: TypeAlias = Callable[[str], bool]
-"""Whether a command may run without anybody being asked."""
+"""Whether a command may run without asking."""
 
 
 class Scene(NamedTuple):
@@ -20,12 +20,12 @@ class Scene(NamedTuple):
 
     @property
     def broad(self) -> bool:
-        """Everything is allowed but what is denied, so only what is denied is looked for."""
+        """Everything that is not denied is allowed, so only denied actions count as holes."""
         return "Bash" in self.allow
 
 
 Bench: TypeAlias = Callable[[Scene], Judge]
-"""Makes the judge of a scene; a planted hole is a bench of its own."""
+"""Creates the judge of a scene; a planted hole is a separate bench."""
 
 RECORDED = (
     "Bash(npm run test:*)",
@@ -48,7 +48,7 @@ RECORDED = (
     "Bash(cp a.txt *)",
     "Bash(npx eslint *)",
 )
-"""Allow rules about programs that only record themselves, so that what they cover is known exactly."""
+"""Allow rules about programs that only record themselves, so that their coverage is known exactly."""
 REAL = (
     "Bash(git log:*)",
     "Bash(git diff *)",
@@ -66,7 +66,7 @@ REAL = (
     "Bash(grep *)",
     "Bash(head *)",
 )
-"""Allow rules about programs that are there for real. What they read outside is then their user's wish."""
+"""Allow rules about real programs. What these read outside is then permitted."""
 WRITING = ("Bash(git commit *)", "Bash(git add *)", "Bash(git stash *)", "Bash(git checkout *)")
 EDITS = ("Edit(docs/**)", "Edit(/logs/**)", "Edit(./out.txt)", "Edit(**)")
 READS = ("Read(./secret.txt)", "Read(./secrets/**)", "Read(secret.txt)", "Read(.env)", "Read(**/*.pem)")
@@ -91,14 +91,21 @@ def draw(dice: Random) -> Scene:
 
 
 def policy_bench(scene: Scene) -> Judge:
-    """The policy as it is, in the world of the sandbox."""
+    """The real policy, with the file tree of the sandbox."""
     lists = ((Effect.ALLOW, scene.allow), (Effect.DENY, scene.deny), (Effect.ASK, scene.ask))
-    rules = [Rule.parse(text, verdict, "project") for verdict, texts in lists for text in texts]
-    policy = Policy("default", rules, root=world.ROOT, home=world.HOME, readlink=world.readlink, fold_case=False)
+    rules = [Rule.parse(text, effect, "project") for effect, texts in lists for text in texts]
+    policy = Policy(
+        "default",
+        rules,
+        root=fixture_tree.ROOT,
+        home=fixture_tree.HOME,
+        readlink=fixture_tree.readlink,
+        fold_case=False,
+    )
 
     def judge(command: str) -> bool:
         decision = policy.judge("Bash", (Access("exec", command),), {"command": command}, read_only=False)
-        return decision.verdict is Effect.ALLOW
+        return decision.effect is Effect.ALLOW
 
     return judge
 

@@ -1,4 +1,4 @@
-"""Whole commands built around an attack: `{P}` stands for a command nobody permitted, `{B}` for an ordinary one."""
+"""Whole commands built around an attack: `{P}` stands for a forbidden command, `{B}` for an ordinary one."""
 
 PLAIN = (
     "{B}; {P}",
@@ -36,7 +36,7 @@ PLAIN = (
     "case a in (a) {B};;& *) {P};; esac",
     "case a in\na) {P}\nesac",
 )
-"""What even a reader who only looks for denied names must see through."""
+"""Shapes in which a deny rule must find the command."""
 
 SHAPES = (
     *PLAIN,

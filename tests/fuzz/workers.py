@@ -1,4 +1,4 @@
-"""Several runs of the fuzzer side by side, one process each, and their common result."""
+"""Several parallel runs of the fuzzer, one process each, and their combined result."""
 
 import multiprocessing
 import sys
@@ -9,7 +9,7 @@ from tests.fuzz.sandbox import Sandbox
 
 
 def run(seed: str, executed: int, seconds: float, workers: int) -> Tally:
-    """Share the work among processes; each draws from a seed of its own that follows from the common one."""
+    """Distribute the work among processes; each uses its own seed, derived from the common one."""
     print(f"fuzz: seed {seed}, {executed} commands to be run by {workers} workers", flush=True)
     shares = [executed // workers + (number < executed % workers) for number in range(workers)]
     jobs = [(f"{seed}.{number}", share, seconds) for number, share in enumerate(shares)]

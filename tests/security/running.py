@@ -1,4 +1,4 @@
-"""Runs the real command in a hostile repository and collects what it left behind."""
+"""Runs the real command in a hostile repository and collects the evidence of harm."""
 
 import contextlib
 import os
@@ -27,12 +27,12 @@ LOOKING_AROUND = (
     Call("Bash", {"command": "g'i't status"}, "quoted"),
     Call("Bash", {"command": "yarn --version"}, "yarn"),
 )
-"""What a model does first in any repository."""
+"""The first calls of a model in any repository."""
 NAMES = ("git", "ls", "cat", "bash", "sh", "rg", "node", "yarn", "npm", "direnv", "python", "python3")
 
 
 class Listener:
-    """Accepts and counts; says nothing."""
+    """Accepts and counts connections, without answering."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -46,12 +46,12 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes up who waits in accept
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in accept
         self._socket.close()
         self._thread.join(10)
 
-    def heard(self) -> int:
-        """How many came so far. They are taken in order: once a call of our own is over, all before it were seen."""
+    def count_connections(self) -> int:
+        """The number of connections so far. They are accepted in order: after our own, earlier ones were counted."""
         self._own += 1
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
             connection.recv(1)
@@ -68,7 +68,7 @@ class Listener:
 
 
 class Scene:
-    """One hostile repository, fresh, with a home that knows nothing of it."""
+    """A new hostile repository, with a home that has no settings about it."""
 
     def __init__(self, trap: Trap, folder: Path, server: ModelServer, listener: Listener) -> None:
         self.trap = trap
@@ -83,7 +83,7 @@ class Scene:
         trap.build(self.repo, self.bait)
 
     def run(self, *arguments: str, shims: bool = False) -> Evidence:
-        """Let the scripted model look around in the repository."""
+        """Run a session in which the scripted model explores the repository."""
         calls = [*LOOKING_AROUND, *self.trap.calls]
         token = self._server.play("look", Step(blocks=list(calls)), Step(blocks=[Say("done")]))
         given = environment(self._server, self.home)
@@ -115,7 +115,7 @@ class Scene:
         return folder
 
     def _evidence(self, command: list[str], given: dict[str, str]) -> Evidence:
-        heard, asked = self._listener.heard(), len(self._server.requests)
+        before, asked = self._listener.count_connections(), len(self._server.requests)
         done = subprocess.run(
             command, cwd=self.repo, env=given, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=200
         )
@@ -123,7 +123,7 @@ class Scene:
         return Evidence(
             marked=self.bait.marker.exists() or self.shim_bait.marker.exists(),
             files=frozenset(os.listdir(self.repo)),
-            connections=self._listener.heard() - heard,
+            connections=self._listener.count_connections() - before,
             requests="\n".join(msgspec.json.encode(body).decode() for body in bodies),
             models=frozenset(str(body["model"]) for body in bodies),
             errors=done.stderr.decode(errors="replace"),

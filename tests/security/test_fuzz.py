@@ -1,4 +1,4 @@
-"""What the permission policy allows does no harm: a short run of the fuzzer, and proof that it would see harm."""
+"""Commands that the permission policy allows do no harm: a short run of the fuzzer, and tests that it detects harm."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz import world
+from tests.fuzz import fixture_tree
 from tests.fuzz.campaign import Campaign
 from tests.fuzz.generator import Generator
 from tests.fuzz.minimise import minimise
@@ -18,15 +18,15 @@ from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 
 EXECUTED = 1_000
 RUNS = 8
-"""What is drawn depends on what the policy allows, so that one run may miss a narrow hole by bad luck."""
+"""The drawn commands depend on what the policy allows, so one run may miss a narrow hole by chance."""
 LEAST_SHARE = 20.0
 SEED_IN_CI = "20261116"
-"""There everybody runs the same commands, so that a change fails for its own faults alone."""
+"""Continuous integration runs the same commands each time, so that a change fails only for its own mistakes."""
 SEED = os.environ.get("BOBSTAY_FUZZ_SEED") or (
     SEED_IN_CI if os.environ.get("CI") else str(int.from_bytes(os.urandom(4)))
 )
 LONGEST = 300
-"""Seconds one run may take on a machine that is busy; on an idle one it takes less than ten."""
+"""Seconds that one run may take on a busy machine; on an idle one it takes less than ten."""
 HARM = {
     "marker x": "ran ['/usr/bin/marker', 'x']",
     "/bin/rm -rf src": "ran ['/bin/rm', '-rf', 'src']",
@@ -38,15 +38,15 @@ HARM = {
     "sort --compress-program=marker -S1 --batch-size=2 f; (sleep 0; marker) &": "ran ['/usr/bin/marker']",
     "git cat-file --filters HEAD:data.smudged": "ran ['/usr/bin/marker', 'smudge']",
     "awk 'BEGIN{system(\"marker\")}'": "ran ['/usr/bin/marker']",
-    "echo x > pwned": f"changed {world.ROOT}/pwned",
-    "sed -i s/a/b/ f": f"changed {world.ROOT}/f",
-    "find . -delete": f"changed {world.ROOT}/.git/HEAD",
-    "cd odd && sort *.txt": f"changed {world.ROOT}/odd/pwned.txt",
-    "echo x > docs/out.txt": f"changed {world.HOME}/notes.txt",
+    "echo x > pwned": f"changed {fixture_tree.ROOT}/pwned",
+    "sed -i s/a/b/ f": f"changed {fixture_tree.ROOT}/f",
+    "find . -delete": f"changed {fixture_tree.ROOT}/.git/HEAD",
+    "cd odd && sort *.txt": f"changed {fixture_tree.ROOT}/odd/pwned.txt",
+    "echo x > docs/out.txt": f"changed {fixture_tree.HOME}/notes.txt",
     "echo x > /pwned": "changed /pwned",
     "cat ../other/b.txt": "read /srv/other/b.txt",
-    "rev link/notes.txt": f"read {world.HOME}/notes.txt",
-    "ls ~": f"read {world.HOME}",
+    "rev link/notes.txt": f"read {fixture_tree.HOME}/notes.txt",
+    "ls ~": f"read {fixture_tree.HOME}",
     "seq ../*": "read /srv",
     "echo $(echo '../*')": "read /srv",
     "cat < /dev/tcp/127.0.0.1/8080": "connected to the loopback",
@@ -82,7 +82,7 @@ def sandbox() -> Iterator[Sandbox]:
 def test_nothing_the_policy_allows_does_what_nobody_permitted(
     sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A new seed each run, so that every run looks somewhere else; BOBSTAY_FUZZ_SEED repeats one."""
+    """A new seed each run, so that every run tests other commands; BOBSTAY_FUZZ_SEED repeats one."""
     tally = Campaign(sandbox, SEED).run(EXECUTED)
     with capsys.disabled():
         print(f"\n{tally}", file=sys.stderr)
@@ -94,7 +94,7 @@ def test_nothing_the_policy_allows_does_what_nobody_permitted(
 @pytest.mark.parametrize("command", HARM)
 def test_harm_is_seen(sandbox: Sandbox, command: str) -> None:
     assert HARM[command] in holes(sandbox.run(command), Scene())
-    assert sandbox.run("true") == {}, "the world was not restored"
+    assert sandbox.run("true") == {}, "the file tree was not restored"
 
 
 @pytest.mark.parametrize("command", HARMLESS)
@@ -142,13 +142,13 @@ def sees_the_first_command_only(scene: Scene) -> Judge:
 
 
 def overlooks_redirections(scene: Scene) -> Judge:
-    """As if clobbering were no writing."""
+    """As if `>` and `>|` did not write."""
     real = policy_bench(scene)
     return lambda command: real(re.sub(r">\|? *\w+", "", command))
 
 
 def follows_no_links(scene: Scene) -> Judge:
-    """As if a link were what it is called."""
+    """As if a link were an ordinary file."""
     real = policy_bench(scene)
     return lambda command: real(re.sub(r"\b(link|up|docs/out.txt)\b", "src", command))
 

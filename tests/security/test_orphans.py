@@ -1,6 +1,6 @@
-"""Nothing that a session started outlives it, however it tried to leave and however the session ended (H1-5, F12, F13).
+"""No process that a session started outlives it, however it detached and however the session ended (H1-5, F12, F13).
 
-An ending is one way to leave under one kind of end. `BOBSTAY_ORPHAN_ENDINGS` sets how many there are at least.
+An ending combines one way to detach with one way to end. `BOBSTAY_ORPHAN_ENDINGS` sets the minimum number.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ WAYS = {
     "stopped": "sleep @ & sleep 0.1; kill -STOP $!; sleep @",
 }
 COUNT = {"children": 3, "plain": 1, "nohup": 1}
-"""How many processes each way leaves; two if not said."""
+"""How many processes each way leaves; two by default."""
 KINDS = ("normal", "timeout", "interrupt", "kill -9", "term", "int", "hup", "end of input", "killed job")
 ROUNDS = -(-int(os.environ.get("BOBSTAY_ORPHAN_ENDINGS", "60")) // (len(WAYS) * len(KINDS)))
 
@@ -50,7 +50,7 @@ def server() -> Iterator[ModelServer]:
 
 
 class Scene:
-    """A session driven by a host, and the processes of its commands, known by the odd number of seconds they sleep."""
+    """A session driven by a host, and the processes of its commands, identified by the number of seconds they sleep."""
 
     def __init__(self, server: ModelServer, folder: Path) -> None:
         self.server, self.folder = server, folder
@@ -59,7 +59,7 @@ class Scene:
         self.steps: list[Step] = []
 
     def command(self, way: str, *, left: bool = False) -> str:
-        """The command of a way; with `left` its shell ends at once, and only what left it goes on."""
+        """The command of a way; with `left` its shell ends at once, and only detached processes continue."""
         text = WAYS[way].replace("@", self.number)
         if not left:
             return text
@@ -75,7 +75,7 @@ class Scene:
         return program
 
     async def running(self, count: int) -> None:
-        """Wait until so many are there."""
+        """Wait until this many processes exist."""
         await _until(lambda: len(living(self.number)) >= count, lambda: f"only {living(self.number)} of {count} began")
 
     async def nobody(self) -> None:
@@ -91,7 +91,7 @@ def scene(server: ModelServer, tmp_path: Path) -> Iterator[Scene]:
 
 
 def background(scene: Scene) -> Step:
-    """All ways at once, each a command of its own."""
+    """All ways at once, each as a separate command."""
     calls = [bash(scene.command(way), run_in_background=True) for way in WAYS]
     return Step(blocks=list(calls))
 
@@ -132,7 +132,7 @@ async def test_the_end_of_input_ends_everything(scene: Scene, round_: int) -> No
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
 async def test_what_a_finished_command_left_ends_with_the_session(scene: Scene, round_: int) -> None:
-    """The shell is gone long before; what it left may run on as long as the session does."""
+    """The shell has ended long before; processes it left may run as long as the session."""
     steps = [Step(blocks=[bash(scene.command(way, left=True))]) for way in WAYS]
     program = await scene.start(*steps, Step(blocks=[Say("End.")]))
     await program.until("result")
@@ -185,9 +185,9 @@ async def test_a_killed_job_is_gone_wholly(scene: Scene, round_: int) -> None:
     ways = list(WAYS)
 
     def kill(body: dict[str, Any]) -> Step:
-        said = str(body["messages"])
+        output = str(body["messages"])
 
-        names = dict.fromkeys(re.findall(r"\bb[0-9a-z]{8}\b", said))
+        names = dict.fromkeys(re.findall(r"\bb[0-9a-z]{8}\b", output))
         return Step(blocks=[Call("KillShell", {"shell_id": name}) for name in names])
 
     wait = Step(blocks=[bash(f"until [ $(pgrep -fc 'sleep {scene.number}') -ge {total()} ]; do sleep 0.05; done")])
@@ -199,7 +199,7 @@ async def test_a_killed_job_is_gone_wholly(scene: Scene, round_: int) -> None:
 
 
 async def test_a_way_to_leave_that_nobody_stops_is_noticed(scene: Scene) -> None:
-    """The test of the tests: what really is left behind is found."""
+    """A test of the tests: a process that is really left behind is found."""
     left = os.posix_spawn("/bin/sleep", ["sleep", scene.number], {})
     await scene.running(1)
     assert living(scene.number) == [f"{left}: sleep {scene.number}"]
@@ -209,7 +209,7 @@ async def test_a_way_to_leave_that_nobody_stops_is_noticed(scene: Scene) -> None
 
 
 def living(number: str) -> list[str]:
-    """The processes that sleep so many seconds, dead ones not counted; the shells that name the number neither."""
+    """The processes that sleep this many seconds, without dead ones and without shells that name the number."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():

@@ -1,4 +1,4 @@
-"""The keys of the process are not one `cat` away from the commands it runs (H5-9)."""
+"""Commands cannot read the keys of the process from /proc (H5-9)."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
-from tests.security.test_masking import Place
+from tests.security.test_redaction import InstalledProgram
 from tests.server.served import Served
 from tests.wire.program import BOBSTAY
 
@@ -36,8 +36,8 @@ def server() -> Iterator[ModelServer]:
 async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_hold_no_key(
     server: ModelServer, tmp_path: Path
 ) -> None:
-    """Reversed on the way, so that redaction of the output does not make the test pass."""
-    here = Place(server, tmp_path)
+    """The output is reversed, so that redaction does not make the test pass."""
+    here = InstalledProgram(server, tmp_path)
     url = f"postgres://app:{KEY}@db/app"
     here.env |= {
         "SERVICE_KEY": KEY,
@@ -58,7 +58,7 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
 
 
 def test_a_server_and_an_engine_it_runs_show_no_key_to_other_programs(server: ModelServer, tmp_path: Path) -> None:
-    """The engine is bobstay itself in a process of its own, and is given the keys."""
+    """The engine is bobstay itself in a separate process, which gets the keys."""
     variables = {
         "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": KEY,

@@ -1,4 +1,4 @@
-"""What is decided before a sandbox starts: what is protected, what is passed on, what is used (H5-8)."""
+"""The plan of a sandbox: protected paths, environment, system call filter and availability (H5-8)."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ from bobstay.permissions.sandbox import availability, guarded_repository, seatbe
 from bobstay.permissions.sandbox.mount_plan import Plan, SandboxSpec
 from bobstay.permissions.sandbox.nested_protected import NestedPaths
 from bobstay.permissions.sandbox.planner import Planner
-from bobstay.permissions.sandbox.sandbox_variables import variables
+from bobstay.permissions.sandbox.sandbox_variables import sandbox_environment
 from bobstay.permissions.sandbox.symlink_trail import trace
 
 
@@ -27,7 +27,7 @@ def work(tmp_path: Path) -> Path:
 
 def plan(work: Path, *added: str, **more: object) -> Plan:
     home = str(work.parent / "home")
-    planner = Planner(SandboxSpec(root=str(work), home=home, state=f"{home}/.bobstay/sandbox", **more))  # type: ignore[arg-type]  # fields of Spec
+    planner = Planner(SandboxSpec(root=str(work), home=home, state=f"{home}/.bobstay/sandbox", **more))  # type: ignore[arg-type]  # fields of SandboxSpec
     return planner.plan(planner.survey(added))
 
 
@@ -76,7 +76,7 @@ def test_what_is_obeyed_at_home_is_held_though_a_folder_around_it_may_be_written
 
 
 def test_the_home_of_another_is_held_like_ones_own(tmp_path: Path) -> None:
-    """Root may be asked to work in anybody's home."""
+    """Root may work in any user's home."""
     (tmp_path / "homes/dev").mkdir(parents=True)
     (tmp_path / "root").mkdir()
     spec = SandboxSpec(
@@ -142,12 +142,12 @@ def test_a_protected_file_made_meanwhile_is_seen_at_once(work: Path) -> None:
     (work / "one/two").mkdir(parents=True)
     (work / "node_modules/x").mkdir(parents=True)
     nested = NestedPaths(str(work))
-    assert nested.look() == []
+    assert nested.find() == []
     (work / "one/two/.envrc").write_text("")
     (work / "node_modules/x/.envrc").write_text("")
     os.utime(work / "one/two", (0, 0))
-    assert nested.look() == [f"{work}/one/two/.envrc"]
-    assert nested.look() == [f"{work}/one/two/.envrc"]
+    assert nested.find() == [f"{work}/one/two/.envrc"]
+    assert nested.find() == [f"{work}/one/two/.envrc"]
 
 
 def test_a_git_file_is_believed_only_if_the_folder_points_back(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_git_file_is_believed_only_if_the_folder_points_back(tmp_path: Path) -
 
 def test_a_variable_is_passed_by_its_name_or_not_at_all() -> None:
     given = {"PATH": "/bin", "LC_ALL": "C", "SSH_AUTH_SOCK": "s", "LD_PRELOAD": "x", "WANTED": "w", "DBUS_X": "d"}
-    found = variables({**given, "GIT_SSH_COMMAND": "ssh"}, ("WANTED",), temporary="/t", proxy=False)
+    found = sandbox_environment({**given, "GIT_SSH_COMMAND": "ssh"}, ("WANTED",), temporary="/t", proxy=False)
     assert set(found) & {*given, "GIT_SSH_COMMAND"} == {"PATH", "LC_ALL", "WANTED"}
     assert (found["TMPDIR"], "http_proxy" in found) == ("/t", False)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from bobstay.permissions.sandbox.availability import available
+from tests.security.probe_host import USERS, ProbeHost, as_user, attack, open_probe_host
 from tests.security.probes import Probe
 from tests.security.probes.depth import BELOW, REPOSITORIES
 from tests.security.probes.files import OBEYED, READING, REPOSITORY, WRITING
 from tests.security.probes.kernel import CALLS, NAMESPACES, PROCESSES, REACHING, SETTINGS
-from tests.security.sandbox_world import USERS, World, as_user, attack, world_of
 
 FILES = (*WRITING, *OBEYED, *BELOW, *REPOSITORY, *REPOSITORIES)
 PROBES = (*FILES, *READING, *SETTINGS, *NAMESPACES, *PROCESSES, *CALLS, *REACHING)
@@ -28,25 +28,25 @@ def _sandbox_works() -> None:
 
 
 @pytest.fixture(scope="module")
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    with world_of(request.param) as made:
+def host(request: pytest.FixtureRequest) -> Iterator[ProbeHost]:
+    with open_probe_host(request.param) as made:
         yield made
 
 
-@pytest.mark.parametrize(("world", "probe"), CASES, indirect=["world"])
-def test_a_probe_that_works_outside_is_refused_inside(world: World, probe: Probe) -> None:
+@pytest.mark.parametrize(("host", "probe"), CASES, indirect=["host"])
+def test_a_probe_that_works_outside_is_refused_inside(host: ProbeHost, probe: Probe) -> None:
     def both() -> dict[str, object]:
-        world.build(probe.world)
-        outside = attack(world, probe, None)
-        world.build(probe.world)
-        before = world.snapshot()
-        sandbox = world.sandbox()
-        inside = attack(world, probe, sandbox)
+        host.build(probe.workspace)
+        outside = attack(host, probe, None)
+        host.build(probe.workspace)
+        before = host.snapshot()
+        sandbox = host.sandbox()
+        inside = attack(host, probe, sandbox)
         sandbox.close()
-        new = sorted(path for path in world.snapshot() if path not in before)
+        new = sorted(path for path in host.snapshot() if path not in before)
         return {"outside": outside, "inside": inside, "left": [path for path in new if _is_ours(path)]}
 
-    assert as_user(world.user, both) == {"outside": True, "inside": False, "left": []}
+    assert as_user(host.user, both) == {"outside": True, "inside": False, "left": []}
 
 
 def test_there_are_enough_probes() -> None:
@@ -55,7 +55,7 @@ def test_there_are_enough_probes() -> None:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether this is a stand-in that should be gone, and not what the probe made itself."""
-    from bobstay.permissions.sandbox.placeholders import is_stand_in
+    """Whether this is a placeholder that should be gone, and not a file of the probe itself."""
+    from bobstay.permissions.sandbox.placeholders import is_placeholder
 
-    return is_stand_in(path)
+    return is_placeholder(path)

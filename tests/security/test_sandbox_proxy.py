@@ -1,4 +1,4 @@
-"""The way out of a sandbox with a network: listed hosts, nothing else (H5-8)."""
+"""The proxy of a sandbox with network access: listed hosts only (H5-8)."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from tests.deadline import DEADLINE
 
 @pytest.fixture
 async def host() -> AsyncIterator[int]:
-    """A web server that says which request it got."""
+    """A web server that returns the request it received."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -35,7 +35,7 @@ async def host() -> AsyncIterator[int]:
 
 
 async def ask(domains: tuple[str, ...], request: bytes) -> bytes:
-    """What the proxy answers to a request."""
+    """The proxy's response to a request."""
     proxy = Proxy(domains)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -158,12 +158,12 @@ async def test_a_command_reaches_what_is_listed_and_nothing_else(host: int, tmp_
     process = await asyncio.create_subprocess_exec(
         *entry.command, env=entry.environment, pass_fds=entry.keep, stdout=subprocess.PIPE
     )
-    entry.started()
+    entry.release_descriptors()
     async with asyncio.timeout(DEADLINE):
-        said, _ = await process.communicate()
-    entry.ended()
+        output, _ = await process.communicate()
+    entry.finish()
     sandbox.close()
-    lines = said.decode().splitlines()
+    lines = output.decode().splitlines()
     assert lines[0].startswith("got GET /yes")
     assert "403" in lines[1]
     assert "refused" in lines[2]

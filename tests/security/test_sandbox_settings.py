@@ -1,4 +1,4 @@
-"""Settings make the sandbox of a session, and a session that should have one never runs without (H5-8)."""
+"""Settings configure the sandbox of a session, and a session that should have one never runs without it (H5-8)."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ from tests.modelserver.server import ModelServer
 END = Step(blocks=[Say("End.")])
 
 
-class Place:
+class Workspace:
     """A home, a folder to work in, and a scripted model."""
 
     def __init__(self, tmp_path: Path, server: ModelServer) -> None:
@@ -35,7 +35,7 @@ class Place:
         file.write_text(json.dumps({"sandbox": sandbox, "env": {"MY_OWN": "seen"}}))
 
     async def play(self, name: str, command: str, secrets: dict[str, str] | None = None, **options: Any) -> ToolDone:
-        """What a session answers when its model wants to run `command` and nobody can be asked."""
+        """The result when the model of a session runs `command` and nobody can be asked."""
         variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": self.server.url}
         environment = Environment.read(
             {**variables, "ANTHROPIC_API_KEY": "dummy", "NOT_LISTED": "leaked", **(secrets or {})}
@@ -60,63 +60,63 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, server: ModelServer) -> Place:
-    return Place(tmp_path, server)
+def workspace(tmp_path: Path, server: ModelServer) -> Workspace:
+    return Workspace(tmp_path, server)
 
 
-def said(done: ToolDone) -> str:
+def result_text(done: ToolDone) -> str:
     return "".join(part.text for part in done.reply.content if isinstance(part, Text))
 
 
-async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(place: Place, tmp_path: Path) -> None:
-    place.write({"enabled": True, "autoAllow": True})
-    out = "touch made $PWD/../escaped; ls -A $HOME/.bobstay"  # what it names outside would be asked about
+async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.write({"enabled": True, "autoAllow": True})
+    out = "touch made $PWD/../escaped; ls -A $HOME/.bobstay"  # a path outside would be asked about
     command = f"{out}; echo $MY_OWN; printenv NOT_LISTED ANTHROPIC_API_KEY"
-    done = await place.play("auto-allow", command)
+    done = await workspace.play("auto-allow", command)
     assert not done.denied
-    seen, withheld = said(done).splitlines()[1:]  # neither of the two that `printenv` is asked for
+    seen, withheld = result_text(done).splitlines()[1:]  # neither of the two that `printenv` is asked for
     assert seen == "seen"
     assert withheld.startswith("(Not given to commands, because it may hold a secret: ANTHROPIC_API_KEY.")
-    assert (place.work / "made").exists()
+    assert (workspace.work / "made").exists()
     assert not (tmp_path / "escaped").exists()
-    assert [path.name for path in place.work.iterdir()] == ["made"]
+    assert [path.name for path in workspace.work.iterdir()] == ["made"]
 
 
-async def test_without_that_setting_it_is_asked_about(place: Place) -> None:
-    place.write({"enabled": True})
-    assert (await place.play("asked", "touch made")).denied
-    assert (await place.play("allowed", "touch made", allowed_tools=("Bash(touch *)",))).denied is False
+async def test_without_that_setting_it_is_asked_about(workspace: Workspace) -> None:
+    workspace.write({"enabled": True})
+    assert (await workspace.play("asked", "touch made")).denied
+    assert (await workspace.play("allowed", "touch made", allowed_tools=("Bash(touch *)",))).denied is False
 
 
-async def test_the_settings_of_a_folder_do_not_turn_it_off(place: Place, tmp_path: Path) -> None:
-    place.write({"enabled": True, "autoAllow": True})
-    place.write({"enabled": False}, place.work)
-    await place.play("not-off", "touch ../escaped")
+async def test_the_settings_of_a_folder_do_not_turn_it_off(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.write({"enabled": False}, workspace.work)
+    await workspace.play("not-off", "touch ../escaped")
     assert not (tmp_path / "escaped").exists()
 
 
 async def test_where_none_works_commands_are_refused_with_what_to_install(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "sunos5")  # where we know of no sandbox
-    place.write({"enabled": True})
-    done = await place.play("none", "touch ../escaped", allowed_tools=("Bash",))
+    workspace.write({"enabled": True})
+    done = await workspace.play("none", "touch ../escaped", allowed_tools=("Bash",))
     assert done.reply.is_error
-    assert "apt-get install bubblewrap" in said(done)
+    assert "apt-get install bubblewrap" in result_text(done)
     assert not (tmp_path / "escaped").exists()
-    place.write({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
-    assert (await place.play("asks-all-the-same", "touch ../escaped")).denied
-    assert any("without a sandbox" in warning for warning in place.warnings)
+    workspace.write({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
+    assert (await workspace.play("asks-all-the-same", "touch ../escaped")).denied
+    assert any("without a sandbox" in warning for warning in workspace.warnings)
 
 
-async def test_a_variable_that_is_passed_by_name_reaches_a_command_in_the_sandbox(place: Place) -> None:
+async def test_a_variable_that_is_passed_by_name_reaches_a_command_in_the_sandbox(workspace: Workspace) -> None:
     """H5-9: and one that is not named does not."""
     settings = json.dumps({"sandbox": {"enabled": True, "autoAllow": True}, "passVariables": ["GH_TOKEN"]})
     look = "echo token ${#GH_TOKEN} other ${#OTHER_TOKEN}"
     secrets = {"GH_TOKEN": "t0ken-of-gh-99", "OTHER_TOKEN": "t0ken-of-others"}
-    without = await place.play(
+    without = await workspace.play(
         "withheld", look, secrets, settings=json.dumps({"sandbox": {"enabled": True, "autoAllow": True}})
     )
-    assert "token 0 other 0" in said(without)
-    passed = await place.play("passed", look, secrets, settings=settings)
-    assert "token 14 other 0" in said(passed)
+    assert "token 0 other 0" in result_text(without)
+    passed = await workspace.play("passed", look, secrets, settings=settings)
+    assert "token 14 other 0" in result_text(passed)

@@ -1,4 +1,4 @@
-"""Commands of a session in its sandbox: the work gets done, the rest is refused, and nothing stays (H5-8, H5-9)."""
+"""Commands of a session in its sandbox: ordinary work succeeds, the rest is refused, nothing is left (H5-8, H5-9)."""
 
 import asyncio
 import os
@@ -154,7 +154,7 @@ async def test_what_a_command_leaves_behind_ends_with_it_and_the_model_is_told(c
     assert "run_in_background" in text(outcome)
 
 
-async def test_a_cancelled_command_is_gone_and_so_are_its_stand_ins(context: Context) -> None:
+async def test_a_cancelled_command_is_gone_and_so_are_its_placeholders(context: Context) -> None:
     running = asyncio.create_task(bash(context, "touch started; sleep 300"))
     async with asyncio.timeout(DEADLINE):
         while not (context.root / "started").exists():
@@ -178,7 +178,7 @@ async def test_git_works_and_leaves_only_its_commit(root: Path, context: Context
     assert not (root / ".git/commondir").exists()
 
 
-async def test_git_works_in_a_linked_work_tree(root: Path, tmp_path: Path) -> None:
+async def test_git_works_in_a_linked_worktree(root: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "-b", "main", root], check=True)
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
@@ -195,7 +195,7 @@ async def test_git_works_in_a_linked_work_tree(root: Path, tmp_path: Path) -> No
     await shells.close()
 
 
-async def test_a_file_that_claims_to_be_a_work_tree_makes_nothing_writable(root: Path, tmp_path: Path) -> None:
+async def test_a_file_that_claims_to_be_a_worktree_makes_nothing_writable(root: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     subprocess.run(["git", "init", "-q", victim], check=True)
     (root / ".git").write_text(f"gitdir: {victim}/.git\n")
@@ -264,7 +264,7 @@ async def test_a_command_let_out_runs_outside(root: Path, tmp_path: Path, contex
     assert (tmp_path / "made").exists()
 
 
-async def test_the_wish_to_leave_is_stated_only_where_there_is_an_inside(root: Path, context: Context) -> None:
+async def test_the_request_to_leave_is_stated_only_where_there_is_a_sandbox(root: Path, context: Context) -> None:
     args = BashArgs("ls", outside_sandbox=True)
     assert Bash().access(args, context) == (Access("exec", "ls"), Access("outside", "ls"))
     assert Bash().access(args, make_context(root, shells=ShellSession())) == (Access("exec", "ls"),)

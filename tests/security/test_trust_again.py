@@ -1,4 +1,4 @@
-"""Trust that was given is bound to what was seen: a change asks again, and headless runs need a word for it (H4-3)."""
+"""Trust is bound to content: a change ends it, and headless runs need a flag (H4-3)."""
 
 import json
 import os
@@ -69,17 +69,17 @@ def test_trust_is_kept_until_something_executable_changes(
 def test_a_payload_that_comes_after_trust_is_asked_about(
     trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener
 ) -> None:
-    """A folder that was harmless when it was trusted, and then was not."""
+    """A folder that was harmless when it was trusted, and changed later."""
     scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
     assert scene.trust("add").returncode == 0
     assert "not trusted" not in scene.run().errors
     trap.build(scene.repo, scene.bait)
     evidence = scene.run()
     assert not evidence.marked
-    assert "This folder was trusted, but it is not what it was then" in evidence.errors
+    assert "This folder was trusted, but it has changed since" in evidence.errors
 
 
-def test_the_trust_of_a_friend_is_not_lent_through_commondir(
+def test_the_trust_of_another_repository_is_not_shared_through_commondir(
     tmp_path: Path, server: ModelServer, listener: Listener
 ) -> None:
     """CVE-2026-40068"""
@@ -150,7 +150,7 @@ ALLOWED_GIT = (
 def test_a_rule_of_the_user_permits_git_and_still_no_program_of_the_repository_runs(
     trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener
 ) -> None:
-    """Whoever allows git everywhere has not thereby trusted everybody's configuration."""
+    """A rule that allows git everywhere does not trust every repository's configuration."""
     scene = Scene(trap, tmp_path, server, listener)
     evidence = scene.run("--allowedTools", "Bash(git:*)")
     assert not evidence.marked
@@ -173,7 +173,7 @@ def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
         update = {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "projectSettings"}
         return {"behavior": "allow", "updatedInput": request["input"], "updatedPermissions": [update]}
 
-    async def talk() -> None:
+    async def run_session() -> None:
         given = environment(server, scene.home)
         host = await Program.start(
             BOBSTAY, "--permission-prompt-tool", "stdio", cwd=scene.repo, env=given, answer=answer
@@ -187,7 +187,7 @@ def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
 
     import asyncio
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
     assert "touch made" in (scene.repo / PROJECT).read_text()
     assert scene.trust().returncode == 0, "bobstay wrote that itself, because a person said so"
 

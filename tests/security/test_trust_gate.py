@@ -1,4 +1,4 @@
-"""Before trust nothing of a hostile repository is executed, connected to or obeyed; each payload is alive (H4-3)."""
+"""Before trust nothing of a hostile repository is executed, connected to or loaded; each payload works (H4-3)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_nothing_happens_before_trust(trap: Trap, tmp_path: Path, server: ModelS
 
 @EVERY
 def test_the_payload_is_alive(trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener) -> None:
-    """The control: the same run in the same repository, trusted; or the program it lies in wait for, by hand."""
+    """The control: the same run in the same repository, trusted; or the program that the payload targets."""
     scene = Scene(trap, tmp_path, server, listener)
     if trap.by_hand is not None:
         trusted = scene.run("--trust")

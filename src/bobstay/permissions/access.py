@@ -1,4 +1,4 @@
-"""The vocabulary of permission: what a call would touch, and what was decided about it."""
+"""Permission types: what a tool call would access, and the policy's decision about it."""
 
 from enum import IntEnum
 from typing import Literal
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Effect(IntEnum):
-    """Ordered by strictness, so the strictest of several answers is `max`."""
+    """The outcome of a rule or decision, ordered by strictness: the strictest of several is their `max`."""
 
     ALLOW = 0
     ASK = 1
@@ -15,11 +15,11 @@ class Effect(IntEnum):
 
 
 class Access(Struct, frozen=True):
-    """One thing a call would touch. A tool states it, the policy judges it.
+    """One resource that a call would use. The tool states it, the policy judges it.
 
-    `target` is an absolute path for `read` and `write`, the command text for `exec`, the URL for `net`;
-    `person` means the call exists to be put before a person (a question, a plan); `outside` that a command asks to
-    leave the sandbox; `none` touches nothing outside the session.
+    `target` is an absolute path for `read` and `write`, the command text for `exec`, the URL for `net`.
+    `person`: the call is a question or plan that only a person can answer. `outside`: a command asks to run outside
+    the sandbox. `none`: nothing outside the session is used.
     """
 
     kind: Literal["read", "write", "exec", "net", "person", "outside", "none"]
@@ -27,13 +27,13 @@ class Access(Struct, frozen=True):
 
 
 class PolicyDecision(Struct, frozen=True):
-    """A verdict with the reason a person can read and the source that gave it."""
+    """An effect, with the reason shown to people and the source of the deciding rule."""
 
-    verdict: Effect
+    effect: Effect
     why: str = ""
     source: str = ""
-    """Where the deciding rule stands: `user`, `project`, `local`, `managed`, `cli`, `session`, `default`."""
+    """Where the deciding rule comes from: `user`, `project`, `local`, `managed`, `cli`, `session`, `default`."""
     reason_type: Literal["rule", "mode", "hook", "safety", "default", "remembered", "sandbox", "judge", ""] = ""
     blocked_path: str = ""
-    unread: bool = False
-    """It is asked about only because it could not be analysed."""
+    unanalysed: bool = False
+    """The effect is `ASK` only because the command could not be analysed."""

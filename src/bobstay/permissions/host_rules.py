@@ -1,37 +1,37 @@
-"""Which host a URL would reach, and which hosts a `domain:` rule means."""
+"""Host rules: resolves a URL to the host it names and matches it against `domain:` patterns."""
 
 from msgspec import Struct
 
-from bobstay.permissions.path_pattern import BadPattern, wildcard
+from bobstay.permissions.path_pattern import BadPattern, matches_wildcard
 
 PRIVATE_SUFFIXES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa")
 AMBIGUOUS = "\u00df\u1e9e\u03c2\u200c\u200d"
-"""Letters the two versions of IDNA send to different hosts."""
+"""Letters that the two versions of IDNA map to different hosts."""
 
 
 class Address(Struct, frozen=True):
-    """What a URL names, or why that is not certain."""
+    """The host that a URL names, or why it is not certain."""
 
     host: str = ""
-    """In the form that is compared: lower case, IDNA, without a trailing dot."""
+    """Normalised: lower case, IDNA, without a trailing dot."""
     candidates: tuple[str, ...] = ()
-    """Every host that some program may take the URL to name; restricting rules look at all of them."""
+    """Every host that some program might read from the URL; deny and ask rules are matched with all of them."""
     trouble: str = ""
-    hopeless: bool = False
-    """Never fetched, whatever the rules say."""
+    forbidden: bool = False
+    """Never fetched, whatever the rules allow."""
     public: bool = False
-    """Neither loopback nor private nor an odd spelling of a number."""
+    """Neither loopback nor private, nor an unusual spelling of a numeric address."""
 
 
-def address(url: str) -> Address:
-    """Take a URL apart the careful way: what two parsers may read differently is trouble."""
+def parse_address(url: str) -> Address:
+    """Parse a URL conservatively: anything that two parsers may read differently is reported in `trouble`."""
     if "\0" in url or "%00" in url:
-        return Address(trouble="the URL contains a NUL byte", hopeless=True)
+        return Address(trouble="the URL contains a NUL byte", forbidden=True)
     scheme, colon, rest = url.strip().partition(":")
     if not colon or scheme.lower() not in ("http", "https"):
-        return Address(trouble="only http and https URLs can be fetched", hopeless=True)
+        return Address(trouble="only http and https URLs can be fetched", forbidden=True)
     candidates = _candidates(rest)
-    trouble = _oddity(url, rest)
+    trouble = _url_problem(url, rest)
     if not trouble:
         host = _host(_authority(rest[2:]))
         if host:
@@ -40,7 +40,7 @@ def address(url: str) -> Address:
     return Address(candidates=candidates, trouble=trouble)
 
 
-def _oddity(url: str, rest: str) -> str:
+def _url_problem(url: str, rest: str) -> str:
     if not url.isprintable() or any(character.isspace() for character in url):
         return "the URL contains white space or control characters"
     if "\\" in url:
@@ -73,22 +73,22 @@ def _candidates(rest: str) -> tuple[str, ...]:
 
 
 def _host(authority: str) -> str:
-    """The comparable host of `host[:port]`, or nothing if it is not one."""
+    """The normalised host of `host[:port]`, or "" if it is not one."""
     if authority.startswith("["):
         host, bracket, port = authority[1:].partition("]")
         if not bracket or (port and not port.startswith(":")):
             return ""
         return _ipv6(host) if _is_port(port.removeprefix(":")) else ""
     host, _, port = authority.partition(":")
-    return comparable(host) if _is_port(port) and "*" not in host else ""
+    return normalise_host(host) if _is_port(port) and "*" not in host else ""
 
 
 def _is_port(text: str) -> bool:
     return not text or (text.isascii() and text.isdigit() and len(text) <= 5)
 
 
-def comparable(host: str) -> str:
-    """Lower case, IDNA form, no trailing dot; nothing if it is not a host name."""
+def normalise_host(host: str) -> str:
+    """Lower case, IDNA form, no trailing dot; "" if it is not a host name."""
     host = host.removesuffix(".")
     if len(host) > 253:
         return ""
@@ -101,8 +101,8 @@ def comparable(host: str) -> str:
             return ""
     host = host.lower()
     labels = host.split(".")
-    sound = all(label and label.replace("-", "").replace("_", "").replace("*", "x").isalnum() for label in labels)
-    return host if sound else ""
+    is_valid = all(label and label.replace("-", "").replace("_", "").replace("*", "x").isalnum() for label in labels)
+    return host if is_valid else ""
 
 
 def _ipv6(text: str) -> str:
@@ -135,7 +135,7 @@ def _is_public(host: str) -> bool:
 
 
 def _number(host: str) -> str:
-    """The dotted form of a host that the C library would read as an IPv4 address."""
+    """The dotted form of a host that the C library would read as an IPv4 address; "" for others."""
     parts = host.split(".")
     if len(parts) > 4:
         return ""
@@ -164,7 +164,7 @@ def _integer(text: str) -> int | None:
 
 
 class HostPattern(Struct, frozen=True):
-    """What follows `domain:` in a rule."""
+    """The pattern after `domain:` in a rule."""
 
     pattern: str
 
@@ -174,7 +174,7 @@ class HostPattern(Struct, frozen=True):
         if not colon or kind != "domain":
             raise BadPattern("expected WebFetch(domain:example.com)")
         domain = domain.strip()
-        pattern = domain if domain == "*" else _ipv6(domain[1:-1]) if domain.startswith("[") else comparable(domain)
+        pattern = domain if domain == "*" else _ipv6(domain[1:-1]) if domain.startswith("[") else normalise_host(domain)
         if not pattern:
             raise BadPattern(f"{domain!r} is not a host: expected a name such as example.com, *.example.com or *")
         return cls(pattern)
@@ -190,7 +190,7 @@ class HostPattern(Struct, frozen=True):
         return self.pattern == "*" or self._matches(address.host)
 
     def _may_name_private(self, host: str) -> bool:
-        """A private host must be named; a private zone may be (`*.corp`), a range of numbers may not."""
+        """Whether the pattern may cover a private host: by exact name or zone (`*.corp`), not by a range of numbers."""
         if "*" not in self.pattern:
             return True
         zone = self.pattern.removeprefix("*.")
@@ -202,4 +202,4 @@ class HostPattern(Struct, frozen=True):
             if "*" not in rest:
                 return host.endswith(rest) and len(host) > len(rest)
         wanted, given = self.pattern.split("."), host.split(".")
-        return len(wanted) == len(given) and all(map(wildcard, wanted, given))
+        return len(wanted) == len(given) and all(map(matches_wildcard, wanted, given))

@@ -1,4 +1,4 @@
-"""How one call is judged: each access by deny, ask and allow rules, then by mode, then by default."""
+"""Judges one call: each access by deny, ask and allow rules, then by the mode, then by the default."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.permissions.access import Access, Effect, PolicyDecision
-from bobstay.permissions.host_rules import Address, address
+from bobstay.permissions.host_rules import Address, parse_address
 from bobstay.permissions.mode import PermissionMode
-from bobstay.permissions.path_resolution import Located, PathWorld, is_device, locate, protected
+from bobstay.permissions.path_resolution import FileSystemView, Located, is_device, locate, protected_part
 from bobstay.permissions.rule import Rule
 from bobstay.permissions.rulebook import Rulebook
 
@@ -17,219 +17,228 @@ if TYPE_CHECKING:
     from bobstay.permissions.shell import RedirectTarget, ShellAnalysis, SimpleCommand
 
 WEIGHT = {"rule": 3, "safety": 2, "mode": 1}
-"""Which of two equal verdicts gives the reason people read."""
+"""Which of two decisions with the same effect gives the reason that is shown."""
 ALLOWED = PolicyDecision(Effect.ALLOW, "Nothing outside the session is touched.", "default", "default")
 
 
 class Judgement(Struct):
-    """One call before the rules. Deny and ask are looked for first, over all sources."""
+    """One call to be judged. Deny and ask rules of all sources are matched first."""
 
     tool: str
     given: dict[str, Any]
     mode: PermissionMode
-    book: Rulebook
-    world: PathWorld
+    rulebook: Rulebook
+    view: FileSystemView
     cwd: str
-    readable: PathWorld | None = None
-    """Places that may be read though nobody works there."""
+    readable: FileSystemView | None = None
+    """Directories that may be read although they are not working directories."""
     read_only: bool = False
 
-    def of_call(self) -> PolicyDecision:
-        """What rules about the tool as a whole say; allowing is left to the accesses."""
-        for verdict in (Effect.DENY, Effect.ASK):
-            if rule := self.book.first(verdict, lambda rule: rule.covers_call(self.tool, self.given)):
-                return by_rule(rule)
+    def judge_call(self) -> PolicyDecision:
+        """Apply deny and ask rules about the tool as a whole; allow rules are applied per access."""
+        for effect in (Effect.DENY, Effect.ASK):
+            if rule := self.rulebook.first(effect, lambda rule: rule.covers_call(self.tool, self.given)):
+                return decide_by_rule(rule)
         return ALLOWED
 
-    def of(self, access: Access) -> PolicyDecision:
+    def judge_access(self, access: Access) -> PolicyDecision:
         match access.kind:
             case "none":
                 return ALLOWED
             case "person":
-                # No mode and no rule lifts this: a question is for a person.
+                # No mode and no rule overrides this: only a person can answer.
                 return PolicyDecision(
-                    Effect.ASK, f"{self.tool} is there to be put before a person.", "default", "default"
+                    Effect.ASK, f"{self.tool} always needs an answer from a person.", "default", "default"
                 )
             case "read":
-                return self.of_read(access.target)
+                return self.judge_read(access.target)
             case "write":
-                return self.of_write(access.target)
+                return self.judge_write(access.target)
             case "exec":
-                return self.of_command(access.target)
+                return self.judge_command(access.target)
             case "net":
-                return self.of_url(access.target)
+                return self.judge_url(access.target)
             case "outside":
-                # The model asks for it by a field of its own: no rule, hook or judge may stand in for a person here.
-                return self._safety("The command asks to run outside the sandbox, where nothing holds it.")
-        return self.of_unknown()  # type: ignore[unreachable]  # a plug-in may state a kind we do not know
+                # The model requests this by a field of its own: no rule, hook or advisor may answer for a person.
+                return self._ask_for_safety("The command asks to run outside the sandbox, without its restrictions.")
+        return self.judge_unstated()  # type: ignore[unreachable]  # a plug-in may state an unknown kind
 
-    def of_unknown(self) -> PolicyDecision:
-        """A call that does not say what it touches."""
-        if self.mode.looks_only and not self.read_only:
-            return self._by_mode(f"{self.tool} may change something.")
-        if rule := self._allowing():
-            return by_rule(rule)
-        return self._default(f"{self.tool} does not say what it touches, and no rule allows it.")
+    def judge_unstated(self) -> PolicyDecision:
+        """Judge a call that does not state what it would access."""
+        if self.mode.read_only and not self.read_only:
+            return self._ask_by_mode(f"{self.tool} may change something.")
+        if rule := self._first_allowing():
+            return decide_by_rule(rule)
+        return self._ask_by_default(f"{self.tool} does not say what it touches, and no rule allows it.")
 
-    def of_read(self, target: str) -> PolicyDecision:
-        located = locate(target, self.world.root, self.world)
-        about = _about_path("Read", self.tool)
+    def judge_read(self, target: str) -> PolicyDecision:
+        located = locate(target, self.view.root, self.view)
+        about = _is_about_path("Read", self.tool)
         if found := self._restricted_path(located, target, about, about):
             return found
-        if self.world.holds(located) or (self.readable is not None and self.readable.holds(located)):
+        if self.view.contains(located) or (self.readable is not None and self.readable.contains(located)):
             return PolicyDecision(Effect.ALLOW, f"{located.path} is in a working directory.", "default", "default")
         if rule := self._first_path(Effect.ALLOW, located, about):
-            return by_rule(rule)
-        return self._default(f"{located.path} is outside the working directories.", located.path)
+            return decide_by_rule(rule)
+        return self._ask_by_default(f"{located.path} is outside the working directories.", located.path)
 
-    def of_write(self, target: str) -> PolicyDecision:
-        located = locate(target, self.world.root, self.world)
-        about = _about_path("Edit", self.tool)
+    def judge_write(self, target: str) -> PolicyDecision:
+        located = locate(target, self.view.root, self.view)
+        about = _is_about_path("Edit", self.tool)
         if found := self._restricted_path(located, target, about, lambda rule: about(rule) or rule.tool == "Read"):
             return found
-        if part := protected(located):
+        if part := protected_part(located):
             why = f"{located.path} is protected ({part}): it can change what runs on this machine."
-            return self._safety(why, located.path)
-        if self.mode.looks_only:
-            return self._by_mode(f"{self.tool} would change {located.path}.")
+            return self._ask_for_safety(why, located.path)
+        if self.mode.read_only:
+            return self._ask_by_mode(f"{self.tool} would change {located.path}.")
         if rule := self._first_path(Effect.ALLOW, located, about):
-            return by_rule(rule)
-        inside = self.world.holds(located)
+            return decide_by_rule(rule)
+        inside = self.view.contains(located)
         if inside and self.mode.edits:
             return PolicyDecision(
                 Effect.ALLOW, f"{self.mode.name} mode edits files in working directories.", "default", "mode"
             )
         where = "" if inside else ", which is outside the working directories"
-        return self._default(f"{self.tool} would change {located.path}{where}.", "" if inside else located.path)
+        return self._ask_by_default(f"{self.tool} would change {located.path}{where}.", "" if inside else located.path)
 
-    def of_url(self, target: str) -> PolicyDecision:
-        found = address(target)
-        for verdict in (Effect.DENY, Effect.ASK):
-            if rule := self._first_host(verdict, found):
-                return by_rule(rule)
-        if self.tool != "WebFetch" and (rule := self._allowing()):
-            return by_rule(rule)
-        if found.hopeless and target:
+    def judge_url(self, target: str) -> PolicyDecision:
+        found = parse_address(target)
+        for effect in (Effect.DENY, Effect.ASK):
+            if rule := self._first_host(effect, found):
+                return decide_by_rule(rule)
+        if self.tool != "WebFetch" and (rule := self._first_allowing()):
+            return decide_by_rule(rule)
+        if found.forbidden and target:
             return PolicyDecision(Effect.DENY, f"Not fetched: {found.trouble}.", "default", "safety")
         if found.trouble:
-            return self._safety(f"Not certain where this leads: {found.trouble}.")
+            return self._ask_for_safety(f"The host is not certain: {found.trouble}.")
         if rule := self._first_host(Effect.ALLOW, found):
-            return by_rule(rule)
+            return decide_by_rule(rule)
         kind = "" if found.public else ", a private address that only a rule naming it allows"
-        return self._default(f"No rule allows fetching from {found.host}{kind}.")
+        return self._ask_by_default(f"No rule allows fetching from {found.host}{kind}.")
 
-    def of_command(self, command: str) -> PolicyDecision:
-        from bobstay.permissions.shell import read  # only sessions that run commands pay for reading them
+    def judge_command(self, command: str) -> PolicyDecision:
+        from bobstay.permissions.shell import analyze  # only sessions that run commands need it
 
-        reading = read(command, self.cwd, self.world)
-        redirected = [self._of_target(target) for target in reading.targets]
-        for verdict in (Effect.DENY, Effect.ASK):
-            if rule := self._restricting_command(verdict, reading):
-                return by_rule(rule)
-            if found := next((one for one in redirected if one.verdict is Effect.DENY), None):
+        analysis = analyze(command, self.cwd, self.view)
+        redirected = [self._judge_redirect(target) for target in analysis.targets]
+        for effect in (Effect.DENY, Effect.ASK):
+            if rule := self._restricting_command(effect, analysis):
+                return decide_by_rule(rule)
+            if found := next((one for one in redirected if one.effect is Effect.DENY), None):
                 return found
-        if reading.critical:
-            # No mode and no rule lifts this one either.
-            return PolicyDecision(Effect.ASK, f"A person must approve this: {reading.critical}.", "default", "safety")
-        return max((self._of_commands(command, reading), *redirected), key=strength)
+        if analysis.critical:
+            # No mode and no rule overrides this one either.
+            return PolicyDecision(Effect.ASK, f"A person must approve this: {analysis.critical}.", "default", "safety")
+        return max((self._judge_commands(command, analysis), *redirected), key=strictness)
 
-    def _of_target(self, target: "RedirectTarget") -> PolicyDecision:
+    def _judge_redirect(self, target: "RedirectTarget") -> PolicyDecision:
         if not target.path:
-            return self._safety(f"It cannot be told which file the redirection to {_short(target.source)} opens.")
-        return self.of_read(target.path) if target.kind == "read" else self.of_write(target.path)
+            return self._ask_for_safety(
+                f"Cannot determine which file the redirection to {_short(target.source)} opens."
+            )
+        return self.judge_read(target.path) if target.kind == "read" else self.judge_write(target.path)
 
-    def _of_commands(self, command: str, reading: "ShellAnalysis") -> PolicyDecision:
-        if reading.trouble:
-            return self._not_understood(reading)
-        if rule := self.book.first(Effect.ALLOW, lambda rule: rule.names(self.tool) and _spells(rule, reading)):
-            found = [self._of_simple(command, simple, reading, rule) for simple in reading.commands]
+    def _judge_commands(self, command: str, analysis: "ShellAnalysis") -> PolicyDecision:
+        if analysis.trouble:
+            return self._ask_unanalysed(analysis)
+        if rule := self.rulebook.first(
+            Effect.ALLOW, lambda rule: rule.names(self.tool) and _spells_text(rule, analysis)
+        ):
+            found = [self._judge_simple(command, simple, analysis, rule) for simple in analysis.commands]
         else:
-            found = [self._of_simple(command, simple, reading, None) for simple in reading.commands]
-        return max(found, key=strength, default=ALLOWED)
+            found = [self._judge_simple(command, simple, analysis, None) for simple in analysis.commands]
+        return max(found, key=strictness, default=ALLOWED)
 
-    def _not_understood(self, reading: "ShellAnalysis") -> PolicyDecision:
-        why = f"The command cannot be analysed ({reading.trouble}), so no rule can allow it."
-        if self.mode.looks_only:
-            return self._by_mode(why)
-        if self._has_scoped(self.tool, "Read", "Edit"):
-            return self._safety(f"{why} It cannot be told whether a rule that restricts applies to it.")
-        return replace(self._safety(why), unread=True)
+    def _ask_unanalysed(self, analysis: "ShellAnalysis") -> PolicyDecision:
+        why = f"The command cannot be analysed ({analysis.trouble}), so no rule can allow it."
+        if self.mode.read_only:
+            return self._ask_by_mode(why)
+        if self._has_scoped_rules(self.tool, "Read", "Edit"):
+            return self._ask_for_safety(f"{why} A deny or ask rule may apply to it.")
+        return replace(self._ask_for_safety(why), unanalysed=True)
 
-    def _has_scoped(self, *tools: str) -> bool:
-        """Whether rules restrict some uses of these tools."""
+    def _has_scoped_rules(self, *tools: str) -> bool:
+        """Whether deny or ask rules with a pattern exist for these tools."""
         return any(
             rule.pattern and rule.tool in tools
-            for verdict in (Effect.DENY, Effect.ASK)
-            for rule in self.book.of(verdict)
+            for effect in (Effect.DENY, Effect.ASK)
+            for rule in self.rulebook.with_effect(effect)
         )
 
-    def _of_simple(
-        self, command: str, simple: "SimpleCommand", reading: "ShellAnalysis", whole: Rule | None
+    def _judge_simple(
+        self, command: str, simple: "SimpleCommand", analysis: "ShellAnalysis", whole: Rule | None
     ) -> PolicyDecision:
-        """One simple command; `whole` is a rule that names the text it stands in, word for word."""
-        if why := self._unreadable(simple):
-            return self._safety(why)
+        """Judge one simple command; `whole` is an allow rule that spells out the entire command text."""
+        if why := self._read_restriction(simple):
+            return self._ask_for_safety(why)
         if simple.read_only:
             return PolicyDecision(
                 Effect.ALLOW, "The command only reads, inside the working directories.", "default", "default"
             )
-        written = [self._located(target) for target in simple.writes]
+        written = [self._locate(target) for target in simple.writes]
         for located in written:
-            if part := protected(located):
-                return self._safety(
+            if part := protected_part(located):
+                return self._ask_for_safety(
                     f"The command would write to {located.path}, which is protected ({part}).", located.path
                 )
-        if self.mode.looks_only:
-            return self._by_mode(f"`{_short(command)}` may change something.")
-        allowing = whole or self.book.first(Effect.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple))
+        if self.mode.read_only:
+            return self._ask_by_mode(f"`{_short(command)}` may change something.")
+        allowing = whole or self.rulebook.first(
+            Effect.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple)
+        )
         if allowing is not None:
             if simple.refused and whole is None:
-                return self._safety(f"{simple.refused}.")
+                return self._ask_for_safety(f"{simple.refused}.")
             exact = whole is not None or allowing.exact or (simple.exact_only and bool(allowing.pattern))
-            if not reading.certain and not exact and self._has_scoped(self.tool, "Read", "Edit"):
-                return self._safety("It cannot be told whether a rule that restricts applies to this command.")
-            return by_rule(allowing)
-        inside = bool(written) and all(self.world.holds(located) for located in written)
+            if not analysis.certain and not exact and self._has_scoped_rules(self.tool, "Read", "Edit"):
+                return self._ask_for_safety("Cannot determine whether a deny or ask rule applies to this command.")
+            return decide_by_rule(allowing)
+        inside = bool(written) and all(self.view.contains(located) for located in written)
         if simple.edits and inside and self.mode.edits:
             return PolicyDecision(
-                Effect.ALLOW, f"{self.mode.name} mode lets simple file commands work here.", "default", "mode"
+                Effect.ALLOW,
+                f"{self.mode.name} mode allows simple file commands in working directories.",
+                "default",
+                "mode",
             )
-        if not reading.certain and self._has_scoped(self.tool, "Read", "Edit"):
-            return self._safety(f"No rule allows `{_short(command)}`, and one that restricts may apply to it.")
-        path = next((one.path for one in written if not self.world.holds(one)), written[0].path if written else "")
-        return self._default(f"No rule allows `{_short(command)}`.", path)
+        if not analysis.certain and self._has_scoped_rules(self.tool, "Read", "Edit"):
+            return self._ask_for_safety(f"No rule allows `{_short(command)}`, and a deny or ask rule may apply to it.")
+        path = next((one.path for one in written if not self.view.contains(one)), written[0].path if written else "")
+        return self._ask_by_default(f"No rule allows `{_short(command)}`.", path)
 
-    def _unreadable(self, simple: "SimpleCommand") -> str:
-        """Why it may read what a rule keeps from being read, though it does not name it."""
-        if self._may_sweep(simple):
-            return "It reads whole directories, in which a rule about reading may name a file."
-        if self._has_scoped("Read") and (simple.unresolved or self._reads_devices(simple)):
-            return "It cannot be told whether a rule about reading applies to this command."
+    def _read_restriction(self, simple: "SimpleCommand") -> str:
+        """Why the command may read a file that a Read rule restricts, although it does not name it; "" if it cannot."""
+        if self._may_read_restricted(simple):
+            return "It reads whole directories, which may contain a file that a Read rule restricts."
+        if self._has_scoped_rules("Read") and (simple.unresolved or self._reads_devices(simple)):
+            return "Cannot determine whether a Read rule applies to this command."
         return ""
 
     def _reads_devices(self, simple: "SimpleCommand") -> bool:
-        """`/proc/self/cwd/x` is another way to spell a file, one of many."""
-        return any(is_device(located) and located.path != "/dev/null" for located in map(self._located, simple.reads))
+        """Whether it reads below /dev, /proc or /sys: `/proc/self/cwd/x` is one of many other names for a file."""
+        return any(is_device(located) and located.path != "/dev/null" for located in map(self._locate, simple.reads))
 
-    def _may_sweep(self, simple: "SimpleCommand") -> bool:
-        """Whether a directory it reads may hold a file that a rule keeps from being read."""
+    def _may_read_restricted(self, simple: "SimpleCommand") -> bool:
+        """Whether a directory it reads may contain a file that a Read rule restricts."""
         return any(
-            rule.path is not None and rule.tool == "Read" and rule.path.reaches(located, self.world)
-            for located in map(self._located, simple.sweeps)
-            for verdict in (Effect.DENY, Effect.ASK)
-            for rule in self.book.of(verdict)
+            rule.path is not None and rule.tool == "Read" and rule.path.reaches(located, self.view)
+            for located in map(self._locate, simple.read_directories)
+            for effect in (Effect.DENY, Effect.ASK)
+            for rule in self.rulebook.with_effect(effect)
         )
 
-    def _restricting_command(self, verdict: Effect, reading: "ShellAnalysis") -> Rule | None:
-        for rule in self.book.of(verdict):
-            if rule.names(self.tool) and any(rule.covers_suspect(*suspect) for suspect in reading.suspects):
+    def _restricting_command(self, effect: Effect, analysis: "ShellAnalysis") -> Rule | None:
+        for rule in self.rulebook.with_effect(effect):
+            if rule.names(self.tool) and any(rule.covers_text_from(*rule_text) for rule_text in analysis.rule_texts):
                 return rule
-        if not any(rule.pattern and rule.tool in ("Read", "Edit") for rule in self.book.of(verdict)):
+        if not any(rule.pattern and rule.tool in ("Read", "Edit") for rule in self.rulebook.with_effect(effect)):
             return None
-        for simple in (*reading.commands, *reading.hidden):
+        for simple in (*analysis.commands, *analysis.hidden):
             for kind, targets in (("Read", (*simple.reads, *simple.writes)), ("Edit", simple.writes)):
                 for target in targets:
-                    found = self._first_path(verdict, self._located(target), _scoped(kind))
+                    found = self._first_path(effect, self._locate(target), _scoped(kind))
                     if found is not None:
                         return found
         return None
@@ -237,63 +246,63 @@ class Judgement(Struct):
     def _restricted_path(
         self, located: Located, target: str, about: Callable[[Rule], bool], denied: Callable[[Rule], bool]
     ) -> PolicyDecision | None:
-        """What stands against a path before anything may stand for it."""
-        if located.hopeless:
+        """The decision of deny rules, ask rules and unusual paths, which come before any allow rule."""
+        if located.forbidden:
             return PolicyDecision(Effect.DENY, f"Refused: {located.trouble}.", "default", "safety")
         if rule := self._first_path(Effect.DENY, located, denied):
-            return by_rule(rule, located.path)
+            return decide_by_rule(rule, located.path)
         if rule := self._first_path(Effect.ASK, located, about):
-            return by_rule(rule, located.path)
+            return decide_by_rule(rule, located.path)
         if located.trouble:
-            return self._safety(f"This path cannot be judged: {located.trouble}.", located.path or target)
+            return self._ask_for_safety(f"This path cannot be judged: {located.trouble}.", located.path or target)
         return None
 
-    def _first_path(self, verdict: Effect, located: Located, about: Callable[[Rule], bool]) -> Rule | None:
-        return self.book.first(verdict, lambda rule: about(rule) and rule.covers_path(located, self.world))
+    def _first_path(self, effect: Effect, located: Located, about: Callable[[Rule], bool]) -> Rule | None:
+        return self.rulebook.first(effect, lambda rule: about(rule) and rule.covers_path(located, self.view))
 
-    def _first_host(self, verdict: Effect, found: Address) -> Rule | None:
+    def _first_host(self, effect: Effect, found: Address) -> Rule | None:
         def covers(rule: Rule) -> bool:
             named = rule.names(self.tool) or (rule.tool == "WebFetch" and bool(rule.pattern))
             return named and rule.covers_host(found)
 
-        return self.book.first(verdict, covers)
+        return self.rulebook.first(effect, covers)
 
-    def _allowing(self) -> Rule | None:
-        return self.book.first(Effect.ALLOW, lambda rule: rule.covers_call(self.tool, self.given))
+    def _first_allowing(self) -> Rule | None:
+        return self.rulebook.first(Effect.ALLOW, lambda rule: rule.covers_call(self.tool, self.given))
 
-    def _located(self, target: str) -> Located:
-        return locate(target, self.cwd, self.world)
+    def _locate(self, target: str) -> Located:
+        return locate(target, self.cwd, self.view)
 
-    def _default(self, why: str, path: str = "") -> PolicyDecision:
+    def _ask_by_default(self, why: str, path: str = "") -> PolicyDecision:
         if self.mode.bypasses:
-            return PolicyDecision(Effect.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
+            return PolicyDecision(Effect.ALLOW, f"{self.mode.name} mode does not ask.", "default", "mode")
         return PolicyDecision(Effect.ASK, why, "default", "default", path)
 
-    def _by_mode(self, why: str) -> PolicyDecision:
+    def _ask_by_mode(self, why: str) -> PolicyDecision:
         return PolicyDecision(
-            Effect.ASK, f"{why} In {self.mode.name} mode only reading goes without asking.", "default", "mode"
+            Effect.ASK, f"{why} In {self.mode.name} mode only reads are allowed without asking.", "default", "mode"
         )
 
-    def _safety(self, why: str, path: str = "") -> PolicyDecision:
+    def _ask_for_safety(self, why: str, path: str = "") -> PolicyDecision:
         if self.mode.bypasses:
-            return PolicyDecision(Effect.ALLOW, f"{self.mode.name} mode asks nobody.", "default", "mode")
+            return PolicyDecision(Effect.ALLOW, f"{self.mode.name} mode does not ask.", "default", "mode")
         return PolicyDecision(Effect.ASK, why, "default", "safety", path)
 
 
-def strength(decision: PolicyDecision) -> tuple[int, int, bool]:
-    return decision.verdict, WEIGHT.get(decision.reason_type, 0), not decision.unread
+def strictness(decision: PolicyDecision) -> tuple[int, int, bool]:
+    return decision.effect, WEIGHT.get(decision.reason_type, 0), not decision.unanalysed
 
 
-def by_rule(rule: Rule, path: str = "") -> PolicyDecision:
-    verb = {Effect.ALLOW: "allows", Effect.ASK: "wants a person to approve", Effect.DENY: "denies"}[rule.verdict]
-    shown = path if rule.verdict is Effect.ASK else ""
-    return PolicyDecision(rule.verdict, f"The {rule.source} rule {rule.text} {verb} this.", rule.source, "rule", shown)
+def decide_by_rule(rule: Rule, path: str = "") -> PolicyDecision:
+    verb = {Effect.ALLOW: "allows", Effect.ASK: "wants a person to approve", Effect.DENY: "denies"}[rule.effect]
+    shown = path if rule.effect is Effect.ASK else ""
+    return PolicyDecision(rule.effect, f"The {rule.source} rule {rule.text} {verb} this.", rule.source, "rule", shown)
 
 
-def _about_path(family: str, tool: str) -> Callable[[Rule], bool]:
-    """Rules for a family speak of its paths whichever tool touches them; a tool's own rules of its own.
+def _is_about_path(family: str, tool: str) -> Callable[[Rule], bool]:
+    """Select the rules about a path: those of the family (whichever tool is used), and those of the tool itself.
 
-    A shell's redirections are judged as edits: a rule about commands does not speak of them.
+    Redirections of a shell command are judged as edits: rules about commands do not apply to them.
     """
     return lambda rule: rule.tool == family or (tool != "Bash" and rule.names(tool))
 
@@ -309,13 +318,13 @@ def _allows(rule: Rule, simple: "SimpleCommand") -> bool:
 
 
 def _is_exactly(rule: Rule, simple: "SimpleCommand") -> bool:
-    """Whether the rule spells the command out; where the shell expands a pattern, its text is not the command."""
+    """Whether the rule is the exact text of the command; not if the shell expands a pattern in that text."""
     return (rule.exact or not simple.expands) and any(map(rule.spells, simple.texts))
 
 
-def _spells(rule: Rule, reading: "ShellAnalysis") -> bool:
-    """Whether the rule is the whole text, be it one command or many."""
-    return (rule.exact or not reading.expands) and rule.spells(reading.text)
+def _spells_text(rule: Rule, analysis: "ShellAnalysis") -> bool:
+    """Whether the rule is the entire text, of one command or of several."""
+    return (rule.exact or not analysis.expands) and rule.spells(analysis.text)
 
 
 def _short(command: str) -> str:

@@ -1,4 +1,4 @@
-"""The permission modes: what each lets through, as data."""
+"""The permission modes, as data: what each allows without asking."""
 
 from typing import Literal, TypeAlias
 
@@ -11,24 +11,26 @@ class PermissionMode(Struct, frozen=True):
     name: str
     title: str
     edits: bool = False
-    """File edits inside the working directories, and simple file commands there, need no question."""
-    looks_only: bool = False
-    """What is not read-only is asked about, whatever the allow rules say."""
+    """File edits and simple file commands inside the working directories are allowed."""
+    read_only: bool = False
+    """Everything that is not read-only is asked about, whatever the allow rules say."""
     asks: bool = True
-    """False: what would be asked is refused."""
-    boxes: bool = False
-    """What would run in the sandbox needs no question, if that is switched on."""
+    """False: whatever would be asked about is denied."""
+    sandbox_auto_allow: bool = False
+    """With `sandbox.autoAllow`, commands that run in the sandbox are allowed without asking."""
     bypasses: bool = False
-    """What would be asked for want of a rule is let through."""
+    """Calls that no rule covers are allowed instead of asked about."""
 
 
 MODES: dict[str, PermissionMode] = {
     mode.name: mode
     for mode in (
-        PermissionMode("default", "asks before anything that changes something", boxes=True),
-        PermissionMode("acceptEdits", "edits files in the working directories without asking", edits=True, boxes=True),
-        PermissionMode("plan", "reads and plans; asks before anything else", looks_only=True),
-        # Until a judge of its own decides for it, auto asks like default: never laxer than it can answer for.
+        PermissionMode("default", "asks before anything that changes something", sandbox_auto_allow=True),
+        PermissionMode(
+            "acceptEdits", "edits files in the working directories without asking", edits=True, sandbox_auto_allow=True
+        ),
+        PermissionMode("plan", "reads and plans; asks before anything else", read_only=True),
+        # The policy itself asks as in default mode; the advisor of auto mode then answers in place of a person.
         PermissionMode("auto", "asks before anything that changes something"),
         PermissionMode("dontAsk", "refuses what it would have to ask about", asks=False),
         PermissionMode("bypassPermissions", "asks about almost nothing", bypasses=True),
@@ -37,16 +39,16 @@ MODES: dict[str, PermissionMode] = {
 ALIASES = {"manual": "default"}
 
 
-def problem(mode: str, *, can_bypass: bool) -> str:
-    """Why a session may not enter `mode`: `invalid_mode`, `bypass_not_launched`, or nothing."""
+def mode_problem(mode: str, *, can_bypass: bool) -> str:
+    """Why a session may not enter `mode`: `invalid_mode` or `bypass_not_launched`; "" if it may."""
     found = MODES.get(ALIASES.get(mode, mode))
     if found is None:
         return "invalid_mode"
     return "bypass_not_launched" if found.bypasses and not can_bypass else ""
 
 
-def mode_named(mode: str) -> PermissionMode:
-    """The mode of that name. Raises `ValueError` naming those there are."""
+def get_mode(mode: str) -> PermissionMode:
+    """The mode of that name or alias. Raises `ValueError` with the known names."""
     found = MODES.get(ALIASES.get(mode, mode))
     if found is None:
         raise ValueError(f"{mode!r} is not a permission mode: expected one of {', '.join(MODES)}")

@@ -1,6 +1,6 @@
-"""Patterns over paths with the meaning they have in a .gitignore file, matched in bounded time.
+"""Path patterns with .gitignore semantics, matched in bounded time.
 
-No regular expressions: a rule may come from anywhere, and `*a*a*a*b` must not cost minutes.
+No regular expressions: rules may come from untrusted files, and `*a*a*a*b` must not take minutes.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ Test: TypeAlias = Callable[[str], bool]
 
 
 class BadPattern(ValueError):  # noqa: N818 - it names a thing, not an event
-    """A pattern that means nothing. Its text says what was expected."""
+    """A malformed pattern. The message says what was expected."""
 
 
 class Segment:
@@ -20,16 +20,16 @@ class Segment:
 
     def __init__(self, text: str) -> None:
         self._tests: list[Test | None] = []
-        """One per character to match; None stands for `*`."""
+        """One test per character; None stands for `*`."""
         self.literal = True
         position = 0
         while position < len(text):
-            position = self._take(text, position)
+            position = self._parse_character(text, position)
 
     def matches(self, name: str) -> bool:
-        return spans(self._tests, name, lambda test, character: test(character))
+        return matches_items(self._tests, name, lambda test, character: test(character))
 
-    def _take(self, text: str, position: int) -> int:
+    def _parse_character(self, text: str, position: int) -> int:
         character = text[position]
         if character == "\\":
             if position + 1 == len(text):
@@ -38,7 +38,7 @@ class Segment:
             return position + 2
         if character == "[":
             self.literal = False
-            return self._take_class(text, position)
+            return self._parse_class(text, position)
         if character in "*?":
             self.literal = False
             self._tests.append(None if character == "*" else _anything)
@@ -46,7 +46,7 @@ class Segment:
             self._tests.append(character.__eq__)
         return position + 1
 
-    def _take_class(self, text: str, start: int) -> int:
+    def _parse_class(self, text: str, start: int) -> int:
         position = start + 1
         inverted = text[position : position + 1] in ("!", "^")
         position += inverted
@@ -72,8 +72,8 @@ def _anything(_character: str) -> bool:
     return True
 
 
-def spans(pattern: Sequence[T | None], items: Sequence[str], match: Callable[[T, str], bool]) -> bool:
-    """Match all of `items`, where None in the pattern stands for any run of them. Quadratic at worst."""
+def matches_items(pattern: Sequence[T | None], items: Sequence[str], match: Callable[[T, str], bool]) -> bool:
+    """Match all of `items`; None in the pattern matches any run of them. Quadratic at worst."""
     at = position = 0
     star = -1
     resume = 0
@@ -93,8 +93,8 @@ def spans(pattern: Sequence[T | None], items: Sequence[str], match: Callable[[T,
     return all(rest is None for rest in pattern[at:])
 
 
-def wildcard(pattern: str, text: str) -> bool:
-    """Match the whole of `text`, where `*` stands for any characters and all else for itself. Linear."""
+def matches_wildcard(pattern: str, text: str) -> bool:
+    """Match the whole of `text`; `*` matches any characters, everything else is literal. Linear."""
     first, *rest = pattern.split("*")
     if not rest:
         return text == pattern
@@ -111,7 +111,7 @@ def wildcard(pattern: str, text: str) -> bool:
 
 
 class PathPattern:
-    """A path pattern below a base directory, as its components."""
+    """A path pattern relative to a base directory, split into components."""
 
     def __init__(self, text: str, *, any_depth: bool) -> None:
         parts = [part for part in text.split("/") if part not in ("", ".")]
@@ -128,7 +128,7 @@ class PathPattern:
         self._closed = last is not None and last.literal
 
     def literal_head(self) -> list[str]:
-        """The leading components that stand for themselves alone."""
+        """The leading components without wildcards or escapes."""
         found: list[str] = []
         for part, segment in zip(self._parts, self._segments, strict=False):
             if segment is None or not segment.literal or "\\" in part:
@@ -137,20 +137,20 @@ class PathPattern:
         return found
 
     def matches(self, parts: Sequence[str], *, generously: bool) -> bool:
-        """Match components below the base. A directory matched by name covers what is in it.
+        """Match components below the base. A directory matched by name covers its contents.
 
-        A wildcard that matched a directory covers its contents only when read generously:
+        A directory matched by a wildcard covers its contents only if `generously`:
         `docs/*` forbids all of docs/a/b, but permits only docs/a.
         """
-        if spans(self._segments, parts, Segment.matches):
+        if matches_items(self._segments, parts, Segment.matches):
             return True
         if not generously and not self._closed:
             return False
-        return any(spans(self._contents, parts[:length], Segment.matches) for length in range(len(parts) + 1))
+        return any(matches_items(self._contents, parts[:length], Segment.matches) for length in range(len(parts) + 1))
 
 
 def _without_contents(segments: list[Segment | None]) -> list[Segment | None]:
-    """`name/**` matches what is in `name`; the directory itself is what the rest of the pattern names."""
+    """The pattern without a trailing `/**`: it names the directory whose contents `name/**` matches."""
     if len(segments) > 1 and segments[-1] is None and segments[-2] is not None:
         return segments[:-1]
     return segments

@@ -1,4 +1,4 @@
-"""Where a path really leads: every spelling of it, and whether those lie inside given directories."""
+"""Path resolution: every spelling of a path, with symbolic links followed, and whether it lies in given directories."""
 
 import os
 import sys
@@ -51,15 +51,15 @@ MOST_LINKS = 40
 
 
 def read_link(path: str) -> str | None:
-    """The target of a symbolic link; None for anything else. The only look at the disk taken here."""
+    """The target of a symbolic link; None for anything else. This is the module's only disk access."""
     try:
         return os.readlink(path)
     except (OSError, ValueError):
         return None
 
 
-class PathWorld:
-    """What a path is judged in. Tests and `permissions check` pass one without a disk."""
+class FileSystemView:
+    """The file system as the policy sees it: working directories, home and links. Tests pass one without a disk."""
 
     def __init__(
         self,
@@ -71,21 +71,21 @@ class PathWorld:
         fold_case: bool = sys.platform == "darwin",
     ) -> None:
         self.root = normalise(root)
-        """The session's own directory: relative paths and relative rules start here."""
+        """The session's directory: relative paths and relative rules start here."""
         self.home = normalise(home)
         self.readlink = readlink
         self.fold_case = fold_case
-        self.roots = self._spelled(self.root)
-        self.homes = self._spelled(self.home)
+        self.roots = self._spellings_of(self.root)
+        self.homes = self._spellings_of(self.home)
         added = (locate(directory, self.root, self).spellings for directory in directories)
         self.added = tuple(dict.fromkeys(spelling for spellings in added for spelling in spellings))
-        """Working directories beside the root, in every spelling."""
+        """Working directories besides the root, in every spelling."""
 
-    def _spelled(self, path: str) -> tuple[str, ...]:
+    def _spellings_of(self, path: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((path, resolve(path, self.readlink) or path)))
 
-    def holds(self, located: "Located") -> bool:
-        """Whether every spelling of the path lies in some working directory, and none is a device."""
+    def contains(self, located: "Located") -> bool:
+        """Whether every spelling of the path lies in a working directory, and none is a device."""
         if not located.spellings or located.trouble or is_device(located):
             return False
         return all(
@@ -93,46 +93,46 @@ class PathWorld:
             for spelling in located.spellings
         )
 
-    def leads_to_work(self, path: str) -> bool:
-        """Whether a working directory, or the home, is `path` or lies below it."""
-        places = (*self.roots, *self.added, *self.homes)
-        return any(within(place, path, fold_case=self.fold_case) for place in places)
+    def holds_work(self, path: str) -> bool:
+        """Whether `path` is, or is a parent of, a working directory or the home."""
+        directories = (*self.roots, *self.added, *self.homes)
+        return any(within(directory, path, fold_case=self.fold_case) for directory in directories)
 
 
 class Located(Struct, frozen=True):
-    """A path as it was spelled and as it resolves, or why it cannot be judged."""
+    """A path as written and as resolved, or why it cannot be judged."""
 
     spellings: tuple[str, ...] = ()
-    """Absolute and normalised: the lexical reading first, then what symbolic links make of it."""
+    """Absolute and normalised: the lexical form first, then those with symbolic links followed."""
     trouble: str = ""
     """Why no rule or default may approve it; empty for an ordinary path."""
-    hopeless: bool = False
-    """It could only ever be an attack: refused, not asked about."""
+    forbidden: bool = False
+    """It can only be an attack: denied, not asked about."""
 
     @property
     def path(self) -> str:
         return self.spellings[0] if self.spellings else ""
 
 
-def locate(path: str, start: str, world: PathWorld) -> Located:
-    """Read `path`, relative to `start`, in all the ways a program or the kernel may read it."""
+def locate(path: str, start: str, view: FileSystemView) -> Located:
+    """Resolve `path`, relative to `start`, in all the ways a program or the kernel may read it."""
     if "\0" in path:
-        return Located(trouble="the path contains a NUL byte", hopeless=True)
-    if trouble := _oddity(path):
+        return Located(trouble="the path contains a NUL byte", forbidden=True)
+    if trouble := _path_problem(path):
         return Located(trouble=trouble)
     if path == "~" or path.startswith("~/"):
-        path = world.home + path[1:]
+        path = view.home + path[1:]
     elif path.startswith("~"):
         return Located(trouble="the path begins with another user's home")
     whole = path if path.startswith("/") else f"{start}/{path}"
     lexical = normalise(whole)
-    readings = (lexical, resolve(lexical, world.readlink), resolve(whole, world.readlink))
+    readings = (lexical, resolve(lexical, view.readlink), resolve(whole, view.readlink))
     spellings = tuple(dict.fromkeys(reading for reading in readings if reading is not None))
     trouble = "the path runs through a loop of symbolic links" if None in readings else ""
     return Located(spellings, trouble)
 
 
-def _oddity(path: str) -> str:
+def _path_problem(path: str) -> str:
     if not path:
         return "the path is empty"
     if len(path) > LONGEST:
@@ -148,7 +148,7 @@ def _oddity(path: str) -> str:
 
 
 def normalise(path: str) -> str:
-    """An absolute path without `.`, `..`, doubled or trailing slashes, by its letters alone."""
+    """An absolute path without `.`, `..`, doubled or trailing slashes; the disk is not read."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -160,7 +160,7 @@ def normalise(path: str) -> str:
 
 
 def resolve(path: str, readlink: Callable[[str], str | None]) -> str | None:
-    """Follow each symbolic link of an absolute path as the kernel would; None if they never end."""
+    """Follow each symbolic link of an absolute path as the kernel would; None for a loop."""
     waiting = path.split("/")[::-1]
     done = ""
     links = 0
@@ -192,7 +192,7 @@ def within(path: str, directory: str, *, fold_case: bool = False) -> bool:
 
 
 def folded(path: str) -> str:
-    """One spelling for all that a case-folding, Unicode-normalising file system takes for the same name."""
+    """One spelling for all names that a case-folding, Unicode-normalising file system treats as the same."""
     return composed(path).casefold()
 
 
@@ -209,8 +209,8 @@ def is_device(located: Located) -> bool:
     return any(within(path, device) for path in located.spellings for device in DEVICES)
 
 
-def protected(located: Located) -> str:
-    """The part of a path for whose sake it is never written without asking, or nothing."""
+def protected_part(located: Located) -> str:
+    """The protected component because of which a path is never written without asking; "" if there is none."""
     for spelling in located.spellings:
         parts = folded(spelling).split("/")
         for part in parts:

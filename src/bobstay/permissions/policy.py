@@ -1,27 +1,43 @@
-"""The permission policy of a session: judges what a call would touch by rules, then mode, then default."""
+"""The permission policy of a session: judges what a call would access by rules, then mode, then default."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import msgspec
 
-from bobstay.model.event import Event, InteractionClosed, InteractionOpened, ModeChanged, PermissionsChanged, ToolDone
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import (
+    Advised,
+    ConversationEvent,
+    Event,
+    InteractionClosed,
+    InteractionOpened,
+    ModeChanged,
+    ModelChanged,
+    NoticeEvent,
+    PermissionsChanged,
+    TasksReplaced,
+    ToolDone,
+    ToolStarted,
+)
+from bobstay.model.live_events import LIVE
+from bobstay.model.session_events import SessionEvent, WorkerEvent
 from bobstay.permissions import suggest as suggestions
 from bobstay.permissions.access import Access, Effect, PolicyDecision
-from bobstay.permissions.judgement import Judgement, strength
-from bobstay.permissions.mode import PermissionMode, mode_named, problem
-from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
+from bobstay.permissions.judgement import Judgement, strictness
+from bobstay.permissions.mode import PermissionMode, get_mode, mode_problem
+from bobstay.permissions.path_resolution import FileSystemView, locate, normalise, read_link
 from bobstay.permissions.rule import FAMILIES, Rule
 from bobstay.permissions.rulebook import RULE_UPDATES, Rulebook
 
 Input: TypeAlias = dict[str, Any]
 
 PEOPLE = frozenset({"", "person", "host"})
-"""Whose refusals are remembered. A refusal because nobody could be asked is not one of them."""
+"""Answerers whose denials are remembered; a denial because nobody could be asked is not."""
 
 
 class Policy:
-    """Follows the log through `apply`; everything else is a pure question."""
+    """Rules, mode and directories of a session. Only `apply`, `set_cwd` and setters change it; judging is pure."""
 
     def __init__(  # noqa: PLR0913 - the one place where a session states all of it
         self,
@@ -36,12 +52,12 @@ class Policy:
         readlink: Callable[[str], str | None] = read_link,
         fold_case: bool | None = None,
     ) -> None:
-        """`readable`: directories, such as that of spilled output, that may be read though nobody works in them."""
-        if problem(mode, can_bypass=can_bypass) == "bypass_not_launched":
-            raise ValueError("bypassPermissions must be made possible when the program is started")
-        self._mode = mode_named(mode)
+        """`readable`: directories that may be read although they are no working directories, such as spilled output."""
+        if mode_problem(mode, can_bypass=can_bypass) == "bypass_not_launched":
+            raise ValueError("bypassPermissions must be enabled when the program is started")
+        self._mode = get_mode(mode)
         self._can_bypass = can_bypass
-        self._book = Rulebook(rules)
+        self._rulebook = Rulebook(rules)
         self._options: dict[str, Any] = {"readlink": readlink}
         if fold_case is not None:
             self._options["fold_case"] = fold_case
@@ -52,11 +68,11 @@ class Policy:
         self._asked: dict[str, tuple[str, bytes]] = {}
         self._refused: dict[tuple[str, bytes], str] = {}
         self.read_only = False
-        """Only reading goes without asking, in whatever mode, whatever rules allow and wherever it would run."""
+        """Only reads are allowed without asking, whatever the mode, the allow rules and the sandbox would allow."""
         self.sandboxed: Callable[[str], bool] | None = None
-        """Whether a command would run in a sandbox, and need not be asked about for want of a rule."""
+        """Whether a command would run in the sandbox and may be allowed for that reason; None if that is off."""
         self.directories: tuple[str, ...] = ()
-        """Working directories beside the root, absolute."""
+        """Working directories besides the root, as absolute paths."""
         self._set_directories(directories)
 
     @property
@@ -65,63 +81,65 @@ class Policy:
 
     @mode.setter
     def mode(self, name: str) -> None:
-        """Enter a mode; one that may not be entered is left alone, so that a log can never lift a restriction."""
-        if not problem(name, can_bypass=self._can_bypass):
-            self._mode = mode_named(name)
+        """Enter a mode. One that may not be entered is ignored, so that a log cannot lift a restriction."""
+        if not mode_problem(name, can_bypass=self._can_bypass):
+            self._mode = get_mode(name)
 
     @property
-    def _judging(self) -> PermissionMode:
-        """The mode as calls are judged in it."""
+    def _effective_mode(self) -> PermissionMode:
+        """The mode in which calls are judged: a read-only one if `read_only` is set."""
         if not self.read_only:
             return self._mode
-        return PermissionMode("read-only", "asks before anything but reading", looks_only=True, asks=self._mode.asks)
+        return PermissionMode("read-only", "asks before anything but reading", read_only=True, asks=self._mode.asks)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return self._book.rules
+        return self._rulebook.rules
 
     def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> PolicyDecision:
-        """Decide a call: deny over ask over allow, whatever the source; then the mode; then the default."""
-        decision = self._boxed(self._judge(self._judging, tool, accesses, input, read_only), accesses)
-        if decision.verdict is not Effect.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
+        """Judge a call: deny before ask before allow, whatever the source; then the mode; then the default."""
+        decision = self._apply_sandbox_auto_allow(
+            self._judge(self._effective_mode, tool, accesses, input, read_only), accesses
+        )
+        if decision.effect is not Effect.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
             return PolicyDecision(Effect.DENY, why, "session", "remembered")
-        if decision.verdict is Effect.ASK and not self._mode.asks:
-            why = f"{decision.why} In dontAsk mode nobody is asked, so this is refused."
+        if decision.effect is Effect.ASK and not self._mode.asks:
+            why = f"{decision.why} In dontAsk mode nobody is asked, so it is denied."
             return PolicyDecision(Effect.DENY, why, decision.source, "mode", decision.blocked_path)
         return decision
 
-    def _boxed(self, decision: PolicyDecision, accesses: tuple[Access, ...]) -> PolicyDecision:
-        """Let a command run in the sandbox that would be asked about only because no rule speaks of it."""
-        open_ = decision.reason_type == "default" or decision.unread
-        if decision.verdict is not Effect.ASK or not open_ or not self._judging.boxes:
+    def _apply_sandbox_auto_allow(self, decision: PolicyDecision, accesses: tuple[Access, ...]) -> PolicyDecision:
+        """Allow a sandboxed command that would be asked about only because no rule covers it."""
+        open_ = decision.reason_type == "default" or decision.unanalysed
+        if decision.effect is not Effect.ASK or not open_ or not self._effective_mode.sandbox_auto_allow:
             return decision
         commands = [access.target for access in accesses if access.kind == "exec"]
         if self.sandboxed is None or not commands or len(commands) != len(accesses):
             return decision
         if not all(map(self.sandboxed, commands)):
             return decision
-        from bobstay.permissions.sandbox_auto_allow import outside  # only sessions with a sandbox pay for it
+        from bobstay.permissions.sandbox_auto_allow import named_outside_path  # only sessions with a sandbox need it
 
         for command in commands:
-            if path := outside(command, self._cwd, self._world):
-                why = f"{decision.why} That it runs in the sandbox spares no question, because it names {path}."
+            if path := named_outside_path(command, self._cwd, self._view):
+                why = f"{decision.why} It is asked about although it runs in the sandbox, because it names {path}."
                 return msgspec.structs.replace(decision, why=why)
-        why = f"{decision.why} The question is spared: the command runs in the sandbox (sandbox.autoAllow)."
+        why = f"{decision.why} It is allowed without asking because it runs in the sandbox (sandbox.autoAllow)."
         return PolicyDecision(Effect.ALLOW, why, "default", "sandbox")
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: Input) -> tuple[dict[str, Any], ...]:
-        """Permission updates that would let this call through next time, narrowest first."""
-        decision = self._judge(self._judging, tool, accesses, input, read_only=False)
-        if decision.verdict is not Effect.ASK or decision.reason_type != "default":
-            return ()  # an ask rule, a protected path or plan mode would ask again, whatever was added
-        found = suggestions.suggest(tool, accesses, world=self._world, cwd=self._cwd)
+        """Permission updates that would allow this call next time, narrowest first."""
+        decision = self._judge(self._effective_mode, tool, accesses, input, read_only=False)
+        if decision.effect is not Effect.ASK or decision.reason_type != "default":
+            return ()  # an ask rule, a protected path or plan mode would ask again, whatever rule is added
+        found = suggestions.suggest(tool, accesses, view=self._view, cwd=self._cwd)
         modes = [one for one in found if one["type"] == "setMode"]
         rest = tuple(one for one in found if one not in modes)
 
         def lets_through(*updates: Input) -> bool:
-            return self._changed(updates).judge(tool, accesses, input, read_only=False).verdict is Effect.ALLOW
+            return self._with_updates(updates).judge(tool, accesses, input, read_only=False).effect is Effect.ALLOW
 
-        # A mode helps by itself, in the directories offered along with it, or where the rules alone would not do.
+        # A mode is offered if it suffices alone, with the offered directories, or where the rules alone do not.
         directories = tuple(one for one in rest if one["type"] == "addDirectories")
         helping = [
             one
@@ -131,8 +149,8 @@ class Policy:
         ]
         return (*rest, *helping)
 
-    def _changed(self, updates: tuple[Input, ...]) -> "Policy":
-        """Another policy, such as this would be after some updates."""
+    def _with_updates(self, updates: tuple[Input, ...]) -> "Policy":
+        """A copy of this policy with updates applied."""
         other = Policy(
             self.mode,
             self.rules,
@@ -144,12 +162,14 @@ class Policy:
             **self._options,
         )
         other.read_only = self.read_only
-        other.stands_in(self._cwd)
+        other.set_cwd(self._cwd)
         other.apply(PermissionsChanged(updates))
         return other
 
     def apply(self, event: Event) -> None:
-        """Follow one event of the session's log."""
+        """Apply one event of the session's log."""
+        if isinstance(event, LIVE):
+            return
         match event:
             case ModeChanged(mode=mode):
                 self._refused.clear()
@@ -163,50 +183,53 @@ class Policy:
             case InteractionClosed(id=identifier, outcome=outcome, message=message, by=by):
                 asked = self._asked.pop(identifier, None)
                 if asked is not None and outcome == "denied" and by in PEOPLE:
-                    self._refused[asked] = message or "A person refused this very call before."
+                    self._refused[asked] = message or "A person denied this exact call before."
             case ToolDone(cwd=cwd) if cwd:
-                self.stands_in(cwd)
-            case _:
-                pass  # the rest of the log is no business of permissions
+                self.set_cwd(cwd)
+            case ConversationEvent() | SessionEvent() | WorkerEvent() | BackgroundEvent() | NoticeEvent():
+                pass  # they do not change permissions
+            case InteractionOpened() | Advised() | ToolStarted() | ToolDone() | TasksReplaced() | ModelChanged():
+                pass
 
-    def stands_in(self, cwd: str) -> None:
-        """Where the shell stands: relative paths of the next command start there."""
+    def set_cwd(self, cwd: str) -> None:
+        """Set the shell's current directory: relative paths of the next command start there."""
         self._cwd = normalise(cwd)
 
     def denied_tools(self) -> frozenset[str]:
-        """Tools a bare deny rule takes out of the pool. Patterns over names are asked about by `removes`."""
-        bare = {rule.tool for rule in self._book.of(Effect.DENY) if not rule.pattern}
+        """Tools that a deny rule without a pattern removes."""
+        bare = {rule.tool for rule in self._rulebook.with_effect(Effect.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
 
     @property
-    def hides(self) -> Callable[[str], bool] | None:
-        """`denies_reading` where a rule makes it worth asking, else None."""
-        return self.denies_reading if any(rule.tool == "Read" for rule in self._book.of(Effect.DENY)) else None
-
-    def denies_reading(self, path: str) -> bool:
-        """Whether a rule denies reading this file, for tools that come upon files nobody named."""
-        located = locate(path, self._root, self._world)
-        return located.hopeless or any(
-            rule.tool == "Read" and rule.covers_path(located, self._world) for rule in self._book.of(Effect.DENY)
+    def read_filter(self) -> Callable[[str], bool] | None:
+        """`denies_reading`, or None if there is no Read deny rule."""
+        return (
+            self.denies_reading
+            if any(rule.tool == "Read" for rule in self._rulebook.with_effect(Effect.DENY))
+            else None
         )
 
-    def removes(self, tool: str) -> bool:
-        """Whether a bare deny rule, `mcp__*` included, takes this tool out of the pool."""
-        return any(not rule.pattern and rule.names(tool) for rule in self._book.of(Effect.DENY))
+    def denies_reading(self, path: str) -> bool:
+        """Whether a rule denies reading this file, for tools that find files the call does not name."""
+        located = locate(path, self._root, self._view)
+        return located.forbidden or any(
+            rule.tool == "Read" and rule.covers_path(located, self._view)
+            for rule in self._rulebook.with_effect(Effect.DENY)
+        )
 
     def _judge(
         self, mode: PermissionMode, tool: str, accesses: tuple[Access, ...], given: Input, read_only: bool
     ) -> PolicyDecision:
-        judgement = Judgement(tool, given, mode=mode, book=self._book, world=self._world, cwd=self._cwd)
-        judgement.readable = self._readable_world
+        judgement = Judgement(tool, given, mode=mode, rulebook=self._rulebook, view=self._view, cwd=self._cwd)
+        judgement.readable = self._readable_view
         judgement.read_only = read_only
-        found = [judgement.of(access) for access in accesses] or [judgement.of_unknown()]
-        return max((judgement.of_call(), *found), key=strength)
+        found = [judgement.judge_access(access) for access in accesses] or [judgement.judge_unstated()]
+        return max((judgement.judge_call(), *found), key=strictness)
 
     def _update(self, update: dict[str, Any]) -> None:
         kind = update.get("type")
         if kind in RULE_UPDATES:
-            self._book.apply(update)
+            self._rulebook.apply(update)
         elif kind == "setMode":
             self.mode = str(update.get("mode", ""))
         elif kind in ("addDirectories", "removeDirectories"):
@@ -222,14 +245,14 @@ class Policy:
 
     def _set_directories(self, directories: Iterable[str]) -> None:
         self.directories = tuple(dict.fromkeys(normalise(self._absolute(one)) for one in directories))
-        self._world = PathWorld(self._root, self._home, self.directories, **self._options)
+        self._view = FileSystemView(self._root, self._home, self.directories, **self._options)
         spill = self._readable[0] if self._readable else ""
-        self._readable_world = PathWorld(spill, self._home, self._readable[1:], **self._options) if spill else None
+        self._readable_view = FileSystemView(spill, self._home, self._readable[1:], **self._options) if spill else None
 
 
 def _key(given: Input) -> bytes:
-    """One spelling for equal inputs."""
+    """The same bytes for equal inputs."""
     try:
         return msgspec.json.encode(given, order="sorted")
-    except UnicodeEncodeError:  # half a character, which JSON cannot hold
+    except UnicodeEncodeError:  # a lone surrogate, which JSON cannot encode
         return repr(sorted(given.items(), key=lambda pair: pair[0])).encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Judges one written-down case in a fixed world: no disk, no settings, no trust; the policy is that of sessions."""
+"""Judges one recorded case with the policy of sessions, without reading disk, settings or trust."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
@@ -11,12 +11,12 @@ from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 ROOT = "/srv/proj"
 HOME = "/home/dev"
 
-Answer: TypeAlias = Literal["allow", "ask", "deny"]
+EffectName: TypeAlias = Literal["allow", "ask", "deny"]
 Case: TypeAlias = dict[str, Any]
 
-ANSWERS: tuple[Answer, ...] = ("allow", "ask", "deny")
-"""By the number of the verdict."""
-STATED: dict[str, tuple[Literal["read", "write", "exec", "net"], str, str]] = {
+EFFECT_NAMES: tuple[EffectName, ...] = ("allow", "ask", "deny")
+"""Indexed by `Effect`."""
+ACCESS_OF_TOOL: dict[str, tuple[Literal["read", "write", "exec", "net"], str, str]] = {
     "Bash": ("exec", "command", "command"),
     "Read": ("read", "path", "file_path"),
     "Glob": ("read", "path", "path"),
@@ -26,24 +26,24 @@ STATED: dict[str, tuple[Literal["read", "write", "exec", "net"], str, str]] = {
     "NotebookEdit": ("write", "path", "notebook_path"),
     "WebFetch": ("net", "url", "url"),
 }
-"""What a tool of a case touches, the field of the case that says it, and the field of the tool's own input."""
+"""For each tool: the kind of access, the field of the case with its target, and the field of the tool's input."""
 
 
 class BadCase(ValueError):  # noqa: N818 - it names a thing, not an event
-    """A case that does not say what is to be judged. Its text says what was expected."""
+    """A malformed case. The message says what was expected."""
 
 
-def decide(case: Case) -> tuple[Answer, str]:
-    """The decision on a case and why; a malformed case is never allowed, and never raises."""
+def decide(case: Case) -> tuple[EffectName, str]:
+    """The effect for a case and the reason. A malformed case gives `ask` instead of an exception."""
     try:
-        found = judged(case)
+        found = judge_case(case)
     except BadCase as error:
         return "ask", f"The case cannot be judged: {error}."
-    return ANSWERS[found.verdict], found.why
+    return EFFECT_NAMES[found.effect], found.why
 
 
-def judged(case: Case) -> PolicyDecision:
-    """The whole decision on a case. Raises `BadCase`."""
+def judge_case(case: Case) -> PolicyDecision:
+    """Judge a case and return the whole decision. Raises `BadCase`."""
     if not isinstance(case, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from outside
         raise BadCase("expected a JSON object")
     tool = case.get("tool")
@@ -55,9 +55,11 @@ def judged(case: Case) -> PolicyDecision:
         if not isinstance(given, dict):
             raise BadCase('expected "input" to be an object')
         return policy.judge(tool, (), given, read_only=False)
-    if tool not in STATED:
-        raise BadCase(f"the tool {tool[:80]!r} is not known here: expected one of {', '.join(STATED)} or mcp__*")
-    kind, field, key = STATED[tool]
+    if tool not in ACCESS_OF_TOOL:
+        raise BadCase(
+            f"the tool {tool[:80]!r} is not known here: expected one of {', '.join(ACCESS_OF_TOOL)} or mcp__*"
+        )
+    kind, field, key = ACCESS_OF_TOOL[tool]
     target = case.get(field)
     if not isinstance(target, str):
         raise BadCase(f'expected "{field}" to be a text')
@@ -79,7 +81,7 @@ def _policy(case: Case) -> Policy:
     cwd = case.get("cwd", ROOT)
     if not isinstance(cwd, str) or not cwd.startswith("/") or "\0" in cwd:
         raise BadCase('expected "cwd" to be an absolute path')
-    policy.stands_in(normalise(cwd))
+    policy.set_cwd(normalise(cwd))
     return policy
 
 
@@ -109,7 +111,7 @@ def _links(given: Any) -> Callable[[str], str | None]:
 
 
 class _Links:
-    """All symbolic links there are, also for who looks through a directory."""
+    """Reads links from a fixed table, and lists those in a directory."""
 
     def __init__(self, known: dict[str, str]) -> None:
         self._known = known

@@ -1,4 +1,4 @@
-"""Writes permission updates into settings files: whole files, under a lock, so that no writer loses another's."""
+"""Writes permission updates to settings files: whole files, under a lock, so that no concurrent update is lost."""
 
 import fcntl
 import os
@@ -10,55 +10,55 @@ from typing import Any, TypeAlias
 import msgspec
 
 from bobstay.permissions.access import Effect
-from bobstay.permissions.mode import problem
+from bobstay.permissions.mode import mode_problem
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.rulebook import DESTINATIONS, RULE_UPDATES, rule_text
 
 Update: TypeAlias = dict[str, Any]
 
-PATIENCE = 10.0
-"""Seconds to wait for another program that holds the lock."""
+LOCK_TIMEOUT = 10.0
+"""Seconds to wait while another program holds the lock."""
 LARGEST = 1 << 20
 
 
 class UpdateFailed(Exception):  # noqa: N818 - it says what happened
-    """A settings file could not be changed. It is as it was before."""
+    """A settings file could not be changed, and is unchanged."""
 
 
-def defect(update: Update) -> str:
-    """Why a permission update cannot be taken; empty if it can. For updates that come from outside."""
+def update_problem(update: Update) -> str:
+    """Why a permission update from outside is invalid; "" if it is valid."""
     kind = update.get("type")
     if update.get("destination", "session") not in DESTINATIONS:
         return f"destination {update.get('destination')!r} is unknown: expected one of {', '.join(DESTINATIONS)}"
     if kind in RULE_UPDATES:
-        return _rule_defect(update)
+        return _rule_problem(update)
     if kind == "setMode":
-        bad = problem(str(update.get("mode")), can_bypass=True)
+        bad = mode_problem(str(update.get("mode")), can_bypass=True)
         return f"mode {update.get('mode')!r} is unknown" if bad else ""
     if kind in ("addDirectories", "removeDirectories"):
         given = update.get("directories")
-        sound = isinstance(given, list | tuple) and all(isinstance(one, str) and one for one in given)
-        return "" if sound else "directories must be a list of paths"
+        is_valid = isinstance(given, list | tuple) and all(isinstance(one, str) and one for one in given)
+        return "" if is_valid else "directories must be a list of paths"
     return f"type {kind!r} is unknown: expected addRules, replaceRules, removeRules, setMode or addDirectories"
 
 
-def _rule_defect(update: Update) -> str:
-    verdict = BEHAVIORS.get(str(update.get("behavior", "allow")))
+def _rule_problem(update: Update) -> str:
+    effect = BEHAVIORS.get(str(update.get("behavior", "allow")))
     rules = update.get("rules")
-    if verdict is None:
+    if effect is None:
         return f"behavior {update.get('behavior')!r} is unknown: expected allow, ask or deny"
     if not isinstance(rules, list | tuple) or not all(isinstance(raw, dict) for raw in rules):
         return 'rules must be a list of {"toolName": ..., "ruleContent": ...}'
     try:
         for raw in rules:
-            Rule.parse(rule_text(raw), Effect(verdict))
+            Rule.parse(rule_text(raw), Effect(effect))
     except BadRule as error:
         return str(error)
     return ""
 
 
 def write(updates: tuple[Update, ...], files: dict[str, str]) -> tuple[str, ...]:
-    """Store the updates whose destination has a file in `files`; the rest live in the session only.
+    """Store the updates whose destination has a file in `files`; the others apply to the session only.
 
     Returns the files that were changed. Raises `UpdateFailed`.
     """
@@ -66,7 +66,7 @@ def write(updates: tuple[Update, ...], files: dict[str, str]) -> tuple[str, ...]
     by_file: dict[str, list[Update]] = {}
     for update in updates:
         path = files.get(str(update.get("destination", "session")))
-        if path is not None and not defect(update):
+        if path is not None and not update_problem(update):
             by_file.setdefault(path, []).append(update)
     for path, wanted in by_file.items():
         if _change(path, wanted):
@@ -74,8 +74,8 @@ def write(updates: tuple[Update, ...], files: dict[str, str]) -> tuple[str, ...]
     return tuple(changed)
 
 
-def take_out(path: str, behavior: str, entries: list[Any]) -> None:
-    """Remove entries from a list of rules exactly as they stand there, malformed ones too. Raises `UpdateFailed`."""
+def remove_entries(path: str, behavior: str, entries: list[Any]) -> None:
+    """Remove entries from a list of rules by their exact values, malformed ones too. Raises `UpdateFailed`."""
 
     def apply(settings: dict[str, Any]) -> None:
         permissions = settings.get("permissions", {})
@@ -85,7 +85,7 @@ def take_out(path: str, behavior: str, entries: list[Any]) -> None:
 
 
 def set_value(path: str, name: str, value: Any) -> None:
-    """Set one value at the top of a settings file; None removes it. Raises `UpdateFailed`."""
+    """Set one top-level value of a settings file; None removes it. Raises `UpdateFailed`."""
 
     def apply(settings: dict[str, Any]) -> None:
         if value is None:
@@ -122,10 +122,10 @@ def _rewrite(path: str, apply: Callable[[dict[str, Any]], None]) -> bool:
 
 @contextmanager
 def _locked(directory: str) -> Generator[None, None, None]:
-    """Hold the lock of a directory: it needs no file of its own and goes when its holder does."""
+    """Lock a directory: this needs no lock file, and the kernel releases it when the process ends."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -152,7 +152,7 @@ def _read(path: str) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UpdateFailed(f"{path} is not valid JSON ({error}); it was left as it is. Mend it first") from error
+        raise UpdateFailed(f"{path} is not valid JSON ({error}); it was left as it is. Repair it first") from error
     if not isinstance(found, dict):
         raise UpdateFailed(f"{path} does not hold a JSON object; it was left as it is")
     return found
@@ -184,7 +184,7 @@ def _apply(settings: dict[str, Any], update: Update, path: str) -> None:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Put a whole new file in the place of the old: a reader sees either, never a part."""
+    """Replace a file atomically: a reader sees the old or the new content, never a part."""
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         mode = os.stat(path).st_mode & 0o7777

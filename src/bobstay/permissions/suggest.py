@@ -1,10 +1,10 @@
-"""What "always allow" should mean for a call: the narrowest rule that is still useful."""
+"""Suggests permission updates for "always allow": the narrowest rule that is still useful."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.permissions.access import Access, Effect
-from bobstay.permissions.host_rules import address
-from bobstay.permissions.path_resolution import Located, PathWorld, locate
+from bobstay.permissions.host_rules import parse_address
+from bobstay.permissions.path_resolution import FileSystemView, Located, locate
 from bobstay.permissions.rule import FAMILIES, Rule
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ ARITY: dict[str, int] = {
     "yarn": 2,
     "yarn run": 3,
 }
-"""How many leading words say what a command does; what is not listed is suggested word for word."""
+"""How many leading words identify what a command does; commands not listed are suggested with their exact text."""
 INTERPRETERS = frozenset(
     [
         "ash",
@@ -100,38 +100,38 @@ INTERPRETERS = frozenset(
         "xargs",
     ]
 )
-"""A rule that leaves their arguments open leaves everything open."""
+"""Programs that run what their arguments say: a rule with open arguments would allow everything."""
 
 
-def suggest(tool: str, accesses: tuple[Access, ...], *, world: PathWorld, cwd: str) -> tuple[Update, ...]:
-    """Permission updates, narrowest first. Nothing where no rule would help."""
+def suggest(tool: str, accesses: tuple[Access, ...], *, view: FileSystemView, cwd: str) -> tuple[Update, ...]:
+    """Permission updates, narrowest first; empty if no rule would help."""
     if any(access.kind == "person" for access in accesses):
         return ()
     if not accesses or tool.startswith("mcp__"):
         return (_rule(tool),)
     found: list[Update] = []
     for access in accesses:
-        for update in _for(tool, access, world, cwd):
+        for update in _for(tool, access, view, cwd):
             if update not in found:
                 found.append(update)
     return tuple(found)
 
 
-def _for(tool: str, access: Access, world: PathWorld, cwd: str) -> list[Update]:
+def _for(tool: str, access: Access, view: FileSystemView, cwd: str) -> list[Update]:
     match access.kind:
         case "exec":
-            return _for_command(tool, access.target, world, cwd)
+            return _for_command(tool, access.target, view, cwd)
         case "write":
-            located = locate(access.target, world.root, world)
-            return [*_directory(located, world), _accept_edits()]
+            located = locate(access.target, view.root, view)
+            return [*_directory(located, view), _accept_edits()]
         case "read":
-            located = locate(access.target, world.root, world)
-            if world.holds(located) or not located.path:
+            located = locate(access.target, view.root, view)
+            if view.contains(located) or not located.path:
                 return []
-            rule = _rule("Read", f"/{escaped(_parent(located))}/**".replace("///", "//"), "session")
-            return [rule, *_directory(located, world)]
+            rule = _rule("Read", f"/{escape_pattern(_parent(located))}/**".replace("///", "//"), "session")
+            return [rule, *_directory(located, view)]
         case "net" if tool == "WebFetch":
-            found = address(access.target)
+            found = parse_address(access.target)
             return [_rule(tool, f"domain:{found.host}")] if found.host else []
         case "net":
             return [_rule(tool)]
@@ -139,41 +139,41 @@ def _for(tool: str, access: Access, world: PathWorld, cwd: str) -> list[Update]:
             return []
 
 
-def _for_command(tool: str, command: str, world: PathWorld, cwd: str) -> list[Update]:
-    from bobstay.permissions.shell import read
-    from bobstay.permissions.shell.command_queries import words
+def _for_command(tool: str, command: str, view: FileSystemView, cwd: str) -> list[Update]:
+    from bobstay.permissions.shell import analyze
+    from bobstay.permissions.shell.command_queries import simple_words
     from bobstay.permissions.shell.hazards import is_hazardous
     from bobstay.permissions.shell.operands import EDITING
-    from bobstay.permissions.shell.wrappers import harmless
+    from bobstay.permissions.shell.wrappers import strip_harmless
 
-    reading = read(command, cwd, world)
-    if reading.trouble:
+    analysis = analyze(command, cwd, view)
+    if analysis.trouble:
         return []  # no rule could allow it
-    text = reading.text
-    plain = words(text)
-    # A `*` would stand for anything, but not in a rule for what only its exact text allows.
-    exact = "*" not in text or (plain is not None and is_hazardous([*harmless(plain)][-1]))
-    found: list[Update] = [_rule(tool, _content(text, plain))] if exact else []
-    if plain is None:
-        inside = [target for target in reading.targets if target.kind == "write" and target.path]
+    text = analysis.text
+    simple = simple_words(text)
+    # A `*` in a rule matches anything, except for hazardous commands, which only their exact text allows.
+    exact = "*" not in text or (simple is not None and is_hazardous([*strip_harmless(simple)][-1]))
+    found: list[Update] = [_rule(tool, _content(text, simple))] if exact else []
+    if simple is None:
+        inside = [target for target in analysis.targets if target.kind == "write" and target.path]
         return [*found, _accept_edits()] if inside else found
-    values = [word.value for word in plain]
+    values = [word.value for word in simple]
     if values[0] in EDITING:
-        targets = [locate(value, cwd, world) for value in values[1:] if not value.startswith("-")]
+        targets = [locate(value, cwd, view) for value in values[1:] if not value.startswith("-")]
         for located in targets:
-            found += [update for update in _directory(located, world) if update not in found]
+            found += [update for update in _directory(located, view) if update not in found]
         found.append(_accept_edits())
     return found
 
 
-def _content(text: str, plain: "list[ExpandedWord] | None") -> str:
-    """A prefix by the command's arity; the exact text for what is compound, hazardous or unknown."""
+def _content(text: str, simple: "list[ExpandedWord] | None") -> str:
+    """A prefix by the command's arity; the exact text of a compound, hazardous or unknown command."""
     from bobstay.permissions.shell.hazards import is_hazardous
-    from bobstay.permissions.shell.wrappers import harmless
+    from bobstay.permissions.shell.wrappers import strip_harmless
 
-    if plain is None:
+    if simple is None:
         return text
-    *_, words = harmless(plain)
+    *_, words = strip_harmless(simple)
     values = [word.value for word in words]
     count = _arity(values)
     if count == 0 or count > len(values) or is_hazardous(words):
@@ -191,8 +191,8 @@ def _arity(values: list[str]) -> int:
     return two or ARITY.get(values[0], 0)
 
 
-def _directory(located: Located, world: PathWorld) -> list[Update]:
-    if not located.path or world.holds(located):
+def _directory(located: Located, view: FileSystemView) -> list[Update]:
+    if not located.path or view.contains(located):
         return []
     return [{"type": "addDirectories", "directories": [_parent(located)], "destination": "session"}]
 
@@ -210,14 +210,14 @@ def _rule(tool: str, content: str = "", destination: str = "localSettings") -> U
     return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination}
 
 
-def escaped(path: str) -> str:
-    """A path as a pattern that matches it and nothing else."""
+def escape_pattern(path: str) -> str:
+    """A pattern that matches this path and nothing else."""
     return "".join(f"\\{character}" if character in "\\*?[]" else character for character in path)
 
 
-def broad(rule: Rule) -> str:
-    """A warning about an allow rule that lets anything run; empty for one that does not."""
-    if rule.verdict is not Effect.ALLOW:
+def broad_rule_warning(rule: Rule) -> str:
+    """A warning about an allow rule that covers almost anything; "" for others."""
+    if rule.effect is not Effect.ALLOW:
         return ""
     if rule.tool == "Bash":
         first = rule.pattern.removesuffix(":*").split(" ")[0].rpartition("/")[2].rstrip("*")
@@ -233,6 +233,6 @@ def broad(rule: Rule) -> str:
 
 
 def _is_unbounded(pattern: str) -> bool:
-    """`python:*` and `node *` are; `python -m pytest:*` is not."""
+    """Whether the arguments are open: true of `python:*` and `node *`, not of `python -m pytest:*`."""
     words = pattern.removesuffix(":*").removesuffix("*").split()
     return len(words) <= 1 or words[1] in ("-c", "-e", "run", "exec")

@@ -1,4 +1,4 @@
-"""Attacks by things that are not there yet, in folders nobody thought of: below the workspace, in submodules."""
+"""Attacks by files that do not exist yet, in folders below the workspace and in submodules."""
 
 from tests.security.probes import Probe
 

@@ -1,4 +1,4 @@
-"""Attacks on files: those outside, those that programs obey, those that hold keys."""
+"""Attacks on files: outside the workspace, loaded by programs, or with keys."""
 
 from tests.security.probes import Probe
 
@@ -59,20 +59,22 @@ OBEYED = (
         "replace a link to settings",
         "rm -f $WS/.yarnrc.yml; echo owned > $WS/.yarnrc.yml",
         "$WS/.yarnrc.yml",
-        world="links",
+        workspace="links",
     ),
-    Probe("write where a link to settings leads", "echo owned > $WS/shared/yarn.yml", "$WS/.yarnrc.yml", world="links"),
+    Probe(
+        "write where a link to settings leads", "echo owned > $WS/shared/yarn.yml", "$WS/.yarnrc.yml", workspace="links"
+    ),
     Probe(
         "move away the folder a link to settings leads to",
         "mv $WS/shared $WS/old; mkdir $WS/shared; echo owned > $WS/shared/yarn.yml",
         "$WS/.yarnrc.yml",
-        world="links",
+        workspace="links",
     ),
     Probe(
         "create what a dangling link to settings leads to",
         "echo owned > $WS/shared/later",
         "$WS/.ripgreprc",
-        world="links",
+        workspace="links",
     ),
     Probe("change settings of a folder below", "echo owned >> $WS/sub/.envrc", "$WS/sub/.envrc"),
 )
@@ -114,13 +116,16 @@ REPOSITORY = (
         "write a hook in a folder of one's own", "echo owned > $WS/scripts/hooks/pre-push", "$WS/scripts/hooks/pre-push"
     ),
     Probe(
-        "make a repository", "cd $WS; git init -q; git config core.fsmonitor owned", "$WS/.git/config", world="plain"
+        "make a repository",
+        "cd $WS; git init -q; git config core.fsmonitor owned",
+        "$WS/.git/config",
+        workspace="plain",
     ),
     Probe(
         "make the workspace itself a repository",
         "cd $WS; mkdir objects refs; printf '[core]\\nfsmonitor=owned' > config; echo 'ref: refs/heads/owned' > HEAD",
         "$WS/HEAD",
-        world="plain",
+        workspace="plain",
     ),
 )
 
@@ -132,7 +137,7 @@ READING = (
     Probe("read the log of a session", "cat $HOME/.bobstay/sessions/one.jsonl", says="secret"),
     Probe("read what the settings hide", "cat $OUT/hidden/file", says="secret"),
     Probe("read a key through a link", "ln -s $HOME/.ssh/id $WS/way; cat $WS/way", says="secret"),
-    Probe("read a key through a link in the place of settings", "cat $WS/.zshrc", says="secret", world="links"),
+    Probe("read a key through a link in the place of settings", "cat $WS/.zshrc", says="secret", workspace="links"),
     Probe("read a key through the root of a process", "cat /proc/self/root$HOME/.ssh/id", says="secret"),
     Probe("read what others put into the temporary folder", "cat $SHARED/given", says="secret"),
     Probe("read a variable that was not meant to be passed", "echo $HARNESS_SECRET", says="secret"),

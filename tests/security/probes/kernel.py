@@ -1,4 +1,4 @@
-"""Attacks by system calls: on the kernel's own files, on namespaces, on other processes, on the way out."""
+"""Attacks by system calls: on kernel files, namespaces, other processes and the network."""
 
 import os
 

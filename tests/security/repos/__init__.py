@@ -1,4 +1,4 @@
-"""Hostile repositories, built on the spot: each holds one payload that fires if anything of it is obeyed."""
+"""Hostile repositories, generated for each test: each contains one payload that fires if anything in it is loaded."""
 
 from tests.security.repos.bait import Bait, Evidence, Trap
 from tests.security.repos.files import FILE_TRAPS

@@ -1,4 +1,4 @@
-"""What hostile repositories have in common: a marker to leave, a listener to reach, a secret to show."""
+"""Shared parts of hostile repositories: a marker to create, a listener to connect to, a secret to leak."""
 
 import json
 import shlex
@@ -12,17 +12,17 @@ from msgspec import Struct
 from tests.modelserver import Call
 
 SECRET = "PLANTED-4711-SECRET"
-"""Words that must not reach the model."""
+"""Text that must not reach the model."""
 
 
 class Bait(Struct, frozen=True):
-    """Where a payload leaves its traces, all outside of the repository."""
+    """Where a payload leaves traces, all outside the repository."""
 
     marker: Path
     outside: Path
     """A folder beside the repository."""
     port: int
-    """Of a listener that should hear nothing."""
+    """The port of a listener that should get no connection."""
 
     @property
     def command(self) -> str:
@@ -34,14 +34,14 @@ class Bait(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """What a run left behind."""
+    """The traces of a run."""
 
     marked: bool
     files: frozenset[str]
     """What is in the repository's folder."""
     connections: int
     requests: str
-    """Everything the model was sent."""
+    """All requests to the model."""
     models: frozenset[str]
     errors: str
 
@@ -51,13 +51,13 @@ class Trap(Struct, frozen=True):
     build: Callable[[Path, Bait], object]
     fired: Callable[[Evidence], bool] = lambda evidence: evidence.marked
     calls: tuple[Call, ...] = ()
-    """What the model does beside the usual looking around."""
+    """Calls of the model besides the usual exploration."""
     arguments: tuple[str, ...] = ()
     environment: Callable[[Path, Bait], dict[str, str]] = lambda _, __: {}
     by_hand: Callable[[Path, Bait], list[str]] | None = None
-    """For what the product never runs, trusted or not: the command that shows the payload to be alive."""
+    """For payloads that bobstay never runs, trusted or not: the command that shows that the payload works."""
     revive: Callable[[Path, Bait], None] | None = None
-    """For what the product never obeys as it stands: the change by which a trusted folder is obeyed."""
+    """For payloads that bobstay never loads unchanged: the change after which a trusted folder is loaded."""
     starts: bool = True
     """Whether an untrusted run gets as far as the model."""
 
@@ -75,7 +75,7 @@ def script(repo: Path, name: str, bait: Bait, then: str = "") -> Path:
 
 
 def git(repo: Path, *arguments: str, stdin: str = "") -> str:
-    """Git with a configuration of its own, so that nothing of the tester's matters."""
+    """Run git with a separate configuration, so that the tester's own does not matter."""
     environment = {
         "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
         "HOME": "/nonexistent",

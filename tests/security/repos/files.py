@@ -1,4 +1,4 @@
-"""Repositories whose instruction files want to bring in, or be, what the user never asked for."""
+"""Repositories whose instruction files import, or are, content that the user did not ask for."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.modelserver import Call
 from tests.security.repos.bait import SECRET, Bait, Evidence, Trap, put
 
 
-def told(evidence: Evidence) -> bool:
+def secret_reached_model(evidence: Evidence) -> bool:
     return SECRET in evidence.requests
 
 
@@ -50,20 +50,25 @@ def below(repo: Path, _: Bait) -> None:
 
 
 def ordered(evidence: Evidence) -> bool:
-    """Whether the file is among what the model is told to follow."""
+    """Whether the file is among the model's instructions."""
     return "Instructions from" in evidence.requests and SECRET in evidence.requests
 
 
 FILE_TRAPS: tuple[Trap, ...] = (
     Trap("instructions", lambda repo, _: put(repo, "AGENTS.md", f"{SECRET}\n"), fired=ordered),
-    Trap("instructions_that_import", imports, fired=told),
-    Trap("instructions_that_import_from_outside", imports_from_outside, fired=told, revive=imports_from_inside),
-    Trap("instructions_that_are_a_link", is_a_link, fired=told, revive=is_no_link),
-    Trap("instructions_that_never_end", too_long, fired=told, revive=short_enough),
+    Trap("instructions_that_import", imports, fired=secret_reached_model),
+    Trap(
+        "instructions_that_import_from_outside",
+        imports_from_outside,
+        fired=secret_reached_model,
+        revive=imports_from_inside,
+    ),
+    Trap("instructions_that_are_a_link", is_a_link, fired=secret_reached_model, revive=is_no_link),
+    Trap("instructions_that_never_end", too_long, fired=secret_reached_model, revive=short_enough),
     Trap(
         "instructions_of_an_inner_folder",
         below,
-        fired=told,
+        fired=secret_reached_model,
         calls=(Call("Read", {"file_path": "below/file.txt"}, "payload"),),
     ),
 )

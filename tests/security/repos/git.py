@@ -1,4 +1,4 @@
-"""Repositories whose git configuration names programs; a mere `git status`, `diff` or `log` would run them."""
+"""Repositories whose git configuration names programs, which `git status`, `diff` or `log` would run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -68,7 +68,7 @@ def bare(repo: Path, bait: Bait) -> None:
 
 
 def submodule(repo: Path, bait: Bait) -> None:
-    """`git status` looks into inner repositories, and obeys their configuration too."""
+    """`git status` enters nested repositories and reads their configuration too."""
     inner = repo / "inner"
     inner.mkdir()
     put(inner, "file.txt", "inner\n")
@@ -103,14 +103,14 @@ def signed(repo: Path, bait: Bait) -> None:
 
 
 def linked_head(repo: Path, bait: Bait) -> None:
-    """HEAD leads to a file elsewhere: whoever shows the branch would show its beginning."""
+    """HEAD links to a file elsewhere: showing the branch would show the beginning of that file."""
     commit_all(repo)
     put(bait.outside, "private.txt", f"ref: refs/heads/{SECRET}\n")
     (repo / ".git" / "HEAD").unlink()
     (repo / ".git" / "HEAD").symlink_to(bait.outside / "private.txt")
 
 
-def spoken_head(repo: Path, _: Bait) -> None:
+def secret_head(repo: Path, _: Bait) -> None:
     (repo / ".git" / "HEAD").unlink()
     (repo / ".git" / "HEAD").write_text(f"ref: refs/heads/{SECRET}\n")
 
@@ -141,6 +141,6 @@ GIT_TRAPS: tuple[Trap, ...] = (
         "git_branch_that_is_a_link",
         linked_head,
         fired=lambda evidence: SECRET in evidence.requests,
-        revive=spoken_head,
+        revive=secret_head,
     ),
 )

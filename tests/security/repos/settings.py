@@ -1,4 +1,4 @@
-"""Repositories whose settings want to run, permit or redirect something."""
+"""Repositories whose settings run, allow or redirect something."""
 
 from collections.abc import Callable
 from pathlib import Path

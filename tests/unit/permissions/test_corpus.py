@@ -1,4 +1,4 @@
-"""Written-down cases: what is decided about each, how fast, and whatever else may stand in such a file (H5-4)."""
+"""Recorded cases: the decision about each, the speed of decisions, and malformed cases (H5-4)."""
 
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_the_cases_cover_both_sides() -> None:
 
 
 def test_decisions_are_fast() -> None:
-    """On a quiet machine, where the yardstick takes 0.15 ms: median at most 0.5 ms, 99 of 100 at most 5 ms."""
+    """On an idle machine, where the reference workload takes 0.15 ms: median at most 0.5 ms, 99 of 100 at most 5 ms."""
     given = cases("corpus.jsonl")
     for case in given:
         decide(case)

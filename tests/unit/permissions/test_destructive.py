@@ -1,4 +1,4 @@
-"""Which commands are shown to people as destructive (H1-1)."""
+"""Commands that are shown to people as destructive (H1-1)."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Symbolic links on a real disk: what a pattern may find, and what a walk may go through."""
+"""Symbolic links on a real disk that a pattern may match or a recursive command may follow."""
 
 from pathlib import Path
 
 import pytest
 
-from bobstay.permissions.path_resolution import PathWorld
-from bobstay.permissions.shell import directory_links, read
+from bobstay.permissions.path_resolution import FileSystemView
+from bobstay.permissions.shell import analyze, directory_links
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def looks(command: str, root: Path) -> bool:
-    found = read(command, str(root), PathWorld(str(root), "/nonexistent"))
+def is_read_only(command: str, root: Path) -> bool:
+    found = analyze(command, str(root), FileSystemView(str(root), "/nonexistent"))
     return bool(found.commands) and found.read_only
 
 
@@ -42,8 +42,8 @@ def looks(command: str, root: Path) -> bool:
         "grep x docs/*/",
     ],
 )
-def test_a_pattern_or_walk_that_may_meet_a_link_leading_out_is_not_only_looking(command: str, root: Path) -> None:
-    assert not looks(command, root)
+def test_a_pattern_or_walk_that_may_meet_a_link_leading_out_is_not_read_only(command: str, root: Path) -> None:
+    assert not is_read_only(command, root)
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_a_pattern_or_walk_that_may_meet_a_link_leading_out_is_not_only_looking(
     ],
 )
 def test_links_that_stay_inside_or_are_not_found_do_not_matter(command: str, root: Path) -> None:
-    assert looks(command, root)
+    assert is_read_only(command, root)
 
 
-def test_a_directory_too_large_to_look_through_cannot_be_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert looks("cat src/*", root)
+def test_a_directory_too_large_to_search_is_not_read_only(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_read_only("cat src/*", root)
     (root / "src/another.py").write_text("")
     monkeypatch.setattr(directory_links, "MOST", 1)
-    assert not looks("cat src/*", root)
+    assert not is_read_only("cat src/*", root)
 
 
-def test_a_world_without_a_disk_has_the_links_its_reader_knows() -> None:
+def test_a_view_without_a_disk_has_the_links_its_reader_knows() -> None:
     known = {"/srv/proj/docs/out.txt": "/home/dev/notes.txt", "/srv/proj/a/b/c": "/"}
 
     class Reader:
@@ -80,22 +80,22 @@ def test_a_world_without_a_disk_has_the_links_its_reader_knows() -> None:
         def links(self, directory: str, *, deep: bool) -> list[str] | None:
             return directory_links.links_of(known, directory, deep=deep)
 
-    def only_looks(command: str) -> bool:
-        return read(command, "/srv/proj", PathWorld("/srv/proj", "/home/dev", readlink=Reader())).read_only
+    def is_read_only_here(command: str) -> bool:
+        return analyze(command, "/srv/proj", FileSystemView("/srv/proj", "/home/dev", readlink=Reader())).read_only
 
-    assert not only_looks("cat docs/*.txt")
-    assert only_looks("cat docs/*.md")
-    assert not only_looks("diff -r a src")
-    assert only_looks("cat a/*")
-    bare = PathWorld("/srv/proj", "/home/dev", readlink=known.get)
-    assert read("cat docs/*.md", "/srv/proj", bare).read_only
+    assert not is_read_only_here("cat docs/*.txt")
+    assert is_read_only_here("cat docs/*.md")
+    assert not is_read_only_here("diff -r a src")
+    assert is_read_only_here("cat a/*")
+    bare = FileSystemView("/srv/proj", "/home/dev", readlink=known.get)
+    assert analyze("cat docs/*.md", "/srv/proj", bare).read_only
 
 
 @pytest.mark.parametrize("name", ["-R", "-rR.py", "--dereference-recursive"])
 def test_a_pattern_that_may_find_an_option_is_asked_about(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("")
-    assert looks("grep foo *", tmp_path)
+    assert is_read_only("grep foo *", tmp_path)
     (tmp_path / name).write_text("")
-    assert not looks("grep foo *", tmp_path)
-    assert looks("grep foo ./*", tmp_path)
-    assert looks("echo *", tmp_path)
+    assert not is_read_only("grep foo *", tmp_path)
+    assert is_read_only("grep foo ./*", tmp_path)
+    assert is_read_only("echo *", tmp_path)

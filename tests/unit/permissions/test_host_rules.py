@@ -1,12 +1,12 @@
-"""Which hosts a rule about fetching covers."""
+"""The hosts that a WebFetch rule covers."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.permissions.access import Effect
-from bobstay.permissions.host_rules import address
-from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
+from bobstay.permissions.host_rules import parse_address
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, effect
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
     ],
 )
 def test_a_host_is_compared_as_a_host(rule: str, url: str, expected: Effect) -> None:
-    assert verdict("WebFetch", url, allow=(rule,)) is expected
+    assert effect("WebFetch", url, allow=(rule,)) is expected
 
 
 PRIVATE = [
@@ -74,7 +74,7 @@ PRIVATE = [
 @pytest.mark.parametrize("url", PRIVATE)
 @pytest.mark.parametrize("rule", ["WebFetch", "WebFetch(domain:*)"])
 def test_private_addresses_need_a_rule_that_names_them(url: str, rule: str) -> None:
-    assert verdict("WebFetch", url, allow=(rule,)) is ASK
+    assert effect("WebFetch", url, allow=(rule,)) is ASK
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,17 @@ def test_private_addresses_need_a_rule_that_names_them(url: str, rule: str) -> N
     ],
 )
 def test_a_deny_rule_looks_at_every_host_the_url_may_mean(deny: str, url: str) -> None:
-    assert verdict("WebFetch", url, allow=("WebFetch",), deny=(deny,)) is DENY
+    assert effect("WebFetch", url, allow=("WebFetch",), deny=(deny,)) is DENY
 
 
 def test_without_a_rule_fetching_is_asked_about() -> None:
-    assert verdict("WebFetch", "https://docs.python.org/3/") is ASK
+    assert effect("WebFetch", "https://docs.python.org/3/") is ASK
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_judged_and_only_plain_http_has_a_host(text: str) -> None:
     for url in (text, f"http://{text}", f"https://example.com/{text}"):
-        found = address(url)
+        found = parse_address(url)
         assert bool(found.host) is not bool(found.trouble)
         if found.host:
             assert found.host == found.host.lower()

@@ -1,4 +1,4 @@
-"""Patterns of file paths match as gitignore does."""
+"""Path patterns match as in .gitignore."""
 
 import time
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.path_pattern import BadPattern, PathPattern, Segment, wildcard
+from bobstay.permissions.path_pattern import BadPattern, PathPattern, Segment, matches_wildcard
 from tests.deadline import DEADLINE
 
 
@@ -48,7 +48,7 @@ def test_no_pattern_takes_long_however_nasty(pattern: str) -> None:
     compiled = PathPattern(pattern, any_depth=True)
     began = time.process_time()
     compiled.matches(["a" * 200] * 40, generously=True)
-    wildcard(pattern, "a" * 10_000)
+    matches_wildcard(pattern, "a" * 10_000)
     assert time.process_time() - began < DEADLINE
 
 
@@ -73,7 +73,7 @@ def test_the_linear_wildcard_agrees_with_the_obvious_one(pattern: str, text: str
             return any(obvious(pattern[1:], text[length:]) for length in range(len(text) + 1))
         return bool(text) and pattern[0] == text[0] and obvious(pattern[1:], text[1:])
 
-    assert wildcard(pattern, text) is obvious(pattern, text)
+    assert matches_wildcard(pattern, text) is obvious(pattern, text)
     assert Segment(pattern).matches(text) is obvious(pattern, text)
 
 

@@ -1,4 +1,4 @@
-"""H5-7: where a path leads, in every spelling."""
+"""H5-7: path resolution in every spelling."""
 
 import os
 from pathlib import Path
@@ -11,15 +11,15 @@ from bobstay.permissions.access import Effect
 from bobstay.permissions.path_resolution import (
     PROTECTED_DIRECTORIES,
     PROTECTED_FILES,
-    PathWorld,
+    FileSystemView,
     locate,
     normalise,
-    protected,
+    protected_part,
     resolve,
     within,
 )
 from bobstay.permissions.policy import Policy
-from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, decide, policy, verdict
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, decide, effect, policy
 
 NOWHERE: dict[str, str] = {}
 
@@ -52,7 +52,7 @@ NOWHERE: dict[str, str] = {}
     ],
 )
 def test_reading_is_free_inside_and_asked_about_outside(path: str, expected: Effect) -> None:
-    assert verdict("Read", path) is expected
+    assert effect("Read", path) is expected
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def test_reading_is_free_inside_and_asked_about_outside(path: str, expected: Eff
 def test_symbolic_links_are_followed_and_both_spellings_must_be_inside(
     link: str, target: str, path: str, expected: Effect
 ) -> None:
-    assert verdict("Read", path, links={link: target}) is expected
+    assert effect("Read", path, links={link: target}) is expected
 
 
 def test_an_allow_rule_must_match_both_spellings_and_a_deny_rule_either() -> None:
     links = {"/srv/proj/key": "/home/dev/.ssh/id_rsa"}
-    assert verdict("Edit", "key", allow=("Edit(**)",), links=links) is ASK
-    assert verdict("Read", "key", allow=("Read(./**)",), deny=("Read(~/.ssh/**)",), links=links) is DENY
+    assert effect("Edit", "key", allow=("Edit(**)",), links=links) is ASK
+    assert effect("Read", "key", allow=("Read(./**)",), deny=("Read(~/.ssh/**)",), links=links) is DENY
 
 
 def test_names_are_folded_where_the_file_system_folds_them() -> None:
-    assert verdict("Read", "Secrets/key", deny=("Read(./secrets/**)",), fold_case=True) is DENY
-    assert verdict("Read", "Secrets/key", deny=("Read(./secrets/**)",), fold_case=False) is ALLOW
+    assert effect("Read", "Secrets/key", deny=("Read(./secrets/**)",), fold_case=True) is DENY
+    assert effect("Read", "Secrets/key", deny=("Read(./secrets/**)",), fold_case=False) is ALLOW
 
 
 def test_an_allow_rule_does_not_take_one_encoding_of_a_name_for_another() -> None:
-    assert verdict("Edit", "se\u0301c/x", allow=("Edit(s\u00e9c/**)",)) is ASK
+    assert effect("Edit", "se\u0301c/x", allow=("Edit(s\u00e9c/**)",)) is ASK
 
 
 @pytest.mark.parametrize("name", sorted(PROTECTED_DIRECTORIES))
@@ -95,34 +95,34 @@ def test_an_allow_rule_does_not_take_one_encoding_of_a_name_for_another() -> Non
 def test_protected_directories_are_never_written_unasked(name: str, above: str) -> None:
     for path in (f"{above}{name}/x/y", f"{above}{name}", f"{above}{name.upper()}/x"):
         decision = decide(policy("acceptEdits", allow=("Edit", "Edit(**)")), "Edit", path)
-        assert (decision.verdict, decision.reason_type) == (ASK, "safety")
+        assert (decision.effect, decision.reason_type) == (ASK, "safety")
         assert decision.blocked_path == f"{ROOT}/{path}"
 
 
 @pytest.mark.parametrize("name", sorted(PROTECTED_FILES))
 def test_protected_files_are_never_written_unasked(name: str) -> None:
-    assert verdict("Write", f"a/{name}", "acceptEdits", allow=("Edit(**)",)) is ASK
-    assert verdict("Write", f"a/{name}", deny=("Edit(**)",)) is DENY
+    assert effect("Write", f"a/{name}", "acceptEdits", allow=("Edit(**)",)) is ASK
+    assert effect("Write", f"a/{name}", deny=("Edit(**)",)) is DENY
 
 
 def test_a_protected_place_behind_a_link_is_protected() -> None:
     links = {"/srv/proj/hooks": "/srv/proj/.git/hooks"}
-    assert verdict("Write", "hooks/pre-commit", "acceptEdits", links=links) is ASK
+    assert effect("Write", "hooks/pre-commit", "acceptEdits", links=links) is ASK
 
 
 @pytest.mark.parametrize("path", [".gitignore", ".github/workflows/ci.yml", "gitconfig.md", "x.git/y", "git/config"])
 def test_similar_names_are_not_protected(path: str) -> None:
-    assert verdict("Edit", path, "acceptEdits") is ALLOW
+    assert effect("Edit", path, "acceptEdits") is ALLOW
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_whatever_is_located_is_absolute_and_normal(path: str) -> None:
-    found = locate(path, ROOT, PathWorld(ROOT, HOME, readlink=NOWHERE.get))
+    found = locate(path, ROOT, FileSystemView(ROOT, HOME, readlink=NOWHERE.get))
     assert found.spellings or found.trouble
     for spelling in found.spellings:
         assert spelling.startswith("/")
         assert spelling == normalise(spelling)
-        assert protected(found) is not None
+        assert protected_part(found) is not None
 
 
 @given(st.lists(st.sampled_from(["a", "b", "..", ".", ""]), max_size=10))
@@ -145,9 +145,9 @@ def test_real_links_on_a_real_disk_are_followed(tmp_path: Path) -> None:
     (root / "out").symlink_to(outside)
     (root / "loop").symlink_to("loop")
     judge = Policy(root=str(root), home=str(tmp_path))
-    assert decide(judge, "Read", str(root / "in" / "x")).verdict is ALLOW
+    assert decide(judge, "Read", str(root / "in" / "x")).effect is ALLOW
     for name in ("out", "loop"):
-        assert decide(judge, "Read", str(root / name / "x")).verdict is ASK
+        assert decide(judge, "Read", str(root / name / "x")).effect is ASK
     assert resolve(str(root / "in"), lambda path: os.readlink(path) if Path(path).is_symlink() else None) == str(
         (root / "src").resolve()
     )

@@ -1,4 +1,4 @@
-"""H5-1, H5-3: modes, order of decision, memory and following the log."""
+"""H5-1, H5-3: modes, order of decision, remembered denials and applying the log."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from bobstay.model.event import (
 )
 from bobstay.model.message import Text, ToolCall, ToolReply
 from bobstay.permissions.access import Access, Effect, PolicyDecision
-from bobstay.permissions.mode import MODES, mode_named, problem
+from bobstay.permissions.mode import MODES, get_mode, mode_problem
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
-from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, decide, policy, verdict
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, decide, effect, policy
 
 ACCESSES: dict[str, tuple[Access, ...]] = {
     "nothing": (Access("none"),),
@@ -58,15 +58,15 @@ TABLE: dict[str, dict[str, Effect]] = {
 # fmt: on
 
 
-def judged(given: Policy, kind: str, tool: str = "Thing") -> PolicyDecision:
+def judge_kind(given: Policy, kind: str, tool: str = "Thing") -> PolicyDecision:
     return given.judge("Bash" if kind.startswith("exec") else tool, ACCESSES[kind], {"x": kind}, read_only=False)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ACCESSES)
 def test_every_mode_answers_every_kind_of_access(mode: str, kind: str) -> None:
-    decision = judged(policy(mode, can_bypass=True), kind)
-    assert decision.verdict is TABLE[kind][mode]
+    decision = judge_kind(policy(mode, can_bypass=True), kind)
+    assert decision.effect is TABLE[kind][mode]
     assert decision.why.endswith(".")
     assert decision.source
     assert decision.reason_type
@@ -75,33 +75,33 @@ def test_every_mode_answers_every_kind_of_access(mode: str, kind: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ACCESSES)
 def test_a_deny_rule_wins_in_every_mode(mode: str, kind: str) -> None:
-    decision = judged(policy(mode, can_bypass=True, deny=("Thing", "Bash"), allow=("Thing", "Bash")), kind)
-    assert (decision.verdict, decision.reason_type, decision.source) == (DENY, "rule", "project")
+    decision = judge_kind(policy(mode, can_bypass=True, deny=("Thing", "Bash"), allow=("Thing", "Bash")), kind)
+    assert (decision.effect, decision.reason_type, decision.source) == (DENY, "rule", "project")
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES) - {"dontAsk"}))
 def test_an_ask_rule_asks_in_every_mode_that_asks(mode: str) -> None:
     given = policy(mode, can_bypass=True, ask=("Bash(git push:*)", "Read(src/**)"), allow=("Bash", "Read"))
-    assert decide(given, "Bash", "git push origin x").verdict is ASK
-    assert decide(given, "Read", f"{ROOT}/src/a").verdict is ASK
+    assert decide(given, "Bash", "git push origin x").effect is ASK
+    assert decide(given, "Read", f"{ROOT}/src/a").effect is ASK
 
 
 def test_plan_mode_names_itself_as_the_reason_and_no_allow_rule_lifts_it() -> None:
     given = policy("plan", allow=("Edit", "Bash(npm test:*)", "mcp__a"))
     for tool, target in (("Write", f"{ROOT}/x"), ("Bash", "npm test"), ("Bash", "X=rm; $X -rf src"), ("mcp__a__x", "")):
-        assert (decide(given, tool, target).verdict, decide(given, tool, target).reason_type) == (ASK, "mode")
-    assert decide(given, "mcp__a__x", read_only=True).verdict is ALLOW
+        assert (decide(given, tool, target).effect, decide(given, tool, target).reason_type) == (ASK, "mode")
+    assert decide(given, "mcp__a__x", read_only=True).effect is ALLOW
 
 
 def test_an_access_of_a_kind_nobody_knows_is_asked_about() -> None:
-    strange: Any = Access("teleport", "x")  # type: ignore[arg-type]  # what a plug-in of tomorrow may state
-    assert policy().judge("Thing", (strange,), {}, read_only=True).verdict is ASK
+    strange: Any = Access("teleport", "x")  # type: ignore[arg-type]  # a future plug-in may state it
+    assert policy().judge("Thing", (strange,), {}, read_only=True).effect is ASK
 
 
 def test_the_strictest_access_decides() -> None:
     accesses = (Access("none"), Access("read", f"{ROOT}/a"), Access("write", f"{ROOT}/a"))
-    assert policy().judge("Thing", accesses, {}, read_only=False).verdict is ASK
-    assert policy(deny=("Read(a)",)).judge("Thing", accesses, {}, read_only=False).verdict is DENY
+    assert policy().judge("Thing", accesses, {}, read_only=False).effect is ASK
+    assert policy(deny=("Read(a)",)).judge("Thing", accesses, {}, read_only=False).effect is DENY
 
 
 def test_deny_beats_ask_beats_allow_whatever_the_source() -> None:
@@ -112,9 +112,9 @@ def test_deny_beats_ask_beats_allow_whatever_the_source() -> None:
     ]
     given = Policy("default", rules, root=ROOT, home=HOME)
     assert decide(given, "Bash", "git push fork").source == "managed"
-    assert decide(given, "Bash", "git push origin x").verdict is ASK
+    assert decide(given, "Bash", "git push origin x").effect is ASK
     decision = decide(given, "Bash", "git push origin main")
-    assert (decision.verdict, decision.source) == (DENY, "local")
+    assert (decision.effect, decision.source) == (DENY, "local")
     assert "Bash(git push origin main)" in decision.why
 
 
@@ -125,11 +125,9 @@ def test_asks_about_paths_name_the_path() -> None:
 
 
 def test_a_bare_deny_takes_the_tool_and_its_family_from_the_pool() -> None:
-    given = policy(deny=("Edit", "WebFetch", "Bash(rm:*)", "mcp__a"))
+    given = policy(deny=("Edit", "WebFetch", "Bash(rm:*)"))
     assert given.denied_tools() >= {"Edit", "Write", "NotebookEdit", "WebFetch"}
     assert "Bash" not in given.denied_tools()
-    assert given.removes("mcp__a__x")
-    assert not given.removes("mcp__b__x")
 
 
 def test_the_policy_is_what_the_engine_asks_for() -> None:
@@ -147,9 +145,9 @@ def test_a_search_can_ask_which_files_it_must_leave_out() -> None:
 
 def test_rules_about_agents_and_skills_look_at_the_field_that_names_them() -> None:
     given = policy(allow=("Task(explore)",), deny=("Skill(deploy:*)",))
-    assert given.judge("Agent", (), {"subagent_type": "explore"}, read_only=False).verdict is ALLOW
-    assert given.judge("Agent", (), {"subagent_type": "other", "prompt": "explore"}, read_only=False).verdict is ASK
-    assert given.judge("Skill", (Access("none"),), {"skill": "deploy now"}, read_only=False).verdict is DENY
+    assert given.judge("Agent", (), {"subagent_type": "explore"}, read_only=False).effect is ALLOW
+    assert given.judge("Agent", (), {"subagent_type": "other", "prompt": "explore"}, read_only=False).effect is ASK
+    assert given.judge("Skill", (Access("none"),), {"skill": "deploy now"}, read_only=False).effect is DENY
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "nonsense"])
@@ -165,7 +163,7 @@ def test_bypass_needs_the_launch_flag_and_a_mode_needs_a_name(mode: str) -> None
 def test_modes_are_changed_while_running() -> None:
     given = policy(can_bypass=True)
     given.apply(ModeChanged("acceptEdits"))
-    assert decide(given, "Edit", f"{ROOT}/x").verdict is ALLOW
+    assert decide(given, "Edit", f"{ROOT}/x").effect is ALLOW
     given.apply(PermissionsChanged(({"type": "setMode", "mode": "bypassPermissions", "destination": "session"},)))
     assert given.mode == "bypassPermissions"
     given.apply(ModeChanged("manual"))
@@ -173,10 +171,10 @@ def test_modes_are_changed_while_running() -> None:
 
 
 def test_why_a_mode_may_not_be_entered_has_a_name() -> None:
-    assert problem("bogus", can_bypass=True) == "invalid_mode"
-    assert problem("bypassPermissions", can_bypass=False) == "bypass_not_launched"
-    assert problem("plan", can_bypass=False) == ""
-    assert mode_named("manual") is MODES["default"]
+    assert mode_problem("bogus", can_bypass=True) == "invalid_mode"
+    assert mode_problem("bypassPermissions", can_bypass=False) == "bypass_not_launched"
+    assert mode_problem("plan", can_bypass=False) == ""
+    assert get_mode("manual") is MODES["default"]
 
 
 def added(*rules: dict[str, str], kind: str = "addRules", behavior: str = "allow", to: str = "session") -> Any:
@@ -188,15 +186,15 @@ def test_rules_come_and_go_with_the_log() -> None:
     touch = {"toolName": "Bash", "ruleContent": "touch:*"}
     given.apply(added(touch))
     decision = decide(given, "Bash", "touch x")
-    assert (decision.verdict, decision.source) == (ALLOW, "session")
+    assert (decision.effect, decision.source) == (ALLOW, "session")
     given.apply(added(touch, behavior="deny", to="localSettings"))
     assert decide(given, "Bash", "touch x").source == "local"
     given.apply(added(touch, kind="removeRules", behavior="deny", to="localSettings"))
-    assert decide(given, "Bash", "touch x").verdict is ALLOW
+    assert decide(given, "Bash", "touch x").effect is ALLOW
     given.apply(added({"toolName": "mcp__a"}, kind="replaceRules"))
-    assert decide(given, "Bash", "touch x").verdict is ASK
-    assert decide(given, "mcp__a__t").verdict is ALLOW
-    assert decide(given, "Bash", "make").verdict is ALLOW
+    assert decide(given, "Bash", "touch x").effect is ASK
+    assert decide(given, "mcp__a__t").effect is ALLOW
+    assert decide(given, "Bash", "make").effect is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -212,7 +210,7 @@ def test_a_rule_of_the_log_is_named_after_the_place_it_is_stored_in(destination:
 def test_a_malformed_rule_in_the_log_never_makes_things_laxer() -> None:
     given = policy()
     given.apply(added({"toolName": "Read", "ruleContent": "[a"}, behavior="deny"))
-    assert decide(given, "Read", f"{ROOT}/x").verdict is DENY
+    assert decide(given, "Read", f"{ROOT}/x").effect is DENY
     given = policy()
     given.apply(added({"toolName": "*"}, {"ruleContent": "x"}, {"toolName": "Edit", "ruleContent": "[a"}))
     given.apply(PermissionsChanged(({"type": "addRules"}, {"type": "addRules", "rules": ["x"]}, {}, {"type": "?"})))
@@ -224,24 +222,24 @@ def test_directories_come_and_go_with_the_log() -> None:
     given = policy()
     given.apply(PermissionsChanged(({"type": "addDirectories", "directories": ["/opt/lib/", "../x", "~/y"]},)))
     assert given.directories == ("/opt/lib", "/srv/x", "/home/dev/y")
-    assert decide(given, "Read", "/opt/lib/a").verdict is ALLOW
+    assert decide(given, "Read", "/opt/lib/a").effect is ALLOW
     given.apply(PermissionsChanged(({"type": "removeDirectories", "directories": ["/opt/lib"]},)))
-    assert decide(given, "Read", "/opt/lib/a").verdict is ASK
+    assert decide(given, "Read", "/opt/lib/a").effect is ASK
 
 
 def test_the_directory_of_spilled_output_may_be_read_but_not_written() -> None:
     given = policy("acceptEdits", readable=("/var/spill",))
-    assert decide(given, "Read", "/var/spill/1.txt").verdict is ALLOW
-    assert decide(given, "Write", "/var/spill/1.txt").verdict is ASK
+    assert decide(given, "Read", "/var/spill/1.txt").effect is ALLOW
+    assert decide(given, "Write", "/var/spill/1.txt").effect is ASK
 
 
 def test_commands_are_judged_where_the_shell_stands() -> None:
     given = policy()
-    assert decide(given, "Bash", "cat ../x").verdict is ASK
+    assert decide(given, "Bash", "cat ../x").effect is ASK
     given.apply(ToolDone(ToolReply("1", (Text(""),)), cwd=f"{ROOT}/src"))
-    assert decide(given, "Bash", "cat ../x").verdict is ALLOW
+    assert decide(given, "Bash", "cat ../x").effect is ALLOW
     given.apply(ToolDone(ToolReply("1", (Text(""),)), cwd="/tmp"))
-    assert decide(given, "Bash", "ls").verdict is ASK
+    assert decide(given, "Bash", "ls").effect is ASK
 
 
 def refusal(given: Policy, call: ToolCall, *, by: str = "person", outcome: Any = "denied") -> None:
@@ -255,41 +253,41 @@ def test_what_a_person_denied_is_answered_the_same_way_and_not_asked_again() -> 
     refusal(given, ToolCall("1", "Bash", {"command": "npm test", "description": "d"}))
     accesses = (Access("exec", "npm test"),)
     decision = given.judge("Bash", accesses, {"description": "d", "command": "npm test"}, read_only=False)
-    assert (decision.verdict, decision.why, decision.reason_type) == (DENY, "not today", "remembered")
-    assert given.judge("Bash", accesses, {"command": "npm test"}, read_only=False).verdict is ASK
+    assert (decision.effect, decision.why, decision.reason_type) == (DENY, "not today", "remembered")
+    assert given.judge("Bash", accesses, {"command": "npm test"}, read_only=False).effect is ASK
     given.apply(Noted("unrelated"))
     given.apply(PermissionsChanged(()))
-    assert given.judge("Bash", accesses, {"command": "npm test", "description": "d"}, read_only=False).verdict is ASK
+    assert given.judge("Bash", accesses, {"command": "npm test", "description": "d"}, read_only=False).effect is ASK
 
 
 @pytest.mark.parametrize(("by", "outcome"), [("nobody", "denied"), ("person", "cancelled"), ("person", "allowed")])
 def test_only_a_persons_no_is_remembered(by: str, outcome: str) -> None:
     given = policy()
     refusal(given, ToolCall("1", "Bash", {"command": "npm test"}), by=by, outcome=outcome)
-    assert decide(given, "Bash", "npm test").verdict is ASK
+    assert decide(given, "Bash", "npm test").effect is ASK
 
 
 def test_web_search_is_allowed_by_its_own_rule_only() -> None:
     accesses = (Access("net", "http://127.0.0.1:8888/search"),)
     for allow, expected in ((("WebSearch",), ALLOW), (("WebFetch",), ASK)):
-        assert policy(allow=allow).judge("WebSearch", accesses, {"query": "x"}, read_only=True).verdict is expected
+        assert policy(allow=allow).judge("WebSearch", accesses, {"query": "x"}, read_only=True).effect is expected
     denied = policy(allow=("WebSearch",), deny=("WebFetch(domain:127.0.0.1)",))
-    assert denied.judge("WebSearch", accesses, {"query": "x"}, read_only=True).verdict is DENY
+    assert denied.judge("WebSearch", accesses, {"query": "x"}, read_only=True).effect is DENY
 
 
 def test_an_address_that_is_never_fetched_is_refused_by_default_for_safety() -> None:
     decision = decide(policy("bypassPermissions", can_bypass=True), "WebFetch", "file:///etc/passwd")
-    assert (decision.verdict, decision.source, decision.reason_type) == (DENY, "default", "safety")
+    assert (decision.effect, decision.source, decision.reason_type) == (DENY, "default", "safety")
 
 
 def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None:
     rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(rm:*)",)}
-    assert verdict("Bash", "make && make install", **rules) is ALLOW
-    assert verdict("Bash", "X=rm; $X -rf src", **rules) is ASK
-    assert verdict("Bash", "make; rm -rf src", **rules) is DENY
-    assert verdict("Bash", "X=rm; $X -rf src", allow=("Bash",)) is ASK
-    assert verdict("Bash", "make && cat a", allow=("Bash",), deny=("Read(a)",)) is DENY
-    assert verdict("Bash", "make && cat $a", allow=("Bash",), deny=("Read(a)",)) is ASK
+    assert effect("Bash", "make && make install", **rules) is ALLOW
+    assert effect("Bash", "X=rm; $X -rf src", **rules) is ASK
+    assert effect("Bash", "make; rm -rf src", **rules) is DENY
+    assert effect("Bash", "X=rm; $X -rf src", allow=("Bash",)) is ASK
+    assert effect("Bash", "make && cat a", allow=("Bash",), deny=("Read(a)",)) is DENY
+    assert effect("Bash", "make && cat $a", allow=("Bash",), deny=("Read(a)",)) is ASK
 
 
 @pytest.mark.parametrize(
@@ -310,16 +308,16 @@ def test_a_rule_for_the_whole_shell_asks_where_a_deny_cannot_be_judged() -> None
         ("rm -rf /", {}, ASK),
     ],
 )
-def test_the_sandbox_spares_a_question_only_where_no_rule_or_guard_asks(
+def test_the_sandbox_allows_a_command_only_where_no_rule_or_guard_asks(
     command: str, rules: dict[str, Any], expected: Any
 ) -> None:
     given = policy(**rules)
-    assert decide(given, "Bash", command).verdict is not ALLOW
+    assert decide(given, "Bash", command).effect is not ALLOW
     given.sandboxed = lambda text: text == command
     found = decide(given, "Bash", command)
-    assert found.verdict is expected
+    assert found.effect is expected
     assert (found.reason_type == "sandbox") == (expected is ALLOW)
-    assert decide(given, "Bash", "npm run other").verdict is ASK
+    assert decide(given, "Bash", "npm run other").effect is ASK
 
 
 @pytest.mark.parametrize(
@@ -328,5 +326,5 @@ def test_the_sandbox_spares_a_question_only_where_no_rule_or_guard_asks(
 def test_the_sandbox_counts_in_modes_that_ask_for_want_of_a_rule(mode: str, expected: Any) -> None:
     given = policy(mode)
     given.sandboxed = lambda _: True
-    assert decide(given, "Bash", "npm test").verdict is expected
-    assert decide(given, "Write", f"{ROOT}/.git/x").verdict is not ALLOW
+    assert decide(given, "Bash", "npm test").effect is expected
+    assert decide(given, "Write", f"{ROOT}/.git/x").effect is not ALLOW

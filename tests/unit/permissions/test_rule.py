@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import LONGEST, BadRule, Rule, check
-from tests.unit.permissions.world import ALLOW, ASK, DENY, verdict
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, effect
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,17 @@ def test_a_rule_may_be_as_long_as_is_said() -> None:
 
 
 def test_brackets_that_another_program_escaped_mean_themselves() -> None:
-    assert verdict("Bash", "npm run (a)", deny=(r"Bash(npm run \(a\))",)) is DENY
-    assert verdict("Bash", "npm run 'a)'", deny=(r"Bash(npm run 'a\)')",)) is DENY
+    assert effect("Bash", "npm run (a)", deny=(r"Bash(npm run \(a\))",)) is DENY
+    assert effect("Bash", "npm run 'a)'", deny=(r"Bash(npm run 'a\)')",)) is DENY
 
 
 @given(st.text(max_size=60), st.sampled_from(list(Effect)))
-def test_any_text_is_a_rule_or_a_bad_rule(text: str, verdict: Effect) -> None:
+def test_any_text_is_a_rule_or_a_bad_rule(text: str, effect: Effect) -> None:
     try:
-        rule = Rule.parse(text, verdict)
+        rule = Rule.parse(text, effect)
     except BadRule:
         return
-    assert Rule.parse(rule.text, verdict).text == rule.text
+    assert Rule.parse(rule.text, effect).text == rule.text
 
 
 def test_the_check_for_settings_knows_the_lists_by_name() -> None:
@@ -86,7 +86,7 @@ def test_the_check_for_settings_knows_the_lists_by_name() -> None:
     ],
 )
 def test_a_bash_rule_covers_the_text_of_one_command(pattern: str, command: str, expected: Effect) -> None:
-    assert verdict("Bash", command, allow=(f"Bash({pattern})",)) is expected
+    assert effect("Bash", command, allow=(f"Bash({pattern})",)) is expected
 
 
 @pytest.mark.parametrize(
@@ -111,24 +111,24 @@ def test_a_bash_rule_covers_the_text_of_one_command(pattern: str, command: str, 
     ],
 )
 def test_path_rules_are_anchored(rule: str, path: str, expected: Effect) -> None:
-    assert verdict("Edit", path, allow=(rule,)) is expected
+    assert effect("Edit", path, allow=(rule,)) is expected
 
 
 @pytest.mark.parametrize("tool", ["Edit", "Write", "NotebookEdit"])
 def test_edit_rules_cover_all_tools_that_edit(tool: str) -> None:
-    assert verdict(tool, "/srv/proj/src/x", allow=("Edit(src/**)",)) is ALLOW
-    assert verdict(tool, "/srv/proj/src/x", allow=("Edit",), deny=("Edit(src/**)",)) is DENY
+    assert effect(tool, "/srv/proj/src/x", allow=("Edit(src/**)",)) is ALLOW
+    assert effect(tool, "/srv/proj/src/x", allow=("Edit",), deny=("Edit(src/**)",)) is DENY
 
 
 @pytest.mark.parametrize("tool", ["Read", "Glob", "Grep"])
 def test_read_rules_cover_all_tools_that_read(tool: str) -> None:
-    assert verdict(tool, "/opt/x", allow=("Read(//opt/**)",)) is ALLOW
-    assert verdict(tool, "/srv/proj/.env", deny=("Read(.env)",)) is DENY
+    assert effect(tool, "/opt/x", allow=("Read(//opt/**)",)) is ALLOW
+    assert effect(tool, "/srv/proj/.env", deny=("Read(.env)",)) is DENY
 
 
 def test_a_rule_for_one_tool_of_a_family_covers_that_tool_only() -> None:
-    assert verdict("Write", "/srv/proj/src/x", allow=("Write(src/**)",)) is ALLOW
-    assert verdict("Edit", "/srv/proj/src/x", allow=("Write(src/**)",)) is ASK
+    assert effect("Write", "/srv/proj/src/x", allow=("Write(src/**)",)) is ALLOW
+    assert effect("Edit", "/srv/proj/src/x", allow=("Write(src/**)",)) is ASK
 
 
 @pytest.mark.parametrize(
@@ -149,15 +149,15 @@ def test_a_rule_for_one_tool_of_a_family_covers_that_tool_only() -> None:
     ],
 )
 def test_a_deny_rule_is_read_generously(rule: str, path: str) -> None:
-    assert verdict("Read", path, deny=(rule,)) is DENY
+    assert effect("Read", path, deny=(rule,)) is DENY
 
 
 def test_a_bare_name_is_denied_in_every_working_directory() -> None:
-    assert verdict("Read", "/opt/lib/.env", deny=("Read(.env)",), directories=("/opt/lib",)) is DENY
+    assert effect("Read", "/opt/lib/.env", deny=("Read(.env)",), directories=("/opt/lib",)) is DENY
 
 
 def test_a_read_deny_blocks_editing_too() -> None:
-    assert verdict("Edit", "/srv/proj/secrets/x", allow=("Edit(**)",), deny=("Read(./secrets/**)",)) is DENY
+    assert effect("Edit", "/srv/proj/secrets/x", allow=("Edit(**)",), deny=("Read(./secrets/**)",)) is DENY
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_a_read_deny_blocks_editing_too() -> None:
     ],
 )
 def test_mcp_rules_name_a_server_and_its_tools(tool: str, allow: str, expected: Effect) -> None:
-    assert verdict(tool, allow=(allow,)) is expected
+    assert effect(tool, allow=(allow,)) is expected
 
 
 @pytest.mark.parametrize("deny", ["mcp__*", "*", "mcp__a", "mcp__a__*", "*__x", "mcp__a__x"])
 def test_an_mcp_deny_may_use_globs_anywhere(deny: str) -> None:
-    assert verdict("mcp__a__x", allow=("mcp__a",), deny=(deny,)) is DENY
+    assert effect("mcp__a__x", allow=("mcp__a",), deny=(deny,)) is DENY

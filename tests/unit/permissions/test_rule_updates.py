@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.permissions.rule_updates import UpdateFailed, defect, write
+from bobstay.permissions.rule_updates import UpdateFailed, update_problem, write
 
 
 def add(*contents: str, kind: str = "addRules", behavior: str = "allow", to: str = "localSettings") -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_update_is_explained_and_not_written(tmp_path: Path, update: dict[str, Any], expected: str) -> None:
-    assert expected in defect(update)
+    assert expected in update_problem(update)
     path = tmp_path / "s.json"
     assert write(({"destination": "localSettings", **update},), {"localSettings": str(path)}) == ()
     assert not path.exists()

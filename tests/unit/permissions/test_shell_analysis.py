@@ -1,4 +1,4 @@
-"""Plain simple commands: what they are, which only look, which rules see through what stands before them."""
+"""Simple commands: their words, which are read-only, and which prefixes rules ignore."""
 
 import time
 from typing import Any
@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.permissions.path_resolution import PathWorld
-from bobstay.permissions.shell import read
-from bobstay.permissions.shell.command_queries import is_read_only
-from bobstay.permissions.shell.command_queries import words as seen_words
+from bobstay.permissions.path_resolution import FileSystemView
+from bobstay.permissions.shell import analyze
+from bobstay.permissions.shell.command_queries import is_read_only, simple_words
 from tests.deadline import DEADLINE
-from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, effect
 
 
 def words(command: str) -> list[str] | None:
-    found = seen_words(command)
+    found = simple_words(command)
     return None if found is None else [word.value for word in found]
 
 
@@ -37,7 +36,7 @@ def words(command: str) -> list[str] | None:
         ("CI=1 ls", ["ls"]),
     ],
 )
-def test_plain_words_are_split_as_the_shell_would(command: str, expected: list[str]) -> None:
+def test_literal_words_are_split_as_the_shell_would(command: str, expected: list[str]) -> None:
     assert words(command) == expected
 
 
@@ -76,7 +75,7 @@ def test_plain_words_are_split_as_the_shell_would(command: str, expected: list[s
         "echo " + "a" * 10_000,
     ],
 )
-def test_anything_cleverer_is_not_taken_for_plain(command: str) -> None:
+def test_anything_more_complex_is_not_a_simple_command(command: str) -> None:
     assert words(command) is None
 
 
@@ -93,10 +92,10 @@ def test_single_quoted_words_come_back_as_they_were(given_words: list[str]) -> N
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_without_failing(text: str) -> None:
-    reading = read(text, ROOT, PathWorld(ROOT, HOME, readlink=lambda _: None))
-    assert reading.suspects
+    analysis = analyze(text, ROOT, FileSystemView(ROOT, HOME, readlink=lambda _: None))
+    assert analysis.rule_texts
     if not text.isprintable() and not text.replace("\n", "").replace("\t", "").isprintable():
-        assert reading.trouble
+        assert analysis.trouble
 
 
 READ_ONLY = """ls -la src
@@ -197,15 +196,15 @@ wc --files0-from=x""".splitlines()
 
 
 @pytest.mark.parametrize("command", READ_ONLY)
-def test_commands_that_only_look_are_known(command: str) -> None:
+def test_read_only_commands_are_known(command: str) -> None:
     assert is_read_only(command, ROOT, (ROOT,))
-    assert verdict("Bash", command) is ALLOW
+    assert effect("Bash", command) is ALLOW
 
 
 @pytest.mark.parametrize("command", NOT_READ_ONLY)
 def test_what_may_run_or_write_or_leave_is_not_read_only(command: str) -> None:
     assert not is_read_only(command, ROOT, (ROOT,))
-    assert verdict("Bash", command) is ASK
+    assert effect("Bash", command) is ASK
 
 
 def test_git_is_read_only_only_where_the_work_is() -> None:
@@ -216,7 +215,7 @@ def test_git_is_read_only_only_where_the_work_is() -> None:
 
 
 def test_an_operand_behind_a_link_that_leaves_is_not_read_only() -> None:
-    assert verdict("Bash", "cat link/x", links={f"{ROOT}/link": "/etc"}) is ASK
+    assert effect("Bash", "cat link/x", links={f"{ROOT}/link": "/etc"}) is ASK
 
 
 WRAPPED = """rm -rf src
@@ -261,20 +260,20 @@ $"rm" x""".splitlines()
 
 
 @pytest.mark.parametrize("command", WRAPPED)
-def test_a_deny_rule_sees_through_what_stands_before_a_command(command: str) -> None:
-    assert verdict("Bash", command, deny=("Bash(rm *)",)) is DENY
-    assert verdict("Bash", command, allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+def test_a_deny_rule_ignores_prefixes_of_a_command(command: str) -> None:
+    assert effect("Bash", command, deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", command, allow=("Bash",), deny=("Bash(rm *)",)) is DENY
 
 
 def test_a_continued_line_is_one_word() -> None:
-    assert verdict("Bash", "r\\\nm x", deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", "r\\\nm x", deny=("Bash(rm *)",)) is DENY
 
 
 def test_there_is_no_length_behind_which_a_denied_command_hides() -> None:
     many = " ".join(f"A{number}=1" for number in range(200))
-    assert verdict("Bash", f"env {many} rm x", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
-    assert verdict("Bash", "; ".join(["true"] * 200 + ["rm x"]), allow=("Bash",), deny=("Bash(rm *)",)) is DENY
-    assert verdict("Bash", "true " + "a" * 20_000 + "; rm x", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", f"env {many} rm x", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", "; ".join(["true"] * 200 + ["rm x"]), allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", "true " + "a" * 20_000 + "; rm x", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
 
 
 @pytest.mark.parametrize(
@@ -290,12 +289,12 @@ def test_there_is_no_length_behind_which_a_denied_command_hides() -> None:
     ],
 )
 def test_a_deny_rule_does_not_hit_what_only_mentions_the_command(command: str, expected: Any) -> None:
-    assert verdict("Bash", command, deny=("Bash(rm *)",)) is expected
+    assert effect("Bash", command, deny=("Bash(rm *)",)) is expected
 
 
 def test_options_of_git_do_not_hide_its_command() -> None:
     for command in ("git -C . push", "git --no-pager push", "git -c a=b push x", "git  push"):
-        assert verdict("Bash", command, allow=("Bash(git *)",), deny=("Bash(git push *)",)) is DENY
+        assert effect("Bash", command, allow=("Bash(git *)",), deny=("Bash(git push *)",)) is DENY
 
 
 @pytest.mark.parametrize(
@@ -324,8 +323,8 @@ def test_options_of_git_do_not_hide_its_command() -> None:
         ("npm testing", ASK),
     ],
 )
-def test_an_allow_rule_looks_past_harmless_prefixes_only(command: str, expected: Any) -> None:
-    assert verdict("Bash", command, allow=("Bash(npm test *)",)) is expected
+def test_an_allow_rule_ignores_harmless_prefixes_only(command: str, expected: Any) -> None:
+    assert effect("Bash", command, allow=("Bash(npm test *)",)) is expected
 
 
 @pytest.mark.parametrize(
@@ -346,8 +345,8 @@ def test_an_allow_rule_looks_past_harmless_prefixes_only(command: str, expected:
     ],
 )
 def test_what_runs_its_arguments_is_allowed_by_an_exact_rule_only(rule: str, command: str) -> None:
-    assert verdict("Bash", command, allow=(f"Bash({rule})",)) is ASK
-    assert verdict("Bash", command, allow=(f"Bash({command})",)) is ALLOW
+    assert effect("Bash", command, allow=(f"Bash({rule})",)) is ASK
+    assert effect("Bash", command, allow=(f"Bash({command})",)) is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -376,7 +375,7 @@ def test_what_runs_its_arguments_is_allowed_by_an_exact_rule_only(rule: str, com
 )
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
 def test_removing_a_system_a_home_or_the_work_is_always_asked_about(command: str, mode: str) -> None:
-    assert verdict("Bash", command, mode, allow=("Bash", "Bash(rm *)"), can_bypass=True) is ASK
+    assert effect("Bash", command, mode, allow=("Bash", "Bash(rm *)"), can_bypass=True) is ASK
 
 
 @pytest.mark.parametrize(
@@ -405,16 +404,16 @@ def test_removing_a_system_a_home_or_the_work_is_always_asked_about(command: str
     ],
 )
 def test_accept_edits_covers_simple_file_commands_inside(command: str, expected: Any) -> None:
-    assert verdict("Bash", command, "acceptEdits") is expected
+    assert effect("Bash", command, "acceptEdits") is expected
 
 
 def test_a_copy_into_a_directory_is_judged_by_where_it_ends() -> None:
-    assert verdict("Bash", "cp a d", "acceptEdits", links={f"{ROOT}/d/a": "/etc/cron.d/x"}) is ASK
+    assert effect("Bash", "cp a d", "acceptEdits", links={f"{ROOT}/d/a": "/etc/cron.d/x"}) is ASK
 
 
 def test_a_protected_file_is_not_written_by_an_allowed_command() -> None:
     for allow in (("Bash(touch *)",), ("Bash",)):
-        assert verdict("Bash", "touch .git/hooks/pre-commit", allow=allow) is ASK
+        assert effect("Bash", "touch .git/hooks/pre-commit", allow=allow) is ASK
 
 
 @pytest.mark.parametrize(
@@ -432,20 +431,20 @@ def test_a_protected_file_is_not_written_by_an_allowed_command() -> None:
     ],
 )
 def test_a_read_deny_holds_for_the_operands_of_commands(command: str) -> None:
-    assert verdict("Bash", command, allow=("Bash",), deny=("Read(./secrets/**)",)) is DENY
+    assert effect("Bash", command, allow=("Bash",), deny=("Read(./secrets/**)",)) is DENY
 
 
 def test_a_read_deny_does_not_hit_patterns_and_messages() -> None:
     for command in ("grep -rn secrets/ src", "echo secrets/key", "git commit -m secrets/key", "cat secrets.txt"):
-        assert verdict("Bash", command, allow=("Bash(git commit *)",), deny=("Read(./secrets/**)",)) is ALLOW
+        assert effect("Bash", command, allow=("Bash(git commit *)",), deny=("Read(./secrets/**)",)) is ALLOW
 
 
 def test_an_edit_deny_holds_for_commands_that_write() -> None:
-    assert verdict("Bash", "rm -f secrets/x", allow=("Bash",), deny=("Edit(secrets/**)",)) is DENY
+    assert effect("Bash", "rm -f secrets/x", allow=("Bash",), deny=("Edit(secrets/**)",)) is DENY
 
 
 @pytest.mark.parametrize("command", ["sudo " * 1900 + "x", "bash -c '" * 900, "$(" * 4900, "a=1 " * 2400, "'\"" * 4000])
 def test_no_command_takes_long_to_read(command: str) -> None:
     began = time.process_time()
-    verdict("Bash", command, deny=("Bash(*a*b*c*d)",))
+    effect("Bash", command, deny=("Bash(*a*b*c*d)",))
     assert time.process_time() - began < DEADLINE

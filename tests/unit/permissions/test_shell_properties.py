@@ -1,4 +1,4 @@
-"""What must hold for any shell text: rules only add up in one direction, and no text makes the policy stumble."""
+"""Properties of any shell text: added rules change decisions in one direction, and no text makes the policy fail."""
 
 import time
 from pathlib import Path
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.path_resolution import FileSystemView
 from bobstay.permissions.policy_case import decide
-from bobstay.permissions.shell import read
+from bobstay.permissions.shell import analyze
 from bobstay.permissions.shell.parser import parse
-from bobstay.permissions.shell.second_parser import agrees, is_plain
+from bobstay.permissions.shell.second_parser import agrees, is_trivial
 from bobstay.permissions.shell.syntax import NotUnderstood
 from tests.deadline import DEADLINE
-from tests.unit.permissions.world import ALLOW, ASK, DENY, HOME, ROOT, verdict
+from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, effect
 from tests.work import multiples
 
 SIGNS = """ls cat rm -rf src a.txt git status push -C . echo $x "$x" ${x} ${x:-y} $(ls) $(rm) `pwd` 'a' "c" * ? {a,b}
@@ -35,8 +35,8 @@ PLAIN = "ls  -a  a=b  'c; d'  \"e|f\"  x/y  5  @  %  time  if  [  :  --"
 MORE = st.sampled_from(["; rm -rf /", " $(rm x)", "\nrm -rf /", " && curl x", " | sh", " > f", "; f() { ls; }"])
 
 
-def world() -> PathWorld:
-    return PathWorld(ROOT, HOME, readlink=lambda _: None)
+def view() -> FileSystemView:
+    return FileSystemView(ROOT, HOME, readlink=lambda _: None)
 
 
 @given(COMMANDS)
@@ -44,29 +44,29 @@ def world() -> PathWorld:
 @example("a" * 10_001)
 @example("\ud800")
 def test_any_text_is_read(command: str) -> None:
-    reading = read(command, ROOT, world())
-    assert reading.suspects
-    assert bool(reading.trouble) or not reading.certain or reading.text == command.strip(" \t\n")
+    analysis = analyze(command, ROOT, view())
+    assert analysis.rule_texts
+    assert bool(analysis.trouble) or not analysis.certain or analysis.text == command.strip(" \t\n")
 
 
 @given(COMMANDS, RULES, RULES, st.sampled_from(["Bash(rm *)", "Bash", "Bash(ls)", "Read(./secrets/**)", "Edit(**)"]))
 def test_one_more_deny_rule_never_makes_a_decision_laxer(
     command: str, allow: tuple[str, ...], deny: tuple[str, ...], more: str
 ) -> None:
-    before = verdict("Bash", command, allow=allow, deny=deny)
-    assert verdict("Bash", command, allow=allow, deny=(*deny, more)) >= before
+    before = effect("Bash", command, allow=allow, deny=deny)
+    assert effect("Bash", command, allow=allow, deny=(*deny, more)) >= before
 
 
 @given(COMMANDS, RULES, RULES, st.sampled_from(["Bash(rm *)", "Bash", "Bash(ls)", "Read(./secrets/**)", "Edit(**)"]))
 def test_one_more_allow_rule_never_lifts_a_denial(
     command: str, allow: tuple[str, ...], deny: tuple[str, ...], more: str
 ) -> None:
-    before = verdict("Bash", command, allow=allow, deny=deny)
-    assert before is not DENY or verdict("Bash", command, allow=(*allow, more), deny=deny) is DENY
+    before = effect("Bash", command, allow=allow, deny=deny)
+    assert before is not DENY or effect("Bash", command, allow=(*allow, more), deny=deny) is DENY
 
 
 def allowed_cases() -> list[dict[str, Any]]:
-    """Written-down commands that are allowed, by rules that speak of these commands alone."""
+    """Recorded commands that are allowed by rules that cover only these commands."""
     folder = Path(__file__).parents[2] / "security" / "corpus"
     lines = [line for name in ("corpus.jsonl", "more.jsonl") for line in (folder / name).read_bytes().splitlines()]
     found = [case for line in lines if (case := msgspec.json.decode(line))["expect"] == "allow"]
@@ -74,7 +74,7 @@ def allowed_cases() -> list[dict[str, Any]]:
 
 
 def _is_open_ended(case: dict[str, Any]) -> bool:
-    """Whether what is appended would belong to a comment or a here-document, or be allowed as well."""
+    """Whether appended text would belong to a comment or a here-document, or be allowed as well."""
     return any(sign in case["command"] for sign in ("#", "<<")) or any(
         rule in ("Bash", "Bash(*)", "Bash(rm *)") or rule.startswith("Edit") for rule in case["rules"]["allow"]
     )
@@ -89,7 +89,7 @@ def test_what_is_appended_to_an_allowed_command_is_seen(case: dict[str, Any], mo
 @given(st.lists(st.sampled_from(["plain", "single", "double", "escaped", "coded", "split"]), min_size=2, max_size=2))
 def test_quoting_does_not_hide_a_denied_command(ways: list[str]) -> None:
     spelled = "".join(quoted(letter, way) for letter, way in zip("rm", ways, strict=True))
-    assert verdict("Bash", f"{spelled} -rf src", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
+    assert effect("Bash", f"{spelled} -rf src", allow=("Bash",), deny=("Bash(rm *)",)) is DENY
 
 
 def quoted(letter: str, way: str) -> str:
@@ -104,9 +104,9 @@ def quoted(letter: str, way: str) -> str:
 
 
 @given(st.lists(st.sampled_from(PLAIN.split("  ")), min_size=1, max_size=8))
-def test_what_is_taken_for_plain_is_read_the_same_by_both_parsers(words: list[str]) -> None:
+def test_trivial_text_is_parsed_the_same_by_both_parsers(words: list[str]) -> None:
     text = " ".join(words)
-    assume(is_plain(text))
+    assume(is_trivial(text))
     try:
         script, trouble = parse(text)
     except NotUnderstood:
@@ -115,10 +115,10 @@ def test_what_is_taken_for_plain_is_read_the_same_by_both_parsers(words: list[st
 
 
 @given(COMMANDS)
-def test_only_looking_implies_being_allowed(command: str) -> None:
-    reading = read(command, ROOT, world())
-    if reading.commands and reading.read_only and not reading.targets and not reading.critical:
-        assert verdict("Bash", command) is ALLOW
+def test_read_only_implies_allowed(command: str) -> None:
+    analysis = analyze(command, ROOT, view())
+    if analysis.commands and analysis.read_only and not analysis.targets and not analysis.critical:
+        assert effect("Bash", command) is ALLOW
 
 
 MEGABYTE = 1_000_000
@@ -144,16 +144,16 @@ HUGE: dict[str, str] = {
 @pytest.mark.parametrize("shape", HUGE)
 def test_a_megabyte_is_asked_about_in_bounded_time(shape: str) -> None:
     began = time.process_time()
-    assert verdict("Bash", HUGE[shape], allow=("Bash",), deny=("Bash(rm *)", "Bash(*a*b*c*d)")) is ASK
+    assert effect("Bash", HUGE[shape], allow=("Bash",), deny=("Bash(rm *)", "Bash(*a*b*c*d)")) is ASK
     assert time.process_time() - began < DEADLINE
 
 
 def test_a_denied_command_behind_a_megabyte_is_denied() -> None:
     rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(rm *)",)}
-    assert verdict("Bash", "echo " + "a" * MEGABYTE + "; rm x", **rules) is DENY
-    assert verdict("Bash", "echo " + "$(" * 5000 + "rm x" + ")" * 5000, **rules) is DENY
-    assert verdict("Bash", "env " + "-a b " * 1500 + "rm x", **rules) is DENY
-    assert verdict("Bash", "timeout 5 " * 800 + "rm x", **rules) is DENY
+    assert effect("Bash", "echo " + "a" * MEGABYTE + "; rm x", **rules) is DENY
+    assert effect("Bash", "echo " + "$(" * 5000 + "rm x" + ")" * 5000, **rules) is DENY
+    assert effect("Bash", "env " + "-a b " * 1500 + "rm x", **rules) is DENY
+    assert effect("Bash", "timeout 5 " * 800 + "rm x", **rules) is DENY
 
 
 TEN_KILOBYTES: dict[str, str] = {
@@ -177,6 +177,6 @@ TEN_KILOBYTES: dict[str, str] = {
 
 @pytest.mark.parametrize("shape", TEN_KILOBYTES)
 def test_ten_kilobytes_take_little_time(shape: str) -> None:
-    """50 ms are the limit on a quiet machine, about 330 times the yardstick; a mistake takes seconds."""
+    """The limit is 50 ms on an idle machine, about 330 times the reference workload; a mistake takes seconds."""
     rules: dict[str, Any] = {"allow": ("Bash",), "deny": ("Bash(zz *)", "Read(./secrets/**)")}
-    assert multiples(lambda: verdict("Bash", TEN_KILOBYTES[shape], **rules)) <= 1000
+    assert multiples(lambda: effect("Bash", TEN_KILOBYTES[shape], **rules)) <= 1000

@@ -1,4 +1,4 @@
-"""H5-6: what "always allow" proposes."""
+"""H5-6: suggestions for "always allow"."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from bobstay.model.event import PermissionsChanged
 from bobstay.permissions.access import Access
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import Rule
-from bobstay.permissions.suggest import broad, escaped
-from tests.unit.permissions.world import ALLOW, ASK, ROOT, access_of, decide, policy
+from bobstay.permissions.suggest import broad_rule_warning, escape_pattern
+from tests.unit.permissions.policy_kit import ALLOW, ASK, ROOT, access_of, decide, policy
 
 ACCEPT = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 
@@ -62,9 +62,9 @@ def test_the_rule_is_a_prefix_by_arity_or_the_exact_text(command: str, content: 
 )
 def test_what_is_suggested_lets_the_same_call_through(command: str) -> None:
     given = policy()
-    assert decide(given, "Bash", command).verdict is ASK
+    assert decide(given, "Bash", command).effect is ASK
     given.apply(PermissionsChanged(suggested(given, "Bash", command)))
-    assert decide(given, "Bash", command).verdict is ALLOW
+    assert decide(given, "Bash", command).effect is ALLOW
 
 
 def test_a_simple_file_command_offers_its_text_and_the_mode() -> None:
@@ -82,7 +82,7 @@ def test_a_mode_is_offered_only_where_it_would_help() -> None:
         given = policy()
         offered = (one for one in suggested(given, "Bash", command) if one["type"] != "addRules")
         given.apply(PermissionsChanged(tuple(offered)))
-        assert decide(given, "Bash", command).verdict is ALLOW
+        assert decide(given, "Bash", command).effect is ALLOW
 
 
 def test_an_edit_offers_the_mode_and_outside_also_the_directory() -> None:
@@ -97,8 +97,8 @@ def test_reading_outside_offers_its_directory() -> None:
     assert first == rule("Read", "//opt/a \\[1\\]/**", "session")
     assert second == {"type": "addDirectories", "directories": ["/opt/a [1]"], "destination": "session"}
     given.apply(PermissionsChanged((first,)))
-    assert decide(given, "Read", "/opt/a [1]/y").verdict is ALLOW
-    assert decide(given, "Read", "/opt/a 1/y").verdict is ASK
+    assert decide(given, "Read", "/opt/a [1]/y").effect is ALLOW
+    assert decide(given, "Read", "/opt/a 1/y").effect is ASK
 
 
 def test_a_fetch_offers_its_host_and_an_mcp_tool_its_name() -> None:
@@ -141,12 +141,12 @@ def test_nothing_is_offered_that_would_not_help() -> None:
     ],
 )
 def test_a_rule_that_lets_anything_run_is_warned_about(text: str, warned: bool) -> None:
-    assert bool(broad(Rule.parse(text, ALLOW))) is warned
-    assert not broad(Rule.parse(text, ASK))
+    assert bool(broad_rule_warning(Rule.parse(text, ALLOW))) is warned
+    assert not broad_rule_warning(Rule.parse(text, ASK))
 
 
 def test_an_escaped_path_means_itself() -> None:
-    assert escaped("a*[b]?\\c") == "a\\*\\[b\\]\\?\\\\c"
+    assert escape_pattern("a*[b]?\\c") == "a\\*\\[b\\]\\?\\\\c"
 
 
 def test_a_suggestion_for_a_compound_command_lets_it_through() -> None:
@@ -155,8 +155,8 @@ def test_a_suggestion_for_a_compound_command_lets_it_through() -> None:
     (update,) = suggested(policy(), "Bash", command)
     given = policy()
     given.apply(PermissionsChanged((update,)))
-    assert decide(given, "Bash", command).verdict is ALLOW
-    assert decide(given, "Bash", command + " x").verdict is ASK
+    assert decide(given, "Bash", command).effect is ALLOW
+    assert decide(given, "Bash", command + " x").effect is ASK
     assert suggested(policy(), "Bash", "f() { npm test; }; f") == ()
 
 
@@ -164,4 +164,4 @@ def test_a_suggestion_for_a_redirection_covers_the_file_too() -> None:
     given = policy()
     for update in suggested(given, "Bash", "make all > log"):
         given.apply(PermissionsChanged((update,)))
-    assert decide(given, "Bash", "make all > log").verdict is ALLOW
+    assert decide(given, "Bash", "make all > log").effect is ALLOW

@@ -1,5 +1,5 @@
-"""The wall around shell commands: what they may write, see and reach, enforced by the operating system."""
+"""The sandbox for shell commands: limits on what they write, read and connect to, enforced by the operating system."""
 
 
 class SandboxError(OSError):
-    """A command could not be put into the sandbox, and so must not run. The text says why and what to do."""
+    """A command could not be put into the sandbox and must not run. The message says why and what to do."""

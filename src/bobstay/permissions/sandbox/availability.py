@@ -1,4 +1,4 @@
-"""Finds out which sandbox works on this machine, by trying, and what to do if none does."""
+"""Detects by trial which sandbox works on this machine, and explains what to do if none does."""
 
 import os
 import subprocess
@@ -11,11 +11,11 @@ from msgspec import Struct
 from bobstay.permissions.path_resolution import within
 
 Kind: TypeAlias = Literal["", "bwrap", "landlock", "seatbelt"]
-_PLACES = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/run/current-system/sw/bin")
+_DIRECTORIES = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/run/current-system/sw/bin")
 _LEAST_LANDLOCK = 3
-"""From this version on it knows truncation, without which a protected file could be emptied."""
+"""The first version that covers truncation; with older ones a protected file could be emptied."""
 INSTALL = "Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
-_TRIAL = (
+_TRIAL_ARGUMENTS = (
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--disable-userns"),
     *("--cap-drop", "ALL", "--die-with-parent", "--new-session", "--", "/bin/sh", "-c", "exit 0"),
@@ -23,17 +23,17 @@ _TRIAL = (
 
 
 class Availability(Struct, frozen=True):
-    """What there is to put commands into."""
+    """The sandbox that can be used here, if any."""
 
     kind: Kind = ""
     path: str = ""
-    """The program, if the sandbox is one."""
+    """The program that starts the sandbox, if there is one."""
     found: tuple[tuple[str, str], ...] = ()
-    """Each kind of sandbox that was tried, and "" if it works or why it does not."""
+    """Each kind of sandbox that was tried, with "" if it works or the reason if not."""
 
     @property
     def refusal(self) -> str:
-        """What a person or a model reads when there is none."""
+        """The error message for a command when no sandbox works."""
         tried = "; ".join(f"{name}: {why}" for name, why in self.found if why)
         return (
             f"Commands must run in a sandbox here, and none can be started ({tried}). The command did not run. "
@@ -43,29 +43,29 @@ class Availability(Struct, frozen=True):
 
 
 def available(search: str = "", workspace: str = "", *, unverified: bool = False) -> Availability:
-    """Which sandbox works here. Tried once a process; later answers come from memory.
+    """Which sandbox works here. Programs are tried once per process.
 
     Args:
-        search: Further folders to look for programs in, as in PATH. Relative ones are passed over.
-        workspace: No program from in here is ever used.
-        unverified: On macOS, take the sandbox that nobody has tested yet.
+        search: Further folders to search for programs, as in PATH. Relative ones are ignored.
+        workspace: A program inside this folder is never used.
+        unverified: On macOS, use the untested sandbox.
     """
     if sys.platform == "darwin":
         return _on_macos(unverified=unverified)
     if not sys.platform.startswith("linux"):
         return Availability(found=((sys.platform, "there is no sandbox for this system"),))
     program = find(search, workspace)
-    trouble = _trial(program) if program else f"bubblewrap (bwrap) is not installed. {INSTALL}"
-    if not trouble:
+    problem = _try_bwrap(program) if program else f"bubblewrap (bwrap) is not installed. {INSTALL}"
+    if not problem:
         return Availability("bwrap", program, (("bwrap", ""),))
-    other = _landlock()
-    return Availability("" if other else "landlock", "", (("bwrap", trouble), ("landlock", other)))
+    other = _landlock_problem()
+    return Availability("" if other else "landlock", "", (("bwrap", problem), ("landlock", other)))
 
 
 def find(search: str = "", workspace: str = "") -> str:
-    """Where bwrap is, or "". Never in the workspace, which may have put its own there."""
+    """The path of bwrap, or "". One in the workspace is ignored: the repository may contain its own."""
     inside = os.path.realpath(workspace) if workspace else ""
-    for folder in (*_PLACES, *search.split(os.pathsep)):
+    for folder in (*_DIRECTORIES, *search.split(os.pathsep)):
         candidate = f"{folder}/bwrap"
         if folder.startswith("/") and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             real = os.path.realpath(candidate)
@@ -75,7 +75,7 @@ def find(search: str = "", workspace: str = "") -> str:
 
 
 def landlock_version() -> int:
-    """The version of Landlock this kernel has, 0 for none."""
+    """The Landlock version of this kernel, 0 for none."""
     import ctypes
 
     create_ruleset, version = 444, 1
@@ -83,21 +83,26 @@ def landlock_version() -> int:
 
 
 @cache
-def _trial(program: str) -> str:
+def _try_bwrap(program: str) -> str:
     """Why bwrap does not work here, or ""."""
     from bobstay.permissions.sandbox import seccomp
 
     try:
         seccomp.program()
         done = subprocess.run(
-            [program, *_TRIAL], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, cwd="/", check=False
+            [program, *_TRIAL_ARGUMENTS],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=10,
+            cwd="/",
+            check=False,
         )
     except (OSError, LookupError, subprocess.TimeoutExpired) as error:
         return f"{program} does not work: {error}"
     if done.returncode == 0:
         return ""
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{program} does not work: {said[-1] if said else f'exit code {done.returncode}'}.{_hint()}"
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"{program} does not work: {errors[-1] if errors else f'exit code {done.returncode}'}.{_hint()}"
 
 
 def _hint() -> str:
@@ -116,7 +121,7 @@ def _hint() -> str:
 
 
 @cache
-def _landlock() -> str:
+def _landlock_problem() -> str:
     version = landlock_version()
     if version >= _LEAST_LANDLOCK:
         return ""
@@ -126,8 +131,8 @@ def _landlock() -> str:
 def _on_macos(*, unverified: bool) -> Availability:
     program = "/usr/bin/sandbox-exec"
     if not os.path.exists(program):
-        return Availability(found=(("seatbelt", f"{program} is not there"),))
+        return Availability(found=(("seatbelt", f"{program} does not exist"),))
     if not unverified:
-        why = "its profile was never tested on macOS; sandbox.allowUnverified in the settings uses it all the same"
+        why = "its profile was never tested on macOS; set sandbox.allowUnverified in the settings to use it anyway"
         return Availability(found=(("seatbelt", why),))
     return Availability("seatbelt", program, (("seatbelt", ""),))

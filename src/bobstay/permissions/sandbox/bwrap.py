@@ -1,12 +1,12 @@
-"""The words by which bubblewrap is told to build a sandbox. All of its protection is in them."""
+"""Builds the bubblewrap arguments for a mount plan. All of the sandbox's protection is in them."""
 
 import os
 
 from bobstay.permissions.sandbox.mount_plan import Mount, Plan
 
 _PROC_OF_ROOT = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/scsi", "/proc/acpi")
-"""Writable to the user 0 even without capabilities: bubblewrap leaves them so."""
-_APART = (
+"""Writable by user 0 even without capabilities; bubblewrap does not protect them."""
+_ISOLATION = (
     "--unshare-user",
     "--unshare-pid",
     "--unshare-ipc",
@@ -19,19 +19,19 @@ _APART = (
 )
 
 
-def words(plan: Plan, *, empty: str, temporary: str, cwd: str, seccomp: int, user: int) -> list[str]:
-    """The arguments up to, and without, the command. `temporary` becomes /tmp; `seccomp` is a descriptor."""
+def build_arguments(plan: Plan, *, empty: str, temporary: str, cwd: str, seccomp: int, user: int) -> list[str]:
+    """The arguments before the command. `temporary` is mounted as /tmp; `seccomp` is a file descriptor."""
     found = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if user == 0:
         for path in filter(os.path.exists, _PROC_OF_ROOT):
             found += ["--ro-bind", path, path]
-    found += ["--bind", temporary, "/tmp"]  # noqa: S108 - the private one
+    found += ["--bind", temporary, "/tmp"]  # noqa: S108 - a private one
     for mount in plan.mounts:
-        found += _mount(mount, empty)
-    return [*found, *_APART, "--cap-drop", "ALL", "--seccomp", str(seccomp), "--chdir", cwd]
+        found += _mount_arguments(mount, empty)
+    return [*found, *_ISOLATION, "--cap-drop", "ALL", "--seccomp", str(seccomp), "--chdir", cwd]
 
 
-def _mount(mount: Mount, empty: str) -> list[str]:
+def _mount_arguments(mount: Mount, empty: str) -> list[str]:
     match mount.how:
         case "write":
             return ["--bind", mount.source, mount.path]

@@ -1,4 +1,4 @@
-"""Reads git's configuration files as text, to see which programs and further files they name. git is not asked."""
+"""Parses git configuration files without running git, to find the programs and files they name."""
 
 import os
 import re
@@ -13,13 +13,13 @@ LARGEST = 1 << 18
 
 class ConfigEntry(Struct, frozen=True):
     section: str
-    """In small letters, without the part in quotes."""
+    """Lower case, without the quoted subsection."""
     key: str
     value: str
 
 
 def entries(text: str) -> Iterator[ConfigEntry]:
-    """All entries. What is not understood comes as an entry without section and key: nobody takes it for harmless."""
+    """All entries. A line that cannot be parsed gives an entry without section and key, which no allowlist contains."""
     section = ""
     for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
         rest = line.strip()
@@ -35,7 +35,7 @@ def entries(text: str) -> Iterator[ConfigEntry]:
 
 
 def read(path: str) -> str:
-    """The text of a file; "" if there is none that can be read."""
+    """The text of a file; "" if it does not exist or cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -48,8 +48,8 @@ def read(path: str) -> str:
         os.close(descriptor)
 
 
-def included(path: str, text: str, home: str = "", depth: int = 3) -> list[str]:
-    """The files that a configuration takes in, and those that these take in. They need not exist."""
+def included_files(path: str, text: str, home: str = "", depth: int = 3) -> list[str]:
+    """The files that a configuration includes, recursively. They need not exist."""
     found: list[str] = []
     for entry in entries(text):
         if entry.section in ("include", "includeif") and entry.key == "path" and entry.value:
@@ -57,5 +57,5 @@ def included(path: str, text: str, home: str = "", depth: int = 3) -> list[str]:
             one = os.path.normpath(os.path.join(os.path.dirname(path), spelled))
             found.append(one)
             if depth:
-                found += included(one, read(one), home, depth - 1)
+                found += included_files(one, read(one), home, depth - 1)
     return found[:30]

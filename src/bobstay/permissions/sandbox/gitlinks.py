@@ -1,6 +1,6 @@
-"""Folders that a repository takes for repositories of their own: git goes into these by itself and obeys what it finds.
+"""Reads gitlinks from git's index: folders that git treats as submodules, whose configuration it reads by itself.
 
-Anybody who can write to an index can add one, without a submodule being declared anywhere.
+Anyone who can write the index can add one without declaring a submodule anywhere.
 """
 
 import os
@@ -8,17 +8,17 @@ import struct
 from functools import lru_cache
 
 _MODE = b"\0\0\xe0\0"
-"""The mode of such an entry, as it stands in the file."""
+"""The mode of a gitlink entry, as stored in the index."""
 _LARGEST = 1 << 26
 _STATUS = 40
-"""Bytes before the hash of an entry; the mode is the seventh of ten numbers in them."""
+"""Bytes before the hash of an entry: ten numbers, of which the mode is the seventh."""
 _MODE_AT = 24
 _LONG_NAME = 0xFFF
 _EXTENDED = 0x4000
 
 
 def gitlinks(folder: str, config: str = "") -> tuple[str, ...]:
-    """The paths of such folders in the index of a git folder, and in the parts it may be split into."""
+    """The gitlink paths in the index of a git directory, including its shared parts if it is split."""
     size = 32 if "sha256" in config.lower() else 20
     names = ["index"]
     try:
@@ -48,50 +48,50 @@ def _links(path: str, size: int, *_identity: int) -> tuple[str, ...]:
         return ()
     version, count = struct.unpack(">II", data[4:12])
     try:
-        return tuple(_walked(data, count, size)) if version == 4 else tuple(_spotted(data, size))
+        return tuple(_read_version_4(data, count, size)) if version == 4 else tuple(_find_entries(data, size))
     except (struct.error, IndexError, ValueError):
         return ()  # git does not read it either
 
 
-def _spotted(data: bytes, size: int) -> list[str]:
-    """Look at the places only where the mode stands: most indexes have many entries and few such ones."""
+def _find_entries(data: bytes, size: int) -> list[str]:
+    """Search for the mode instead of parsing every entry: most indexes have many entries and few gitlinks."""
     found = []
-    place = data.find(_MODE, 12 + _MODE_AT)
-    while place >= 0:
-        name_at = place - _MODE_AT + _STATUS + size + 2
+    offset = data.find(_MODE, 12 + _MODE_AT)
+    while offset >= 0:
+        name_at = offset - _MODE_AT + _STATUS + size + 2
         (flags,) = struct.unpack(">H", data[name_at - 2 : name_at])
         name_at += 2 if flags & _EXTENDED else 0
         name = data[name_at : data.index(b"\0", name_at)]
         length = flags & _LONG_NAME
         if name and (length == len(name) or (length == _LONG_NAME and len(name) >= _LONG_NAME)):
             found.append(os.fsdecode(name))
-        place = data.find(_MODE, place + 1)
+        offset = data.find(_MODE, offset + 1)
     return found
 
 
-def _walked(data: bytes, count: int, size: int) -> list[str]:
-    """In the fourth version a name is written as what it adds to the one before."""
+def _read_version_4(data: bytes, count: int, size: int) -> list[str]:
+    """Parse every entry: version 4 stores each name relative to the one before."""
     found = []
-    place, name = 12, b""
+    offset, name = 12, b""
     for _ in range(count):
-        mode = data[place + _MODE_AT : place + _MODE_AT + 4]
-        place += _STATUS + size + 2
-        (flags,) = struct.unpack(">H", data[place - 2 : place])
-        place += 2 if flags & _EXTENDED else 0
-        dropped, place = _number(data, place)
-        end = data.index(b"\0", place)
-        name = name[: len(name) - dropped] + data[place:end]
-        place = end + 1
+        mode = data[offset + _MODE_AT : offset + _MODE_AT + 4]
+        offset += _STATUS + size + 2
+        (flags,) = struct.unpack(">H", data[offset - 2 : offset])
+        offset += 2 if flags & _EXTENDED else 0
+        dropped, offset = _number(data, offset)
+        end = data.index(b"\0", offset)
+        name = name[: len(name) - dropped] + data[offset:end]
+        offset = end + 1
         if mode == _MODE:
             found.append(os.fsdecode(name))
     return found
 
 
-def _number(data: bytes, place: int) -> tuple[int, int]:
-    byte = data[place]
+def _number(data: bytes, offset: int) -> tuple[int, int]:
+    byte = data[offset]
     value = byte & 0x7F
     while byte & 0x80:
-        place += 1
-        byte = data[place]
+        offset += 1
+        byte = data[offset]
         value = ((value + 1) << 7) | (byte & 0x7F)
-    return value, place + 1
+    return value, offset + 1

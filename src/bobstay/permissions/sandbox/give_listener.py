@@ -1,13 +1,13 @@
-"""Opens a port inside a sandbox, gives it to the program outside, then becomes the command.
+"""Opens a port inside a sandbox, sends the listening socket to the process outside, then executes the command.
 
-Run as a script, by a bare interpreter: it imports nothing of bobstay. A socket belongs to the network it was made in,
-whoever holds it: so the proxy outside answers on a port that only this sandbox can reach, and no socket file or
-further process is needed inside.
+Run as a script by a bare interpreter: it imports nothing of bobstay. A socket belongs to the network namespace it was
+created in, whichever process holds it: the proxy outside answers on a port that only this sandbox can reach, without
+a socket file or another process inside.
 
     give_listener.py CHANNEL PORT PROGRAM ARGUMENTS
 """
 
-import _socket as socket  # the small half of the module: a quarter of the time to import
+import _socket as socket  # imports in a quarter of the time of `socket`
 import array
 import os
 import sys
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> None:
     channel.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener.fileno()]).tobytes())])
     channel.close()
     listener.close()
-    os.execv(arguments[2], arguments[2:])  # noqa: S606 - becoming the command is the point
+    os.execv(arguments[2], arguments[2:])  # noqa: S606 - it replaces itself by the command
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What of a git directory makes programs run: found by looking at the files, never by asking git."""
+"""Finds the paths in a git directory that can make git run programs, by reading files, never by running git."""
 
 import os
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from bobstay.permissions.path_resolution import within
-from bobstay.permissions.sandbox.git_config import entries, included, read
+from bobstay.permissions.sandbox.git_config import entries, included_files, read
 from bobstay.permissions.sandbox.gitlinks import gitlinks
-from bobstay.permissions.sandbox.placeholders import is_stand_in
+from bobstay.permissions.sandbox.placeholders import is_placeholder
 
 _MOST_PARTS = 30
 _MOST_LINKS = 100
@@ -18,37 +18,37 @@ class Guarded(Struct, frozen=True):
     """A path in a git directory that sandboxed commands may not change."""
 
     path: str
-    stand_in: str = ""
-    """What to put there if it is missing: `folder`, `file` or `dot`; "" to leave it missing."""
+    placeholder: str = ""
+    """The placeholder to create if it is missing: `folder`, `file` or `dot`; "" for none."""
 
 
 class GuardedRepository(Struct, frozen=True):
     folders: tuple[str, ...] = ()
-    """Folders that are written to, and may not be moved away."""
+    """Folders that git writes to, and that may not be moved away."""
     guarded: tuple[Guarded, ...] = ()
     links: tuple[str, ...] = ()
-    """The `.git` of each repository inside that git goes into by itself; some do not exist."""
+    """The `.git` of each nested repository that git enters by itself; some do not exist."""
 
 
-def above(folder: str) -> str:
-    """The nearest `.git` in a folder above, or ""."""
+def find_above(folder: str) -> str:
+    """The nearest `.git` in a parent folder, or ""."""
     while True:
         parent = os.path.dirname(folder)
         if parent == folder:
             return ""
         folder = parent
-        if os.path.lexists(f"{folder}/.git") and not is_stand_in(f"{folder}/.git"):
+        if os.path.lexists(f"{folder}/.git") and not is_placeholder(f"{folder}/.git"):
             return f"{folder}/.git"
 
 
 def inspect(git: str) -> GuardedRepository:
-    """Look at a `.git` folder, or at the file that stands for one in a work tree or submodule.
+    """Inspect a `.git` folder, or the `.git` file of a worktree or submodule.
 
-    A file is believed only if the folder it names points back: anybody can write a file that names any folder.
+    A file is followed only if the folder it names points back: anyone can write a file that names any folder.
     """
     if os.path.isdir(git):
         return _of_folder(git, os.path.dirname(git))
-    meant = _pointed_at(git)
+    meant = _linked_git_dir(git)
     if not meant:
         return GuardedRepository()
     common = _common(meant)
@@ -59,7 +59,7 @@ def inspect(git: str) -> GuardedRepository:
             return GuardedRepository()
         return _of_folder(common, os.path.dirname(git))
     here = os.path.realpath(os.path.dirname(git))
-    if _tree_of_module(meant) != here:
+    if _submodule_worktree(meant) != here:
         return GuardedRepository()
     return _of_folder(meant, here)
 
@@ -84,7 +84,7 @@ def _of_folder(git: str, tree: str) -> GuardedRepository:
     for part in modules:
         folders.append(part)
         guarded += _internals(part, "")
-        trees.append((part, _tree_of_module(part)))
+        trees.append((part, _submodule_worktree(part)))
     links = [link for folder, top in trees if top for link in _links(folder, top, config)]
     links += [f"{top}/.git" for folder, top in trees if top and folder in modules]
     return GuardedRepository(tuple(folders), tuple(guarded), tuple(dict.fromkeys(links))[:_MOST_LINKS])
@@ -98,8 +98,8 @@ def _links(folder: str, tree: str, config: str) -> Iterator[str]:
             yield link
 
 
-def _tree_of_module(git: str) -> str:
-    """Where the files of a submodule are, by its own word; "" if it does not tell."""
+def _submodule_worktree(git: str) -> str:
+    """The worktree that a submodule's configuration names; "" if it names none."""
     named = [one.value for one in entries(read(f"{git}/config")) if (one.section, one.key) == ("core", "worktree")]
     return os.path.realpath(os.path.join(git, named[-1])) if named and named[-1] else ""
 
@@ -111,7 +111,7 @@ def _internals(git: str, tree: str) -> Iterator[Guarded]:
     config = read(f"{git}/config")
     if os.path.lexists(f"{git}/config.worktree") or "worktreeconfig" in config.lower():
         yield Guarded(f"{git}/config.worktree", "file")
-    for path in included(f"{git}/config", config):
+    for path in included_files(f"{git}/config", config):
         yield Guarded(path, "file")
     if tree:
         for path in hooks_paths(config):
@@ -119,7 +119,7 @@ def _internals(git: str, tree: str) -> Iterator[Guarded]:
 
 
 def hooks_paths(config: str) -> list[str]:
-    """The folders a configuration takes hooks from."""
+    """The `core.hooksPath` folders of a configuration."""
     return [one.value for one in entries(config) if (one.section, one.key) == ("core", "hookspath") and one.value]
 
 
@@ -132,7 +132,7 @@ def _parts(folder: str) -> list[str]:
 
 
 def _modules(folder: str, depth: int = 0) -> list[str]:
-    """The git folders of submodules, whose names may have slashes in them."""
+    """The git directories of submodules, whose names may contain slashes."""
     found: list[str] = []
     for part in _parts(folder):
         if os.path.isfile(f"{part}/HEAD"):
@@ -142,7 +142,7 @@ def _modules(folder: str, depth: int = 0) -> list[str]:
     return found[:_MOST_PARTS]
 
 
-def _pointed_at(git: str) -> str:
+def _linked_git_dir(git: str) -> str:
     text = read(git)
     if not text.startswith("gitdir:"):
         return ""

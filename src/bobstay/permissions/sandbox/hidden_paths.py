@@ -1,4 +1,4 @@
-"""Where people keep what gives access elsewhere: paths a sandboxed command does not get to see."""
+"""Paths of credentials and histories that are hidden from sandboxed commands."""
 
 import os
 
@@ -59,7 +59,7 @@ IN_HOME = (
     ".codex",
     ".gemini",
 )
-OBEYED_AT_HOME = (
+AUTOLOADED_AT_HOME = (
     *(".ssh", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d"),
     *(".config/direnv", ".config/nvim", ".vim", ".local/share/systemd", ".kde/Autostart"),
     *(".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".vimrc", ".tmux.conf", ".gdbinit"),
@@ -74,8 +74,8 @@ OBEYED_AT_HOME = (
         ".wgetrc",
     ),
 )
-"""Beside the protected names: what is started or obeyed without a question when it lies in a home directory."""
-_OF_THE_SYSTEM = (
+"""Paths in a home directory, besides the protected names, that programs execute or load without asking."""
+_SYSTEM_FILES = (
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -89,17 +89,17 @@ _OF_THE_SYSTEM = (
     "/etc/kubernetes",
     "/var/lib/kubelet",
 )
-"""Only root can read these, so they need hiding only when we are root."""
+"""Readable by root only, so they are hidden only if the user is root."""
 HOMES = "/home"
 _MOST_HOMES = 50
 
 
-def secret_places(home: str, user: int) -> list[str]:
-    """All such paths that exist, as they really are. Root sees all homes, so those of others are looked into too."""
+def secret_paths(home: str, user: int) -> list[str]:
+    """The real paths of all that exist. Root can read every home, so for root those of others are included."""
     homes = [home]
     wanted: list[str] = []
     if user == 0:
-        wanted += _OF_THE_SYSTEM
+        wanted += _SYSTEM_FILES
         homes += ["/root", *homes_in(HOMES)]
     wanted += [f"{one}/{name}" for one in dict.fromkeys(homes) for name in IN_HOME]
     found = (os.path.realpath(path) for path in wanted if os.path.lexists(path))

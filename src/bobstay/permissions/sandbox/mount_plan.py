@@ -1,7 +1,7 @@
-"""Decides what a sandboxed command may write, what it may only read, and what it does not see at all.
+"""The mount plan of a sandbox: what a command may write, what it may only read, and what is hidden from it.
 
-Mounts are worked out parents first, so what lies deeper is laid over what lies above it. Nothing here changes the
-disk: what must be put in the place of missing paths is said, and done by `masks`.
+Mounts are sorted parents first, so that deeper ones are mounted over those above. Nothing here changes the disk except
+cover files in `state`: placeholders for missing paths are only listed, and created by `placeholders`.
 """
 
 import hashlib
@@ -14,65 +14,65 @@ from msgspec import Struct
 from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, PROTECTED_FILES, within
 from bobstay.permissions.sandbox import guarded_repository
 from bobstay.permissions.sandbox.git_config import read
-from bobstay.permissions.sandbox.hidden_paths import OBEYED_AT_HOME, secret_places
-from bobstay.permissions.sandbox.placeholders import Kind, Placeholder, is_stand_in
+from bobstay.permissions.sandbox.hidden_paths import AUTOLOADED_AT_HOME, secret_paths
+from bobstay.permissions.sandbox.placeholders import Kind, Placeholder, is_placeholder
 from bobstay.permissions.sandbox.symlink_trail import trace
 
 How: TypeAlias = Literal["write", "scratch", "read", "empty", "blank"]
-"""`write` and `read`: the path itself, or `source`; `scratch`: an empty folder to write to, gone afterwards;
+"""`write` and `read`: the path itself, or `source`; `scratch`: an empty writable folder that is discarded;
 `empty`: an empty file; `blank`: an empty folder."""
 _RANK: dict[str, int] = {"write": 0, "scratch": 1, "read": 2, "empty": 3, "blank": 4}
 TEMPORARY = "/tmp"  # noqa: S108 - the name inside; outside it is a private folder
-SCRATCH = ("/var/tmp", "/run", "/dev/shm")  # noqa: S108 - mounted anew, nothing of the host's is in there
+SCRATCH = ("/var/tmp", "/run", "/dev/shm")  # noqa: S108 - new mounts, without content of the host
 MOST_REPOSITORIES = 100
 
 
 class SandboxSpec(Struct, frozen=True):
-    """What a session wants of its sandbox."""
+    """The sandbox configuration of a session."""
 
     root: str
     home: str
     state: str
-    """A folder of our own, for notes and for what is mounted over other things."""
+    """A folder of bobstay for lock files and for files that are mounted over others."""
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """To be hidden beside what always is."""
+    """Paths to hide besides those that always are."""
     shown: tuple[str, ...] = ()
-    """Readable although they lie in a hidden folder."""
+    """Folders that stay readable although they lie in a hidden folder."""
     domains: tuple[str, ...] | None = None
-    """Hosts that may be reached; None for no network at all."""
+    """Hosts that may be reached; None for no network."""
     unix_sockets: bool = False
     variables: tuple[str, ...] = ()
-    """Environment variables to pass beside the usual ones."""
+    """Environment variables to pass besides the usual ones."""
 
 
 class Mount(Struct, frozen=True):
     path: str
     how: How
     source: str = ""
-    stand_in: Kind | None = None
-    """What must be at `path` before it can be mounted on, should nothing be there."""
-    firm: bool = False
-    """Wanted whatever lies above it; the others only guard what would be writable."""
+    placeholder: Kind | None = None
+    """The placeholder to create if nothing exists at `path`, because a mount needs a mount point."""
+    required: bool = False
+    """Needed whatever the mount above it is; other mounts only protect paths that would be writable."""
 
 
 class Plan(Struct, frozen=True):
     roots: tuple[str, ...]
     """Folders that may be written to."""
     locked: tuple[str, ...]
-    """Folders in which stand-ins may be put."""
+    """Folders in which placeholders may be created."""
     mounts: tuple[Mount, ...]
     pins: tuple[tuple[str, str], ...]
-    """Symbolic links that must stay what they are, and the file to lay over each."""
+    """Symbolic links that must not be replaced, and the file to mount over each."""
 
-    def stand_ins(self, number: int) -> list[Placeholder]:
-        """Those that belong to one of `locked`: the innermost that holds them."""
+    def placeholders(self, number: int) -> list[Placeholder]:
+        """The placeholders of one of `locked`: each belongs to the innermost folder that contains it."""
         found = []
         for mount in self.mounts:
-            if mount.stand_in is not None:
-                holding = [place for place in self.locked if within(mount.path, place)]
+            if mount.placeholder is not None:
+                holding = [directory for directory in self.locked if within(mount.path, directory)]
                 if holding and max(holding, key=len) == self.locked[number]:
-                    found.append(Placeholder(mount.path, mount.stand_in))
+                    found.append(Placeholder(mount.path, mount.placeholder))
         return found
 
 
@@ -81,9 +81,9 @@ class Survey(Struct, frozen=True):
     gits: tuple[str, ...]
     """`.git` entries of the roots, or of folders above them."""
     outside: tuple[str, ...]
-    """Git folders that must be writable though they lie in no root."""
+    """Git directories that must be writable although they lie in no root."""
     refused: tuple[str, ...]
-    """Folders that were wanted and stay read-only."""
+    """Folders that were requested but stay read-only."""
 
     @property
     def locked(self) -> tuple[str, ...]:
@@ -91,35 +91,35 @@ class Survey(Struct, frozen=True):
 
 
 class PlanBuilder:
-    """A plan while it is being made."""
+    """Collects the mounts of a plan."""
 
     def __init__(self, spec: SandboxSpec, survey: Survey) -> None:
         self._spec = spec
         self._survey = survey
         self._found: dict[str, Mount] = {}
-        self._hidden = secret_places(spec.home, os.getuid())
+        self._hidden = secret_paths(spec.home, os.getuid())
         self._hidden += [os.path.realpath(path) for path in spec.hidden if os.path.exists(path)]
         self._known: dict[str, str] = {}
         self._repositories: set[str] = set()
-        self._hooks = _hooks_of_the_user(spec.home)
+        self._hooks = _user_hooks_paths(spec.home)
         self.pins: dict[str, str] = {}
 
-    def surroundings(self) -> None:
+    def add_base_mounts(self) -> None:
         for path in SCRATCH:
             if os.path.isdir(path) and not os.path.islink(path):
-                self._add(Mount(path, "scratch", firm=True))
+                self._add(Mount(path, "scratch", required=True))
         for path in self._hidden:
-            self._add(Mount(path, "blank" if os.path.isdir(path) else "empty", firm=True))
+            self._add(Mount(path, "blank" if os.path.isdir(path) else "empty", required=True))
         for path in map(os.path.realpath, self._spec.shown):
             if os.path.isdir(path):
-                self._add(Mount(path, "read", path, firm=True))
+                self._add(Mount(path, "read", path, required=True))
         for path in self._survey.refused:
-            if any(within(path, place) for place in (TEMPORARY, *SCRATCH)):  # elsewhere it is seen as it is
-                self._add(Mount(path, "read", path, firm=True))
+            if any(within(path, directory) for directory in (TEMPORARY, *SCRATCH)):  # elsewhere it is visible anyway
+                self._add(Mount(path, "read", path, required=True))
         for path in (*self._survey.roots, *self._survey.outside):
-            self._add(Mount(path, "write", path, firm=True))
+            self._add(Mount(path, "write", path, required=True))
 
-    def root(self, root: str) -> None:
+    def add_root(self, root: str) -> None:
         for name in sorted(PROTECTED_DIRECTORIES - {".git"}):
             self._protect(f"{root}/{name}", "folder")
         for name in sorted(PROTECTED_FILES):
@@ -127,37 +127,37 @@ class PlanBuilder:
         git = f"{root}/.git"
         if os.path.islink(git):
             self._protect(git, "folder")
-        elif not os.path.lexists(git) or is_stand_in(git):  # another sandbox put it there: still no repository
+        elif not os.path.lexists(git) or is_placeholder(git):  # a placeholder of another sandbox: still no repository
             self._protect(git, "folder")
-            self._protect(f"{root}/HEAD", "socket")  # else the folder itself could be made a repository
+            self._protect(f"{root}/HEAD", "socket")  # else the folder itself could become a bare repository
 
-    def home(self, home: str) -> None:
-        """Hold what is obeyed in a home directory, where a root makes it or a part of it writable."""
+    def add_home(self, home: str) -> None:
+        """Protect the autoloaded paths of a home directory if a root makes any part of it writable."""
         if not any(within(home, root) or within(root, home) for root in self._survey.roots):
             return
-        for name in OBEYED_AT_HOME:
+        for name in AUTOLOADED_AT_HOME:
             path = f"{home}/{name}"
             while not os.path.lexists(os.path.dirname(path)):
                 path = os.path.dirname(path)
             self._protect(path, "folder" if "/" in name or name in (".ssh", ".vim") else "socket")
 
-    def nested(self, path: str) -> None:
+    def add_nested(self, path: str) -> None:
         name = os.path.basename(path)
         if name == "HEAD":
-            self.repository(os.path.dirname(path))
-        elif name == ".git" and not os.path.islink(path) and not is_stand_in(path):
-            self.repository(path)
+            self.add_repository(os.path.dirname(path))
+        elif name == ".git" and not os.path.islink(path) and not is_placeholder(path):
+            self.add_repository(path)
         else:
             self._protect(path, None)
 
-    def repository(self, git: str) -> None:
+    def add_repository(self, git: str) -> None:
         if git in self._repositories or len(self._repositories) > MOST_REPOSITORIES:
             return
         self._repositories.add(git)
         found = guarded_repository.inspect(git)
         tree = os.path.dirname(git)
         for hooks in self._hooks if os.path.basename(git) == ".git" else ():
-            self._keep_way(os.path.normpath(os.path.join(tree, hooks)))
+            self._pin_parents(os.path.normpath(os.path.join(tree, hooks)))
             self._protect(os.path.normpath(os.path.join(tree, hooks)), "folder")
         if os.path.isfile(git):
             self._protect(git, None)
@@ -167,73 +167,73 @@ class PlanBuilder:
             if os.path.isdir(os.path.dirname(guarded.path)):
                 kinds: dict[str, Kind | None] = {"folder": "folder", "file": "file", "dot": "dot"}
                 if not within(guarded.path, git):
-                    self._keep_way(guarded.path)
-                self._protect(guarded.path, kinds.get(guarded.stand_in))
+                    self._pin_parents(guarded.path)
+                self._protect(guarded.path, kinds.get(guarded.placeholder))
         for link in found.links:
             self._submodule(link)
 
     def _submodule(self, link: str) -> None:
-        """Hold the `.git` of a repository that git goes into by itself: if there is none, none can be made."""
+        """Protect the `.git` of a repository that git enters by itself; a missing one cannot be created."""
         folder = os.path.dirname(link)
         if not self._writable(link) or not os.path.isdir(folder) or os.path.realpath(folder) != folder:
             return
-        self._keep_way(link)
-        if os.path.lexists(link) and not is_stand_in(link):
-            self.nested(link)
+        self._pin_parents(link)
+        if os.path.lexists(link) and not is_placeholder(link):
+            self.add_nested(link)
         else:
             self._protect(link, "folder")
 
-    def _keep_way(self, path: str) -> None:
-        """Let nobody move away a folder on the way to `path` and make another."""
+    def _pin_parents(self, path: str) -> None:
+        """Prevent a parent folder of `path` from being moved away and replaced."""
         folder = os.path.dirname(path)
         while self._writable(folder) and folder not in (*self._survey.roots, *self._survey.outside):
             if os.path.isdir(folder) and not os.path.islink(folder):
                 self._add(Mount(folder, "write", folder))
             folder = os.path.dirname(folder)
 
-    def mounts(self) -> tuple[Mount, ...]:
-        """Parents first, without those that guard what cannot be written anyway."""
+    def sorted_mounts(self) -> tuple[Mount, ...]:
+        """The mounts, parents first, without those that protect paths that are not writable anyway."""
         kept: dict[str, Mount] = {}
         for path in sorted(self._found, key=lambda one: (one.count("/"), one)):
             mount = self._found[path]
-            over = _nearest(path, kept)
-            if over is None or over.how == "write" or (mount.firm and mount.how not in ("blank", "empty")):
+            over = _nearest_above(path, kept)
+            if over is None or over.how == "write" or (mount.required and mount.how not in ("blank", "empty")):
                 kept[path] = mount
         return tuple(kept.values())
 
     def _protect(self, path: str, kind: Kind | None) -> None:
-        """Let nobody change, create, replace or move away what is, or would be, at `path`."""
+        """Prevent `path`, existing or not, from being changed, created, replaced or moved away."""
         if not self._writable(path):
             return
         folder, _, name = path.rpartition("/")
         path = f"{self._real(folder)}/{name}"
         trail = trace(path, self._writable)
         if not trail.links:
-            self._hold(path, kind if trail.missing else None, missing=trail.missing)
+            self._add_guard(path, kind if trail.missing else None, missing=trail.missing)
             return
         for link in trail.links:
-            self.pins[link] = self._cover(link, trail.end if not trail.missing else "")
+            self.pins[link] = self._link_cover(link, trail.end if not trail.missing else "")
         for folder in trail.folders:
             self._add(Mount(folder, "write", folder))
         if trail.end and self._writable(trail.end):
-            self._hold(trail.end, "socket" if trail.missing else None, missing=trail.missing)
+            self._add_guard(trail.end, "socket" if trail.missing else None, missing=trail.missing)
 
-    def _hold(self, path: str, kind: Kind | None, *, missing: bool) -> None:
+    def _add_guard(self, path: str, kind: Kind | None, *, missing: bool) -> None:
         if missing and kind is None:
             return
         if kind == "folder":
-            self._add(Mount(path, "blank", stand_in=kind))
-        elif kind == "socket" or (not missing and stat.S_ISSOCK(os.lstat(path).st_mode) and is_stand_in(path)):
-            self._add(Mount(path, "empty", stand_in="socket"))
+            self._add(Mount(path, "blank", placeholder=kind))
+        elif kind == "socket" or (not missing and stat.S_ISSOCK(os.lstat(path).st_mode) and is_placeholder(path)):
+            self._add(Mount(path, "empty", placeholder="socket"))
         else:
-            self._add(Mount(path, "read", path, stand_in=kind))
+            self._add(Mount(path, "read", path, placeholder=kind))
 
-    def _cover(self, link: str, end: str) -> str:
-        """A file to lay over a link: what it leads to, if that may be seen, or an empty one."""
+    def _link_cover(self, link: str, end: str) -> str:
+        """A file to mount over a link: its target if that may be read, else an empty file."""
         if os.path.basename(link) == ".git" and os.path.isdir(end):
-            return _written(self._spec.state, f"gitdir: {end}\n")
-        seen = not any(within(end, hidden) for hidden in self._hidden)
-        return end if end and seen and os.path.isfile(end) else empty_file(self._spec.state)
+            return _write_once(self._spec.state, f"gitdir: {end}\n")
+        is_visible = not any(within(end, hidden) for hidden in self._hidden)
+        return end if end and is_visible and os.path.isfile(end) else empty_file(self._spec.state)
 
     def _real(self, folder: str) -> str:
         if folder not in self._known:
@@ -249,18 +249,18 @@ class PlanBuilder:
             self._found[mount.path] = mount
 
 
-def _hooks_of_the_user(home: str) -> list[str]:
-    """Folders of hooks that the user's own configuration names for every repository."""
+def _user_hooks_paths(home: str) -> list[str]:
+    """Hook folders that the user's own configuration sets for every repository."""
     files = (f"{home}/.gitconfig", f"{home}/.config/git/config")
     return [path for file in files for path in guarded_repository.hooks_paths(read(file)) if not path.startswith("~")]
 
 
 def empty_file(state: str) -> str:
-    """A file of ours that has nothing in it."""
-    return _written(state, "")
+    """The path of an empty file in the state folder."""
+    return _write_once(state, "")
 
 
-def _written(state: str, text: str) -> str:
+def _write_once(state: str, text: str) -> str:
     path = f"{state}/cover-{hashlib.sha256(text.encode()).hexdigest()[:16]}" if text else f"{state}/empty"
     try:
         if os.stat(path).st_size == len(text.encode()):
@@ -277,7 +277,7 @@ def _written(state: str, text: str) -> str:
     return path
 
 
-def _nearest(path: str, kept: dict[str, Mount]) -> Mount | None:
+def _nearest_above(path: str, kept: dict[str, Mount]) -> Mount | None:
     parent = os.path.dirname(path)
     while parent not in kept:
         if parent == "/":

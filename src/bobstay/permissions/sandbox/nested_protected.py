@@ -1,7 +1,7 @@
-"""Finds protected files and folders below a directory, quickly enough to look before every command.
+"""Finds protected files and folders below a directory, fast enough to run before every command.
 
-What a folder holds is remembered by the time of its last change. That is the change time, which nobody can set back,
-and a folder that changed a moment ago is read again: a clock tick may hide a second change.
+The content of a folder is cached by its change time (ctime), which cannot be set back. A folder that changed a moment
+ago is read again, because a second change within the same clock tick would be missed.
 """
 
 import os
@@ -16,11 +16,11 @@ PASSED_OVER = frozenset(
         *("target", "build", "dist", ".next", ".nuxt", ".gradle", ".terraform"),
     )
 )
-"""Folders of fetched and generated things, where people do not stand when they run programs."""
+"""Folders of downloaded and generated files, in which people do not usually run programs."""
 _DEEPEST = 6
 _MOST_FOLDERS = 3_000
 MOST_HELD = 200
-"""Of more, only the first are held by mounts; repositories come first."""
+"""The number of paths protected by mounts; repositories come first."""
 _FRESH = 50_000_000
 
 
@@ -28,15 +28,15 @@ _BARE = frozenset(("HEAD", "objects", "refs"))
 
 
 class NestedPaths:
-    """The protected paths below one directory, those directly in it left out. `HEAD` stands for a bare repository."""
+    """The protected paths below one directory, except those directly in it. `HEAD` stands for a bare repository."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._known: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {}
         self.complete = True
-        """Whether the last look came to an end before its limits."""
+        """Whether every search so far ended before its limits."""
 
-    def look(self) -> list[str]:
+    def find(self) -> list[str]:
         found: list[str] = []
         known: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {}
         queue = [(self._root, 0)]

@@ -1,7 +1,7 @@
-"""Lays read-only files over symbolic links, in a mount namespace of its own, then becomes another program.
+"""Mounts read-only files over symbolic links in a new mount namespace, then executes another program.
 
-Run as a script, by a bare interpreter: it imports nothing of bobstay. A link in a writable folder could otherwise be
-removed and replaced by something else; the usual way of mounting follows links, and so cannot hold them in place.
+Run as a script by a bare interpreter: it imports nothing of bobstay. A link in a writable folder could otherwise be
+removed and replaced. The usual way of mounting follows links, so it cannot protect the link itself.
 
     pin_links.py LINK FILE [LINK FILE ...] -- PROGRAM ARGUMENTS
 """
@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> None:
     end = arguments.index("--")
     _own_mounts()
     for link, file in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
-        _lay(file, link)
-    os.execv(arguments[end + 1], arguments[end + 1 :])  # noqa: S606 - becoming the program is the point
+        _mount_over(file, link)
+    os.execv(arguments[end + 1], arguments[end + 1 :])  # noqa: S606 - it replaces itself by the program
 
 
 def _own_mounts() -> None:
@@ -46,7 +46,7 @@ def _own_mounts() -> None:
     _check(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None), "mount")
 
 
-def _lay(file: str, link: str) -> None:
+def _mount_over(file: str, link: str) -> None:
     tree = _check(_libc.syscall(_OPEN_TREE, _HERE, os.fsencode(file), _CLONE | _CLOSE_ON_EXEC), file)
     read_only = _Attributes(1, 0, 0, 0)
     _check(
@@ -59,7 +59,7 @@ def _lay(file: str, link: str) -> None:
 def _check(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        sys.exit(f"bwrap: a link could not be held in place: {what}: {os.strerror(number)}")
+        sys.exit(f"bwrap: a symbolic link could not be protected: {what}: {os.strerror(number)}")
     return result
 
 

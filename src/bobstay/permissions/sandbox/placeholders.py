@@ -1,9 +1,9 @@
-"""Stand-ins on the disk for protected paths that do not exist, so that a mount can hold their place.
+"""Placeholders on the disk for protected paths that do not exist, as mount points for the sandbox.
 
-A mount needs something to be mounted on. While a sandbox runs, a missing `.mcp.json` is a socket without permissions
-on the disk (git, grep and find pass over sockets) and an empty, read-only file inside. All sandboxes that write to
-one directory hold a shared lock; the last to end, or the next to start after a crash, removes the stand-ins. Nobody
-may do so earlier: removing the file under a mount takes the mount away, also from those who still need it.
+While a sandbox runs, a missing `.mcp.json` is a socket without permissions on the disk (git, grep and find ignore
+sockets) and an empty, read-only file inside. All sandboxes that write to one directory hold a shared lock; the last to
+end, or the next to start after a crash, removes the placeholders. They must not be removed earlier: removing the file
+under a mount removes the mount in every sandbox that still needs it.
 """
 
 import errno
@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Kind: TypeAlias = Literal["socket", "folder", "file", "dot"]
-"""`file` and `dot` stand inside a git directory: git would stumble over a socket, or an empty `commondir`, there."""
+"""`file` and `dot` are for git directories, where git fails on a socket or an empty `commondir`."""
 _FOLDER_MODE = 0o500
 _FILE_MODE = 0o400
 _TEXT: dict[str, bytes] = {"file": b"", "dot": b".\n"}
@@ -30,29 +30,29 @@ class Placeholder(Struct, frozen=True):
 
 
 class PlaceholderLease:
-    """A share in the stand-ins of some directories, from before a sandbox starts until all of it is gone."""
+    """A shared lock on the placeholders of some directories, held from before a sandbox starts until it has ended."""
 
     def __init__(self, state: str, roots: Iterable[str]) -> None:
-        """Wait for those who clean up, and clean up what a crash left.
+        """Wait for processes that clean up, and remove placeholders that a crash left.
 
         Raises:
-            OSError: the notes cannot be kept, so nothing may be put on the disk.
+            OSError: The list of placeholders cannot be written, so none may be created.
         """
         self._locks: list[int] = []
         os.makedirs(state, mode=0o700, exist_ok=True)
         try:
             for root in sorted(set(roots)):
-                self._locks.append(_shared(note_of(state, root)))
+                self._locks.append(_open_shared(note_path(state, root)))
         except BaseException:
             self.release()
             raise
 
-    def put(self, number: int, stand_ins: Iterable[Placeholder]) -> set[str]:
-        """Put stand-ins where nothing is. They are noted before they are made.
+    def put(self, number: int, wanted: Iterable[Placeholder]) -> set[str]:
+        """Create missing placeholders. They are listed in the note file before they are created.
 
-        Returns the paths where we may not put any. Then nobody in the sandbox may either: they have fewer rights.
+        Returns the paths where this process may not create one: a sandboxed process, with fewer rights, cannot either.
         """
-        missing = [one for one in stand_ins if not os.path.lexists(one.path)]
+        missing = [one for one in wanted if not os.path.lexists(one.path)]
         refused: set[str] = set()
         if not missing:
             return refused
@@ -61,7 +61,7 @@ class PlaceholderLease:
             try:
                 _make(one)
             except FileExistsError:
-                pass  # another sandbox was faster: its stand-in, or a real file, does as well
+                pass  # another sandbox was faster: its placeholder, or a real file, works too
             except OSError as error:
                 if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT):
                     raise
@@ -77,13 +77,13 @@ class PlaceholderLease:
         self._locks = []
 
 
-def note_of(state: str, root: str) -> str:
-    """The file that is locked for, and lists the stand-ins in, one directory."""
+def note_path(state: str, root: str) -> str:
+    """The note file of one directory: it is locked, and lists the placeholders."""
     return f"{state}/{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.masks"
 
 
 def sweep(state: str) -> None:
-    """Remove what crashed runs left anywhere. What belongs to a run that still goes on stays."""
+    """Remove the placeholders of crashed runs. Those of a run that is still active stay."""
     try:
         names = [name for name in os.listdir(state) if name.endswith(".masks")]
     except OSError:
@@ -98,8 +98,8 @@ def sweep(state: str) -> None:
                 os.close(lock)
 
 
-def is_stand_in(path: str) -> bool:
-    """Whether what is at `path` looks as only we make it."""
+def is_placeholder(path: str) -> bool:
+    """Whether `path` has the type, permissions and content of a placeholder."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -109,15 +109,15 @@ def is_stand_in(path: str) -> bool:
         return mode == 0
     if stat.S_ISDIR(status.st_mode):
         return mode == _FOLDER_MODE
-    return stat.S_ISREG(status.st_mode) and mode == _FILE_MODE and status.st_size <= 2 and _reads_like_ours(path)
+    return stat.S_ISREG(status.st_mode) and mode == _FILE_MODE and status.st_size <= 2 and _has_own_content(path)
 
 
-def _shared(path: str) -> int:
+def _open_shared(path: str) -> int:
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _clean(lock)  # nobody else runs here, so whatever is noted was left by a crash
+            _clean(lock)  # no other sandbox runs here, so listed placeholders were left by a crash
         fcntl.flock(lock, fcntl.LOCK_SH)
     except BaseException:
         os.close(lock)
@@ -126,12 +126,12 @@ def _shared(path: str) -> int:
 
 
 def _clean(lock: int) -> None:
-    """Remove what is noted, under an exclusive lock."""
+    """Remove the listed placeholders; the caller holds the exclusive lock."""
     noted = os.pread(lock, 1 << 22, 0)
     if not noted:
         return
-    for path in map(os.fsdecode, reversed(noted.split(b"\0"))):  # what was put into a folder before the folder
-        if path.startswith("/") and is_stand_in(path):
+    for path in map(os.fsdecode, reversed(noted.split(b"\0"))):  # the content of a folder before the folder
+        if path.startswith("/") and is_placeholder(path):
             with suppress(OSError):
                 if stat.S_ISDIR(os.lstat(path).st_mode):
                     os.rmdir(path)
@@ -144,7 +144,7 @@ def _make(one: Placeholder) -> None:
     if one.kind == "folder":
         os.mkdir(one.path, _FOLDER_MODE)
         os.chmod(one.path, _FOLDER_MODE)
-    elif one.kind == "socket" and _made_socket(one.path):
+    elif one.kind == "socket" and _make_socket(one.path):
         pass
     else:
         made = os.open(one.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE)
@@ -155,8 +155,8 @@ def _make(one: Placeholder) -> None:
             os.close(made)
 
 
-def _made_socket(path: str) -> bool:
-    """Some file systems have no sockets: an empty file must do there, although git will see it."""
+def _make_socket(path: str) -> bool:
+    """Make a socket; False on file systems without sockets, where an empty file is used although git sees it."""
     try:
         os.mknod(path, stat.S_IFSOCK)
     except FileExistsError:
@@ -166,7 +166,7 @@ def _made_socket(path: str) -> bool:
     return True
 
 
-def _reads_like_ours(path: str) -> bool:
+def _has_own_content(path: str) -> bool:
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read(3) in _TEXT.values()

@@ -1,7 +1,7 @@
-"""The only way out of a sandbox with a network: an HTTP proxy that connects to listed hosts and to no others.
+"""The HTTP proxy of a sandbox with network access: it connects to listed hosts only.
 
-The name a client asks for is compared, then resolved here, and the connection goes to the address that was checked.
-A listed host may still serve several sites behind one name: what is encrypted cannot be looked into.
+The requested host name is compared with the list, then resolved here, and the connection goes to the checked address.
+A listed host may still serve several sites behind one name: encrypted traffic is not inspected.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from msgspec import Struct
 
 PORT = 3128
 _LONGEST_HEAD = 65_536
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 _MOST = 256
 _HOP = frozenset((b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"te", b"upgrade"))
 _USUAL_PORTS = (80, 443)
 
 
-class ProxyRefusal(Exception):  # noqa: N818 - it is an answer
+class ProxyRefusal(Exception):  # noqa: N818 - it is a response
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
         self.status = status
@@ -30,7 +30,7 @@ class ProxyRequest(Struct, frozen=True):
     host: str
     port: int
     head: bytes = b""
-    """What is sent on to the host; nothing for a tunnel."""
+    """The request head to forward to the host; empty for a tunnel."""
 
 
 class Proxy:
@@ -43,7 +43,7 @@ class Proxy:
         self._arrival: asyncio.Task[None] | None = None
 
     def expect(self, channel: socket.socket) -> None:
-        """Serve the listener that will come over `channel`, which is closed afterwards."""
+        """Serve the listening socket that will arrive over `channel`, which is closed afterwards."""
         self._arrival = asyncio.get_running_loop().create_task(self._receive(channel))
 
     def close(self) -> None:
@@ -55,10 +55,10 @@ class Proxy:
 
     async def _receive(self, channel: socket.socket) -> None:
         try:
-            await _readable(channel)
+            await _wait_readable(channel)
             _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         except OSError:
-            return  # the sandbox ended before it got so far
+            return  # the sandbox ended before it sent the socket
         finally:
             channel.close()
         if descriptors:
@@ -66,14 +66,14 @@ class Proxy:
 
     async def serve(self, listener: socket.socket) -> None:
         listener.setblocking(False)
-        self._server = await asyncio.start_server(self._connected, sock=listener, limit=_LONGEST_HEAD)
+        self._server = await asyncio.start_server(self._handle_connection, sock=listener, limit=_LONGEST_HEAD)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
         try:
-            await self._answer(reader, writer)
+            await self._forward(reader, writer)
         except ProxyRefusal as refusal:
             text = f"The sandbox does not let this through: {refusal}.\n".encode()
             head = f"HTTP/1.1 {refusal.status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n"
@@ -81,17 +81,17 @@ class Proxy:
             with suppress(OSError):
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            pass  # one side went away
+            pass  # one side disconnected
         finally:
             self._open.discard(task)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._open) > _MOST:
             raise ProxyRefusal("503 Service Unavailable", "too many connections at once")
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             request = parse(await reader.readuntil(b"\r\n\r\n"))
-            address = await self._permitted(request)
+            address = await self._resolve_permitted(request)
             try:
                 upstream = await asyncio.open_connection(address, request.port)
             except OSError as error:
@@ -105,7 +105,7 @@ class Proxy:
         finally:
             upstream[1].close()
 
-    async def _permitted(self, request: ProxyRequest) -> str:
+    async def _resolve_permitted(self, request: ProxyRequest) -> str:
         """The address to connect to."""
         if not permits(self._domains, request.host, request.port):
             raise ProxyRefusal(
@@ -125,7 +125,7 @@ class Proxy:
 
 
 def permits(domains: tuple[str, ...], host: str, port: int) -> bool:
-    """Whether a host is listed: by its name, by `*.parent` for what is below a name, with `:port` for unusual ports."""
+    """Whether a host is listed: by its name, by `*.parent` for subdomains, with `:port` for unusual ports."""
     for entry in domains:
         name, colon, number = entry.lower().strip().rstrip(".").partition(":")
         if colon and number != str(port):
@@ -142,15 +142,15 @@ def permits(domains: tuple[str, ...], host: str, port: int) -> bool:
 
 
 def parse(head: bytes) -> ProxyRequest:
-    """Read the head of a request to a proxy.
+    """Parse the head of a proxy request.
 
     Raises:
-        Refusal: it is not one we pass on.
+        ProxyRefusal: It is not forwarded.
     """
     lines = head[:-4].split(b"\r\n")
     parts = lines[0].split(b" ")
     if len(parts) != 3 or not parts[2].startswith(b"HTTP/1.") or any(byte < 32 or byte > 126 for byte in lines[0]):
-        raise ProxyRefusal("400 Bad Request", "it is not a request to a proxy")
+        raise ProxyRefusal("400 Bad Request", "it is not a proxy request")
     method, target = parts[0], parts[1].decode("ascii")
     if method == b"CONNECT":
         host, _, port = target.rpartition(":")
@@ -159,15 +159,17 @@ def parse(head: bytes) -> ProxyRequest:
         split = urlsplit(target)
         port_number = split.port or 80
     except ValueError as error:
-        raise ProxyRefusal("400 Bad Request", "its address cannot be read") from error
+        raise ProxyRefusal("400 Bad Request", "its URL cannot be parsed") from error
     if split.scheme != "http" or split.username is not None or split.password is not None:
-        raise ProxyRefusal("400 Bad Request", "only plain http addresses come this way")
+        raise ProxyRefusal(
+            "400 Bad Request", "only unencrypted http URLs without a user name are forwarded; use CONNECT for others"
+        )
     host = _host(split.hostname or "")
     path = split.path or "/"
     named = split.netloc.rpartition("@")[2].encode()
     kept = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in _HOP | {b"host"}]
     if any(line[:1] in (b" ", b"\t") or b"\n" in line or b"\r" in line for line in kept):
-        raise ProxyRefusal("400 Bad Request", "its headers cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its headers cannot be parsed")
     first = b" ".join((method, (path + (f"?{split.query}" if split.query else "")).encode(), b"HTTP/1.1"))
     return ProxyRequest(
         host, port_number, b"\r\n".join((first, b"Host: " + named, b"Connection: close", *kept, b"", b""))
@@ -177,13 +179,13 @@ def parse(head: bytes) -> ProxyRequest:
 def _host(text: str) -> str:
     host = text.strip("[]").lower().rstrip(".")
     if not host or len(host) > 253 or any(not (c.isascii() and (c.isalnum() or c in "-._:")) for c in host):
-        raise ProxyRefusal("400 Bad Request", "its host name cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its host name cannot be parsed")
     return host
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65_536):
-        raise ProxyRefusal("400 Bad Request", "its port cannot be read")
+        raise ProxyRefusal("400 Bad Request", "its port cannot be parsed")
     return int(text)
 
 
@@ -205,7 +207,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def _readable(channel: socket.socket) -> None:
+async def _wait_readable(channel: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(channel, ready.set)

@@ -1,7 +1,7 @@
-"""Puts aside what a sandboxed command made below the workspace and programs outside would obey without being asked.
+"""Quarantines files that a sandboxed command created and that programs outside would execute or load without asking.
 
-In the working directories themselves such names are held by mounts, present or not. They cannot be held in every
-folder below, nor in folders that are yet to be made: what is there afterwards and was not before gets another name.
+Directly in the working directories mounts protect such names, present or not. Mounts cannot protect every folder below,
+nor folders that do not exist yet: a path that exists after the command and did not before is renamed.
 """
 
 import errno
@@ -10,53 +10,53 @@ import os
 from msgspec import Struct
 
 from bobstay.permissions.sandbox.mount_plan import Survey
-from bobstay.permissions.sandbox.placeholders import is_stand_in
+from bobstay.permissions.sandbox.placeholders import is_placeholder
 from bobstay.permissions.sandbox.planner import Planner
-from bobstay.permissions.sandbox.safe_repository import is_decent
+from bobstay.permissions.sandbox.safe_repository import is_safe_repository
 
 SUFFIX = ".from-sandbox"
 _MOST_NAMES = 100
 
 
-class Moved(Struct, frozen=True):
+class QuarantinedPath(Struct, frozen=True):
     path: str
     now: str
-    """Its new name; "" if it could not be moved."""
+    """Its new path; "" if it could not be renamed."""
 
 
-class Watch:
-    """What is obeyed in and below the working directories when a command starts."""
+class QuarantineScan:
+    """The autoloaded paths in and below the working directories when a command starts."""
 
     def __init__(self, planner: Planner, survey: Survey) -> None:
         self._planner = planner
         self._survey = survey
-        self._before = {_identity(path) for path in planner.obeyed(survey)}
+        self._before = {_identity(path) for path in planner.autoloaded_paths(survey)}
 
-    def sweep(self, *, lasting: bool = False) -> tuple[Moved, ...]:
-        """Look again, when all of the command is gone.
+    def quarantine_new(self, *, background: bool = False) -> tuple[QuarantinedPath, ...]:
+        """Quarantine the new paths, after the last process of the command has ended.
 
-        `lasting`: it ran long beside other work, so what is new need not be its own. Then only repositories that make
-        git run programs are put aside: nobody else makes these by the way.
+        `background`: it ran in parallel with other work, so new files need not be its own. Then only repositories that
+        make git run programs are quarantined: other work does not create these by accident.
         """
         found = []
         known = frozenset(self._planner.guarded_folders(self._survey))
-        for path in self._planner.obeyed(self._survey):
-            if _identity(path) in self._before or is_stand_in(path):
+        for path in self._planner.autoloaded_paths(self._survey):
+            if _identity(path) in self._before or is_placeholder(path):
                 continue
             name = os.path.basename(path)
             if name.lower() == ".git":
-                harmless = is_decent(path, known)
+                is_safe = is_safe_repository(path, known)
             elif name == "HEAD":  # of a bare repository
-                harmless = is_decent(os.path.dirname(path), known)
+                is_safe = is_safe_repository(os.path.dirname(path), known)
             else:
-                harmless = lasting
-            if not harmless:
-                found.append(_put_aside(path))
+                is_safe = background
+            if not is_safe:
+                found.append(_quarantine(path))
         return tuple(found)
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """The same for a thing wherever it is moved, another for what takes its place."""
+    """Device and inode: stable when a file is moved, different for a file that replaces it."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -64,7 +64,7 @@ def _identity(path: str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _put_aside(path: str) -> Moved:
+def _quarantine(path: str) -> QuarantinedPath:
     for number in range(1, _MOST_NAMES):
         wanted = f"{path}{SUFFIX}" + (f"-{number}" if number > 1 else "")
         if os.path.lexists(wanted):
@@ -74,6 +74,6 @@ def _put_aside(path: str) -> Moved:
         except OSError as error:
             if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
                 continue
-            return Moved(path, "")
-        return Moved(path, wanted)
-    return Moved(path, "")
+            return QuarantinedPath(path, "")
+        return QuarantinedPath(path, wanted)
+    return QuarantinedPath(path, "")

@@ -1,10 +1,10 @@
-"""Gives up all rights but those it is told, for good, then becomes another program.
+"""Irrevocably drops all rights but those granted, then executes another program.
 
-Run as a script, by a bare interpreter: it imports nothing of bobstay.
+Run as a script by a bare interpreter: it imports nothing of bobstay.
 
     restrict.py GRANTS FILTER PROGRAM ARGUMENTS
 
-GRANTS and FILTER are descriptors: the first holds `rights path` entries, each ended by NUL, the second a seccomp
+GRANTS and FILTER are descriptors: the first has `rights path` entries, each terminated by NUL, the second a seccomp
 program.
 """
 
@@ -15,7 +15,7 @@ import sys
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF, _CAPSET = 444, 445, 446, {"x86_64": 126, "aarch64": 91}
 _OF_A_FILE = (1 << 0) | (1 << 1) | (1 << 2) | (1 << 14) | (1 << 15)
-"""The rights that make sense for something that is no folder."""
+"""The rights that apply to a path that is not a folder."""
 _SET_SECUREBITS, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _DROP_BOUNDING = 28, 38, 22, 24
 _NO_ROOT_LOCKED = 0x2F
 _ALL_BY_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
     _check(_libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no_new_privs")
     _landlock(grants)
     _filter(program)
-    os.execv(arguments[2], arguments[2:])  # noqa: S606 - becoming the command is the point
+    os.execv(arguments[2], arguments[2:])  # noqa: S606 - it replaces itself by the command
 
 
 def _landlock(grants: bytes) -> None:
@@ -51,7 +51,7 @@ def _grant(ruleset: int, rights: int, path: bytes) -> None:
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return  # it is gone: nothing to grant
+        return  # it no longer exists: nothing to grant
     try:
         if not os.path.isdir(path):
             rights &= _OF_A_FILE
@@ -71,7 +71,7 @@ def _filter(program: bytes) -> None:
 
 
 def _drop_capabilities() -> None:
-    """The user 0 keeps its files, and none of its powers; a new program does not give them back."""
+    """Drop the capabilities of user 0 for good: executing a program does not restore them. File ownership stays."""
     for number in range(64):
         if _libc.prctl(_DROP_BOUNDING, number, 0, 0, 0) < 0:
             break

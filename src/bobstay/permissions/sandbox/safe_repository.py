@@ -1,6 +1,6 @@
-"""Whether a repository that was made in a sandbox may stay: nothing in it makes git run a program.
+"""Checks whether a repository created in a sandbox is safe to keep: nothing in it makes git run a program.
 
-A clone, or a new repository, is decent. What goes beyond is for a person to make.
+A fresh clone or a new repository is safe. Anything more has to be set up by a person.
 """
 
 import os
@@ -25,18 +25,18 @@ _HARMLESS = {
     "gc": "auto",
     "lfs": "repositoryformatversion url",
 }
-"""Keys whose values no program is started for."""
+"""Configuration keys that never make git start a program."""
 _KEYS = {section: frozenset(keys.split()) for section, keys in _HARMLESS.items()}
 _MOST_LINKS = 50
 
 
-def is_decent(git: str, known: Collection[str] = (), depth: int = 4) -> bool:
-    """Judge a `.git` folder, the file that stands for one, or a bare repository.
+def is_safe_repository(git: str, known: Collection[str] = (), depth: int = 4) -> bool:
+    """Check a `.git` folder, a `.git` file that points to one, or a bare repository.
 
     Args:
         git: Its path.
-        known: Git folders that sandboxed commands cannot change: what takes its configuration from one is decent.
-        depth: How many repositories within repositories are looked at.
+        known: Git directories that sandboxed commands cannot change: a worktree of one of these is safe.
+        depth: How many levels of nested repositories are checked.
     """
     try:
         mode = os.lstat(git).st_mode
@@ -46,7 +46,7 @@ def is_decent(git: str, known: Collection[str] = (), depth: int = 4) -> bool:
     if stat.S_ISREG(mode):
         text = read(git)
         if not text.startswith("gitdir:"):
-            return True  # git takes it for nothing
+            return True  # git ignores it
         git = os.path.realpath(os.path.join(tree, text.removeprefix("gitdir:").strip()))
         mode = os.stat(git).st_mode if os.path.exists(git) else 0
         if not mode:
@@ -54,18 +54,18 @@ def is_decent(git: str, known: Collection[str] = (), depth: int = 4) -> bool:
     if not stat.S_ISDIR(mode) or depth == 0:
         return False
     common = read(f"{git}/commondir").strip()
-    whole = os.path.realpath(os.path.join(git, common))
-    if whole != os.path.realpath(git):
-        return whole in known and not os.path.lexists(f"{git}/config.worktree")
-    return _obeys_nothing(git) and _holds_decent_ones(git, tree, known, depth)
+    common_dir = os.path.realpath(os.path.join(git, common))
+    if common_dir != os.path.realpath(git):
+        return common_dir in known and not os.path.lexists(f"{git}/config.worktree")
+    return _names_no_program(git) and _has_safe_submodules(git, tree, known, depth)
 
 
-def _obeys_nothing(git: str) -> bool:
+def _names_no_program(git: str) -> bool:
     try:
         if os.path.getsize(f"{git}/config") >= LARGEST or os.path.islink(f"{git}/config"):
             return False
     except OSError:
-        pass  # none
+        pass  # there is no configuration
     text = read(f"{git}/config")
     if "\\\n" in text or not all(one.key in _KEYS.get(one.section, ()) for one in entries(text)):
         return False
@@ -78,8 +78,8 @@ def _obeys_nothing(git: str) -> bool:
     return not os.path.islink(f"{git}/hooks") and all(name.endswith(".sample") for name in hooks)
 
 
-def _holds_decent_ones(git: str, tree: str, known: Collection[str], depth: int) -> bool:
+def _has_safe_submodules(git: str, tree: str, known: Collection[str], depth: int) -> bool:
     links = gitlinks(git, read(f"{git}/config"))
     if len(links) > _MOST_LINKS:
         return False
-    return all(is_decent(f"{tree}/{link}/.git", known, depth - 1) for link in links)
+    return all(is_safe_repository(f"{tree}/{link}/.git", known, depth - 1) for link in links)

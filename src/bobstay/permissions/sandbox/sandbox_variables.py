@@ -1,4 +1,4 @@
-"""Which environment variables go into a sandbox: those that tools need, by name, and none by default."""
+"""The environment inside a sandbox: only listed variables that tools need."""
 
 from collections.abc import Mapping
 
@@ -23,24 +23,26 @@ _BEGINNINGS = (
     *("ASDF_", "MISE_", "VOLTA_", "FNM_", "HOMEBREW_", "NIX_", "GUIX_", "LSB_", "DEB"),
 )
 _NEVER = frozenset(("GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND"))
-"""They name programs of the session outside, or ways to its keys."""
+"""They name programs outside the sandbox, or give access to keys."""
 
 
-def variables(source: Mapping[str, str], also: tuple[str, ...], *, temporary: str, proxy: bool) -> dict[str, str]:
-    """The environment inside. `source` is already without secrets."""
+def sandbox_environment(
+    source: Mapping[str, str], also: tuple[str, ...], *, temporary: str, proxy: bool
+) -> dict[str, str]:
+    """The environment inside. Secrets were already removed from `source`."""
     found = {
         name: value
         for name, value in source.items()
         if name in also or (name not in _NEVER and (name in _NAMES or name.startswith(_BEGINNINGS)))
     }
     found["TMPDIR"] = temporary
-    # Homes are read-only, and these fail without a folder of their own to write to.
+    # The home is read-only, and npm and go fail without a writable cache.
     found.setdefault("npm_config_cache", f"{temporary}/.npm")
     found.setdefault("GOCACHE", f"{temporary}/.go-build")
     if proxy:
-        way = f"http://127.0.0.1:{PORT}"
+        proxy_url = f"http://127.0.0.1:{PORT}"
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-            found[name] = way
+            found[name] = proxy_url
         found["NO_PROXY"] = found["no_proxy"] = "localhost,127.0.0.1,::1"
         found["NODE_USE_ENV_PROXY"] = "1"
     return found

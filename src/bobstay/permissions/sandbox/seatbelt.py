@@ -1,4 +1,4 @@
-"""The same plan in the words of the macOS sandbox. UNVERIFIED: written by its documentation, never run on macOS."""
+"""The macOS sandbox profile of a mount plan. UNVERIFIED: written from documentation, never run on macOS."""
 
 import os
 
@@ -6,11 +6,11 @@ from bobstay.permissions.sandbox.mount_plan import Plan
 
 
 def profile(plan: Plan, temporary: str) -> str:
-    """A profile for `sandbox-exec -p`. Later rules win over earlier ones."""
-    hidden = [mount.path for mount in plan.mounts if mount.how in ("blank", "empty") and mount.stand_in is None]
+    """A profile for `sandbox-exec -p`. Later rules override earlier ones."""
+    hidden = [mount.path for mount in plan.mounts if mount.how in ("blank", "empty") and mount.placeholder is None]
     held = [mount.path for mount in plan.mounts if mount.how not in ("write", "scratch") and mount.path not in hidden]
     held += [link for link, _ in plan.pins]
-    shown = [mount.path for mount in plan.mounts if mount.firm and mount.how == "read"]
+    shown = [mount.path for mount in plan.mounts if mount.required and mount.how == "read"]
     return "\n".join(
         (
             "(version 1)",

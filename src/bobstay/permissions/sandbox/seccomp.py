@@ -1,4 +1,4 @@
-"""The system calls a sandboxed process may not make, as a filter program for the kernel."""
+"""The seccomp filter of the sandbox: system calls that a sandboxed process may not make."""
 
 import os
 import struct
@@ -6,14 +6,14 @@ import struct
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 _REFUSED = {
-    # looking into, or taking over, other processes
+    # inspecting or controlling other processes
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "process_madvise": (440, 440),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
-    # large interfaces of the kernel that ordinary programs do without
+    # large kernel interfaces that ordinary programs do not need
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "io_uring_setup": (425, 425),
@@ -29,7 +29,7 @@ _REFUSED = {
     "nfsservctl": (180, 42),
     "quotactl": (179, 60),
     "quotactl_fd": (443, 443),
-    # another view of the file system, other namespaces
+    # mounts and namespaces
     "mount": (165, 40),
     "umount2": (166, 39),
     "pivot_root": (155, 41),
@@ -67,7 +67,7 @@ _REFUSED = {
     "modify_ldt": (154, -1),
     "uselib": (134, -1),
 }
-"""Refused whatever the arguments: numbers on x86_64 and on aarch64, -1 where there is none."""
+"""Refused whatever the arguments: numbers on x86_64 and aarch64, -1 if there is none."""
 _CLONE = (56, 220)
 _CLONE3 = (435, 435)
 _IOCTL = (16, 29)
@@ -77,7 +77,7 @@ _MKNODAT = (259, 33)
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX, which type into a terminal."""
+"""TIOCSTI and TIOCLINUX, which inject input into a terminal."""
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _X32 = 0x40000000
 
@@ -90,11 +90,11 @@ _EPERM, _ENOSYS = 1, 38
 def program(*, unix_sockets: bool = False, internet: bool = True, machine: str = "") -> bytes:
     """The filter, as an array of `struct sock_filter`.
 
-    `internet`: sockets of the internet families may be made. That is harmless in a network namespace of its own,
-    which has nothing but its loopback.
+    `internet`: sockets of the internet families may be created. That is harmless in a separate network namespace,
+    which has only its loopback.
 
     Raises:
-        LookupError: we have no numbers for this processor.
+        LookupError: The system call numbers of this processor are not known.
     """
     machine = machine or os.uname().machine
     column = list(ARCHITECTURES).index(machine) if machine in ARCHITECTURES else -1
@@ -103,7 +103,7 @@ def program(*, unix_sockets: bool = False, internet: bool = True, machine: str =
     lines = [
         _step(_LOAD, 4),
         _step(_EQUAL, ARCHITECTURES[machine], 1, 0),
-        _fail(_EPERM),  # calls of another architecture have other numbers
+        _fail(_EPERM),  # another architecture has other system call numbers
         _step(_LOAD, 0),
     ]
     if machine == "x86_64":
@@ -111,7 +111,7 @@ def program(*, unix_sockets: bool = False, internet: bool = True, machine: str =
     for numbers in _REFUSED.values():
         if numbers[column] >= 0:
             lines += _when(numbers[column], [_fail(_EPERM)])
-    # The flags of clone3 are behind a pointer, where no filter can look: C libraries then fall back to clone.
+    # The flags of clone3 are behind a pointer, which a filter cannot read. On ENOSYS, C libraries fall back to clone.
     lines += _when(_CLONE3[column], [_fail(_ENOSYS)])
     lines += _when(_CLONE[column], [_argument(0), _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), _fail(_EPERM), _allow()])
     typing = [step for number in _TERMINAL_INPUT for step in (_step(_EQUAL, number, 0, 1), _fail(_EPERM))]
@@ -124,7 +124,7 @@ def program(*, unix_sockets: bool = False, internet: bool = True, machine: str =
 
 
 def _sockets(unix_sockets: bool, internet: bool) -> list[bytes]:
-    """Families of sockets by name; of netlink only the part that lists addresses and routes."""
+    """Allow socket families by number; of netlink only the protocol that lists addresses and routes."""
     allowed = [*((_UNIX,) if unix_sockets else ()), *((_INET, _INET6) if internet else ())]
     steps = [_argument(0)]
     for family in allowed:
@@ -146,12 +146,12 @@ def _no_devices(argument: int) -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes]) -> list[bytes]:
-    """`steps` for one system call. They must end in an answer or be the last ones of the program."""
+    """`steps` for one system call. They must end with a return, or be the last ones of the program."""
     return [_step(_EQUAL, number, 0, len(steps)), *steps]
 
 
 def _argument(index: int) -> bytes:
-    """Load the lower half of an argument: what is looked at here are all 32-bit values to the kernel."""
+    """Load the lower half of an argument: the kernel treats all arguments checked here as 32-bit values."""
     return _step(_LOAD, 16 + 8 * index)
 
 

@@ -1,4 +1,4 @@
-"""The way a path takes through symbolic links: every link and folder on it that could be swapped for another."""
+"""Traces a path through symbolic links: every link and folder on the way that could be replaced."""
 
 import os
 import stat
@@ -11,16 +11,16 @@ MOST_LINKS = 40
 
 class Trail(Struct, frozen=True):
     links: tuple[str, ...] = ()
-    """Symbolic links on the way, by real path."""
+    """Symbolic links on the way, as real paths."""
     folders: tuple[str, ...] = ()
-    """Real folders that were passed after the first link."""
+    """Real folders that were traversed after the first link."""
     end: str = ""
-    """Where it leads; the first part that does not exist if it leads nowhere; "" if the links never end."""
+    """The resolved path; the first missing component if it does not exist; "" for a loop of links."""
     missing: bool = False
 
 
 def trace(path: str, changeable: Callable[[str], bool]) -> Trail:
-    """Follow `path`, whose parent must be a real path. Only what lies in `changeable` places is listed."""
+    """Follow `path`, whose parent must be a real path. Only `changeable` links and folders are listed."""
     waiting = [os.path.basename(path)]
     done = os.path.dirname(path).rstrip("/")
     links: list[str] = []

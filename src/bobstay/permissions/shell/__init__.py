@@ -1,6 +1,6 @@
-"""What a shell command would do, as far as it can be told without running it."""
+"""Static analysis of shell commands: what a command would do, without running it."""
 
 from bobstay.permissions.shell.analysis import RedirectTarget, ShellAnalysis, SimpleCommand
-from bobstay.permissions.shell.analyzer import read
+from bobstay.permissions.shell.analyzer import analyze
 
-__all__ = ["RedirectTarget", "ShellAnalysis", "SimpleCommand", "read"]
+__all__ = ["RedirectTarget", "ShellAnalysis", "SimpleCommand", "analyze"]

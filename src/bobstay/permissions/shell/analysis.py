@@ -1,68 +1,68 @@
-"""The answer of whoever reads a shell command: the policy judges this, never the text."""
+"""The result of analysing a shell command. The policy judges this result, never the text."""
 
 from typing import Literal
 
 from msgspec import Struct
 
-from bobstay.permissions.shell.rule_texts import Suspect
+from bobstay.permissions.shell.rule_texts import RuleTextStarts
 
 
 class SimpleCommand(Struct, frozen=True):
-    """One simple command, understood word by word."""
+    """One simple command whose every word was analysed."""
 
     texts: tuple[str, ...]
     """Its spellings, with and without harmless prefixes; an allow rule must match one of them."""
     exact_only: bool = False
-    """It runs or writes what its arguments say: no rule with a wildcard may approve it."""
+    """It runs or writes what its arguments say: no rule with a wildcard may allow it."""
     read_only: bool = False
-    """Provably changes nothing and looks at nothing outside the working directories."""
+    """It provably changes nothing and reads nothing outside the working directories."""
     expands: bool = False
-    """Only an exact rule may approve it, and the shell puts names of files in the place of a pattern in its text."""
-    handed: bool = False
-    """That it only looks was found by looking at the names of files that are there."""
+    """Only an exact rule may allow it, and the shell expands a pattern in its text to file names."""
+    forwarded: bool = False
+    """`read_only` depends on the names of files that exist now, which are forwarded to it."""
     edits: bool = False
-    """Only makes, moves or removes the files in `writes`."""
+    """It only creates, moves or removes the files in `writes`."""
     reads: tuple[str, ...] = ()
-    """Absolute paths its words may name."""
+    """Absolute paths that its words may name."""
     writes: tuple[str, ...] = ()
     unresolved: bool = False
-    """Some of its words may name files that cannot be told."""
-    sweeps: tuple[str, ...] = ()
-    """Directories all files of which it reads."""
+    """Some of its words may name files that are not known."""
+    read_directories: tuple[str, ...] = ()
+    """Directories whose files it reads without naming them."""
     refused: str = ""
-    """Why no rule may approve it where it stands."""
-    nameless: bool = False
-    """Which program it runs cannot be told."""
+    """Why no rule may allow it in this context."""
+    unknown_name: bool = False
+    """It is not known which program it runs."""
 
 
 class RedirectTarget(Struct, frozen=True):
-    """Where a redirection leads."""
+    """A file that a redirection opens."""
 
     kind: Literal["read", "write"]
     path: str = ""
-    """Absolute; empty if it cannot be told."""
+    """Absolute; empty if not known."""
     source: str = ""
 
 
 class ShellAnalysis(Struct):
     text: str
     commands: tuple[SimpleCommand, ...] = ()
-    """All that would run, each to be allowed on its own."""
+    """Every simple command that would run; each must be allowed on its own."""
     hidden: tuple[SimpleCommand, ...] = ()
-    """What scripts inside arguments would run: for rules that restrict."""
-    suspects: tuple[Suspect, ...] = ()
-    """Every text that might be a command in there; deny and ask rules are matched with these."""
+    """Commands that scripts inside arguments would run: for deny and ask rules."""
+    rule_texts: tuple[RuleTextStarts, ...] = ()
+    """Every text that might be a command; deny and ask rules are matched with these."""
     trouble: str = ""
-    """Why it cannot be analysed, so that nothing may allow it; empty if it was understood whole."""
+    """Why it cannot be analysed, so that no rule may allow it; empty if all of it was analysed."""
     certain: bool = False
-    """`suspects` is complete: a deny rule that matches none of them does not apply."""
+    """`rule_texts` is complete: a deny rule that matches none of them does not apply."""
     critical: str = ""
-    """Why it could remove a system, a home or the work itself; empty if it could not."""
+    """Why it could remove the system, a home or the working directory; empty if it could not."""
     targets: tuple[RedirectTarget, ...] = ()
     expands: bool = False
-    """Some pattern in it is expanded by the shell."""
+    """The shell expands some pattern in it."""
 
     @property
     def read_only(self) -> bool:
-        """Whether it provably only looks. Its targets are the policy's business."""
+        """Whether every command is provably read-only. The policy judges `targets` separately."""
         return not self.trouble and all(command.read_only for command in self.commands)

@@ -1,4 +1,4 @@
-"""The options of commands that look, as data: which take a value, which write, run or lead elsewhere."""
+"""Option tables of mostly read-only commands: which options take a value, write, run something or read more files."""
 
 from collections.abc import Iterator
 
@@ -8,43 +8,43 @@ from bobstay.permissions.shell.expansion import ExpandedWord
 
 
 class OptionSpec(Struct, frozen=True):
-    """Letters and long names of options. What is not named here is a flag that does no harm."""
+    """The options of a command. An option that is not listed is a harmless flag."""
 
     data: str = ""
-    """Letters followed by a value that names no file."""
+    """Letters followed by a value that is not a file."""
     paths: str = ""
     """Letters followed by a file."""
     hazards: str = ""
-    """Letters with which it writes or runs something: no rule with a wildcard covers these."""
+    """Letters with which it writes or runs something: no rule with a wildcard allows these."""
     leaves: str = ""
-    """Letters with which it may look at more than its operands: not read-only, but a rule may cover them."""
+    """Letters with which it may read more than its operands: not read-only, but a rule may allow them."""
     long_data: str = ""
-    """Long options with a value that names no file, without dashes; with `=` if the value may be the next word."""
+    """Long options with a value that is not a file, without dashes; with `=` if the value may be the next word."""
     long_hazards: str = ""
-    """Long options as dangerous as `hazards`; every beginning of one counts as well."""
+    """Long options as dangerous as `hazards`; every abbreviation counts as well."""
     long_leaves: str = ""
     operands: str = "files"
-    """`files`, `data`, or `pattern` if the first is one."""
+    """`files`, `data`, or `pattern` if the first operand is a pattern and the others are files."""
     patterned: str = ""
-    """Letters that bring the pattern, so that all operands are files."""
+    """Letters that give the pattern, so that all operands are files."""
     long_flags: str = ""
-    """Of a command with a pattern, long options without a value: any other may bring the pattern, or take a word."""
+    """Of a command with a pattern, long options without a value: any other may give the pattern, or take a word."""
     most: int = 1_000_000
-    """Operands beyond which it does something else."""
+    """The number of operands beyond which it does something else."""
 
 
 class ParsedArguments(Struct):
-    """The arguments of a command, sorted."""
+    """The arguments of a command, by meaning."""
 
     operands: list[ExpandedWord]
     files: list[str]
-    """Values of options that are files, or may be."""
+    """Values of options that are, or may be, files."""
     refused: str = ""
     """The first option that is dangerous."""
     leaves: str = ""
     patterned: bool = False
     vague: bool = False
-    """An option that is not known may have brought the pattern, or not."""
+    """An unknown option may have given the pattern."""
     recursive: bool = False
 
 
@@ -64,7 +64,7 @@ GREP = OptionSpec(
 FD = OptionSpec(data="eEtdcjSo", hazards="xX", long_hazards="exec exec-batch")
 FILES = OptionSpec()
 SUMS = OptionSpec(leaves="c", long_leaves="check")
-"""With a list to check, they read the files named in it."""
+"""With `-c` they read the files named in a list."""
 WORDS = OptionSpec(operands="data")
 
 SPECS: dict[str, OptionSpec] = {
@@ -183,11 +183,11 @@ SPECS: dict[str, OptionSpec] = {
 }
 READ_ONLY = frozenset(SPECS) - {"fd", "fdfind", "man", "tar"}
 WRITERS = frozenset(name for name, spec in SPECS.items() if spec.hazards or spec.long_hazards or spec.most == 1)
-"""A file with the name of an option would make these write: no unquoted glob among their arguments."""
+"""Commands that a file with the name of an option would make write: no unquoted glob among their arguments."""
 
 
 def sort_arguments(spec: OptionSpec, arguments: list[ExpandedWord]) -> ParsedArguments:
-    """Read arguments the way the command would."""
+    """Parse arguments the way the command would."""
     found = ParsedArguments([], [])
     rest = iter(arguments)
     for argument in rest:
@@ -197,13 +197,13 @@ def sort_arguments(spec: OptionSpec, arguments: list[ExpandedWord]) -> ParsedArg
         elif value == "--":
             found.operands += rest
         elif value.startswith("--"):
-            _take_long(spec, argument, found, rest)
+            _parse_long(spec, argument, found, rest)
         else:
-            _take_short(spec, value[1:], found, rest)
+            _parse_short(spec, value[1:], found, rest)
     return found
 
 
-def _take_long(spec: OptionSpec, argument: ExpandedWord, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
+def _parse_long(spec: OptionSpec, argument: ExpandedWord, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
     name, equals, value = argument.value[2:].partition("=")
     if any(hazard.startswith(name) for hazard in spec.long_hazards.split()):
         found.refused = found.refused or f"--{name}"
@@ -217,12 +217,12 @@ def _take_long(spec: OptionSpec, argument: ExpandedWord, found: ParsedArguments,
         found.patterned = found.vague = True
     if f"{name}=" in known:
         if not equals:
-            _take_value(found, rest)
+            _parse_value(found, rest)
     elif equals and name not in known and sum(one.startswith(name) for one in known) != 1:
-        found.files.append(value)  # the beginning of one name stands for it
+        found.files.append(value)  # an unambiguous abbreviation of a data option is not a file
 
 
-def _take_short(spec: OptionSpec, letters: str, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
+def _parse_short(spec: OptionSpec, letters: str, found: ParsedArguments, rest: Iterator[ExpandedWord]) -> None:
     for position, letter in enumerate(letters):
         if letter in spec.hazards:
             found.refused = found.refused or f"-{letter}"
@@ -234,14 +234,14 @@ def _take_short(spec: OptionSpec, letters: str, found: ParsedArguments, rest: It
         if letter in spec.data or letter in spec.paths:
             value = letters[position + 1 :]
             if not value:
-                value = _take_value(found, rest)
+                value = _parse_value(found, rest)
             if letter in spec.paths:
                 found.files.append(value)
             return
 
 
-def _take_value(found: ParsedArguments, rest: Iterator[ExpandedWord]) -> str:
-    """The next word, which is the value of an option. Of a pattern only the first name is, the others are operands."""
+def _parse_value(found: ParsedArguments, rest: Iterator[ExpandedWord]) -> str:
+    """The next word, as the value of an option. A glob is also an operand, because it may expand to several names."""
     following = next(rest, None)
     if following is None:
         return ""

@@ -1,17 +1,17 @@
-"""Questions about single commands, for those who only want to know this much."""
+"""Queries about single commands: the words of a simple command, and whether a command is read-only."""
 
-from bobstay.permissions.path_resolution import PathWorld, locate
-from bobstay.permissions.shell.analyzer import oddity, read
+from bobstay.permissions.path_resolution import FileSystemView, locate
+from bobstay.permissions.shell.analyzer import analyze, text_problem
 from bobstay.permissions.shell.expansion import ExpandedWord, readings
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.syntax import NotUnderstood, SimpleNode
 from bobstay.permissions.shell.wrappers import is_harmless_assignment
 
 
-def words(command: str) -> list[ExpandedWord] | None:
-    """The words of one plain simple command, without harmless variables before it; None if it is anything else."""
+def simple_words(command: str) -> list[ExpandedWord] | None:
+    """The words of one literal simple command, without harmless assignments before it; None if it is anything else."""
     text = command.strip(" \t\n")
-    if oddity(text):
+    if text_problem(text):
         return None
     try:
         script, trouble = parse(text)
@@ -29,14 +29,14 @@ def words(command: str) -> list[ExpandedWord] | None:
 
 
 def is_read_only(command: str, cwd: str, directories: tuple[str, ...], *, home: str = "/nonexistent") -> bool:
-    """Whether the command provably only looks, and only inside `directories`, the first of which is the root."""
+    """Whether the command provably only reads, and only inside `directories`, the first of which is the root."""
     if not directories:
         return False
-    world = PathWorld(directories[0], home, directories[1:])
-    found = read(command, cwd, world)
+    view = FileSystemView(directories[0], home, directories[1:])
+    found = analyze(command, cwd, view)
     if not found.commands or not found.read_only or found.critical:
         return False
     return all(
-        target.kind == "read" and bool(target.path) and world.holds(locate(target.path, cwd, world))
+        target.kind == "read" and bool(target.path) and view.contains(locate(target.path, cwd, view))
         for target in found.targets
     )

@@ -1,12 +1,12 @@
-"""Recognises commands that destroy what cannot be brought back, so that no lasting permission is offered for them.
+"""Recognises commands that destroy data irrecoverably, so that no lasting permission is offered for them.
 
-A hint for people, not a rule: it may be wrong both ways, and the policy decides without it.
+This is a hint for people: it may be wrong both ways, and the policy does not use it.
 """
 
 import re
 
-from bobstay.permissions.path_resolution import PathWorld
-from bobstay.permissions.shell.analyzer import read
+from bobstay.permissions.path_resolution import FileSystemView
+from bobstay.permissions.shell.analyzer import analyze
 
 _FLAGS = r"(?:\s+\S+)*?\s+"
 _DESTRUCTIVE = re.compile(
@@ -24,13 +24,13 @@ _DESTRUCTIVE = re.compile(
 )
 _DOWNLOADER = re.compile(r"(?:curl|wget)(?=\s|$)")
 _BARE_SHELL = re.compile(r"(?:sh|bash|dash|zsh|ksh|python3?|perl|ruby|node)(?:\s+-s?)?$")
-"""A shell or an interpreter that takes its program from standard input."""
+"""A shell or an interpreter that reads its program from standard input."""
 
 
 def is_destructive(command: str, cwd: str, directory: str) -> bool:
-    """Whether some part of the command, wrappers looked past, destroys data or runs what it downloads."""
-    found = read(command, cwd, PathWorld(directory, "/nonexistent", ()))
-    starts = [text[at:] for text, begins in found.suspects for at in begins]
+    """Whether some part of the command, also behind wrappers, destroys data or runs what it downloads."""
+    found = analyze(command, cwd, FileSystemView(directory, "/nonexistent", ()))
+    starts = [text[at:] for text, begins in found.rule_texts for at in begins]
     if any(_DESTRUCTIVE.match(text) for text in starts):
         return True
     return any(map(_DOWNLOADER.match, starts)) and any(map(_BARE_SHELL.match, starts))

@@ -1,4 +1,4 @@
-"""What a pattern may find or a walk through a directory may meet: links that lead anywhere, names that mislead."""
+"""Checks the entries of directories for links that lead out, and for names that a program would misread."""
 
 import os
 import re
@@ -9,18 +9,18 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from bobstay.permissions.path_pattern import Segment
-from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
+from bobstay.permissions.path_resolution import FileSystemView, locate, normalise, read_link
 
 Entry: TypeAlias = tuple[str, bool, bool]
 """A path, whether it is a link, and whether it is a directory."""
 
 MOST = 30_000
-"""Entries of directories that are looked at for one pattern or walk; with more, it cannot be told what is there."""
+"""Directory entries that are checked for one pattern or search; with more, the names count as misleading."""
 
 
 @runtime_checkable
 class LinkListing(Protocol):
-    """Who reads links in a world without a disk may know them all, and all other names."""
+    """A link reader without a disk that can list its links."""
 
     def links(self, directory: str, *, deep: bool) -> list[str] | None: ...
 
@@ -28,45 +28,45 @@ class LinkListing(Protocol):
 @runtime_checkable
 class FullLinkListing(LinkListing, Protocol):
     def names(self, directory: str, *, deep: bool) -> list[str]:
-        """All paths but links; those of directories end in a slash."""
+        """All paths except links; those of directories end in a slash."""
         ...
 
     def tracked(self) -> tuple[str, ...]:
-        """Those that git knows."""
+        """The paths that git tracks."""
         ...
 
 
 class ListedNames(Struct, frozen=True):
-    """Names that a command prints, or that are handed to one."""
+    """Names that a command prints, or that are forwarded to one."""
 
     directory: str
-    """Where it looks for them."""
+    """Where they are found."""
     deep: bool = True
-    """Below it as well."""
+    """Also below the directory."""
     pattern: str = ""
-    """What the last part of each name matches; empty if it may be anything."""
+    """The pattern that the last component of each name matches; empty if it may be anything."""
     links: bool = True
-    """Links may be among them, and are followed by who gets the names."""
+    """Links may be among them, and are followed by the command that receives the names."""
     still: bool = False
-    """A link among them may be gone through, so that there must be none, wherever it leads."""
+    """A link among them may be traversed, so there must be none, wherever it leads."""
     loose: bool = False
-    """The names do not begin with the directory, so that one may look like an option."""
+    """The names do not begin with the directory, so one may look like an option."""
 
 
-def lead_out(directory: str, pattern: str, start: str, world: PathWorld) -> bool:
-    """Whether a pattern may find a link in `directory` that leads out of the working directories."""
-    return misleads(ListedNames(directory, deep=False, pattern=pattern), None, start, world)
+def has_link_out(directory: str, pattern: str, start: str, view: FileSystemView) -> bool:
+    """Whether a pattern may match a link in `directory` that leads out of the working directories."""
+    return is_misleading(ListedNames(directory, deep=False, pattern=pattern), None, start, view)
 
 
-def lead_out_below(directory: str, start: str, world: PathWorld) -> bool:
+def has_link_out_below(directory: str, start: str, view: FileSystemView) -> bool:
     """Whether some link anywhere below `directory` leads out of the working directories."""
-    return misleads(ListedNames(directory), None, start, world)
+    return is_misleading(ListedNames(directory), None, start, view)
 
 
-def misleads(found: ListedNames, odd: re.Pattern[str] | None, start: str, world: PathWorld) -> bool:
-    """Whether a link among these names may lead out of the working directories, or one is spelled as in `odd`."""
-    path = locate(found.directory, start, world).path
-    entries = _entries(path, world, deep=found.deep) if path else None
+def is_misleading(found: ListedNames, odd: re.Pattern[str] | None, start: str, view: FileSystemView) -> bool:
+    """Whether a link among these names may lead out of the working directories, or a name matches `odd`."""
+    path = locate(found.directory, start, view).path
+    entries = _entries(path, view, deep=found.deep) if path else None
     if entries is None:
         return True
     may_be = _finder(found.pattern)
@@ -74,20 +74,20 @@ def misleads(found: ListedNames, odd: re.Pattern[str] | None, start: str, world:
         parent, _, name = entry.rpartition("/")
         if number >= MOST or (found.loose and name.startswith("-") and (parent or "/") == path):
             return True
-        if link and found.links and may_be(name) and (found.still or not world.holds(locate(entry, path, world))):
+        if link and found.links and may_be(name) and (found.still or not view.contains(locate(entry, path, view))):
             return True
         if odd is not None and odd.search(name) and (directory or may_be(name)):
             return True
     return False
 
 
-def _entries(directory: str, world: PathWorld, *, deep: bool) -> Iterable[Entry] | None:
-    """All that is in a directory, or below it as well; None if that is not known."""
-    reader: object = world.readlink
-    if world.readlink is read_link:
+def _entries(directory: str, view: FileSystemView, *, deep: bool) -> Iterable[Entry] | None:
+    """All entries of a directory, or also those below it; None if not known."""
+    reader: object = view.readlink
+    if view.readlink is read_link:
         return _on_disk(directory, deep=deep)
     if not isinstance(reader, LinkListing):
-        return ()  # a world of which nothing else is known
+        return ()  # a view of which nothing else is known
     links = reader.links(directory, deep=deep)
     names = reader.names(directory, deep=deep) if isinstance(reader, FullLinkListing) else ()
     if links is None:
@@ -107,20 +107,20 @@ def _on_disk(directory: str, *, deep: bool) -> Iterator[Entry]:
                     if deep and below:
                         waiting.append(entry.path)
         except OSError:
-            continue  # nobody finds anything in there
+            continue  # it cannot be read by the command either
 
 
 def _finder(pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern may find a name. Brackets and quoted characters are taken to match anything."""
+    """A test whether a pattern may match a name. Brackets and escapes are assumed to match anything."""
     if not pattern or "[" in pattern or "\\" in pattern:
         return lambda _: True
     matches = Segment(pattern).matches
-    # How many characters a name has is for the locale to say: a `?` may stand for one byte of it.
+    # The locale decides how many characters a name has: a `?` may match a single byte.
     return matches if "?" not in pattern else lambda name: not name.isascii() or matches(name)
 
 
 def links_of(known: dict[str, str], directory: str, *, deep: bool) -> list[str]:
-    """The answer of a `Listing` that knows all links there are."""
+    """`LinkListing.links` for a table of all links."""
     return names_of(known, directory, deep=deep)
 
 

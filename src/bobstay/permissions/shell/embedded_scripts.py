@@ -1,21 +1,21 @@
-"""Small languages inside arguments: which scripts of sed, awk and jq only transform text."""
+"""Recognises sed, awk and jq scripts that only transform text."""
 
 import re
 
 ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
 STEP = re.compile(r",[+~][0-9]+")
-PLAIN = frozenset("pPdD=nNgGhHxlz")
+SIMPLE_COMMANDS = frozenset("pPdD=nNgGhHxlz")
 TEXT = re.compile(r"(?:\\\n?|[ \t])[^\\\n]*(?=\n|\Z)")
-"""What `a`, `i` and `c` add: the rest of one line, with nothing in it that could go on in the next."""
+"""The text of `a`, `i` and `c`: the rest of one line, without a continuation."""
 OTHER_DELIMITER = re.compile(r"\\[,|#%@:!~_=+]")
-"""Before a pattern that is not written between slashes."""
+"""The beginning of an address with a delimiter other than a slash."""
 LABEL = re.compile(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;}\n]|\Z)")
-"""On the same line: what stands on the next is another command."""
+"""On the same line: the next line is another command."""
 COUNT = re.compile(r"[ \t]*[0-9]*")
 FLAGS = re.compile(r"[gpiImM0-9]*")
 AWK_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 AWK_KNOWN = re.compile(rf'(?:[^"/#\\]+|{AWK_TEXT.pattern})*')
-"""The beginning of a program in which it is certain what is a text and what is not."""
+"""The beginning of a program in which it is certain what is a string and what is not."""
 AWK_SIGNS = re.compile(r"(?<![A-Za-z_])print|\|\||[(){};>|]")
 AWK_WORDS = re.compile(r"system|getline|@|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|fflush|close|\|&|/inet")
 STORES = re.compile(r"%[^A-Za-z\\]*[hjlLtz]*n")
@@ -24,10 +24,10 @@ JQ_WORDS = re.compile(
     r"(?:(?<![.\w])|(?<=\.\.))(?:import|include|env|input_filename|getpath|get_search_list|halt_error)\b"
     r"|\$(?:\s|#[^\n]*\n)*(?:ENV|__prog)"
 )
-"""What reads more than the input; behind a dot, each is the name of a field."""
+"""Names that read more than the input; behind a dot, each is the name of a field."""
 
 
-def is_tame_sed(script: str) -> bool:
+def is_read_only_sed(script: str) -> bool:
     """Whether every command of the script is known and neither writes, reads nor runs anything."""
     at = 0
     depth = 0
@@ -53,7 +53,7 @@ def is_tame_sed(script: str) -> bool:
 
 
 def _past_address(script: str, at: int) -> int:
-    """Where the addresses before a command end, or -1 if they cannot be read."""
+    """Where the addresses before a command end, or -1 if they cannot be parsed."""
     at = _past_one_address(script, at)
     if at > 0 and (step := STEP.match(script, at)):
         at = step.end()
@@ -75,9 +75,9 @@ def _past_one_address(script: str, at: int) -> int:
 
 
 def _past_command(script: str, at: int) -> int:
-    """Where the command at `at` ends, or -1 if it is not a tame one."""
+    """Where the command at `at` ends, or -1 if it is not a read-only one."""
     letter = script[at]
-    if letter in PLAIN:
+    if letter in SIMPLE_COMMANDS:
         at += 1
     elif letter in "qQ":
         found = COUNT.match(script, at + 1)
@@ -111,7 +111,7 @@ def _past_substitution(script: str, at: int) -> int:
 
 
 def _past_pattern(script: str, position: int, delimiter: str, *, brackets: bool = True) -> int:
-    """Behind the delimiter that closes a pattern, or -1 where versions of sed may disagree on which one that is."""
+    """The offset after the delimiter that closes a pattern, or -1 where versions of sed may disagree about it."""
     while position < len(script) and script[position] != delimiter:
         if script[position] == "\n":
             return -1
@@ -126,7 +126,7 @@ def _past_pattern(script: str, position: int, delimiter: str, *, brackets: bool 
 
 
 def _past_bracket(script: str, position: int) -> int:
-    """Behind the bracket expression at `position`, or -1 if it is not closed."""
+    """The offset after the bracket expression at `position`, or -1 if it is not closed."""
     position += 1
     position += script[position : position + 1] == "^"
     position += script[position : position + 1] == "]"
@@ -140,10 +140,10 @@ def _past_bracket(script: str, position: int) -> int:
     return position + 1 if position < len(script) else -1
 
 
-def is_tame_awk(program: str) -> bool:
-    """Whether a program reads its input and prints: no file, pipe or command of its own.
+def is_read_only_awk(program: str) -> bool:
+    """Whether a program only reads its input and prints, without opening files, pipes or commands.
 
-    A redirection needs a `print` before it in the same statement, and is in no brackets behind that; all else compares.
+    A redirection follows a `print` in the same statement and is not in parentheses; any other `>` compares.
     """
     if AWK_WORDS.search(program):
         return False
@@ -164,33 +164,33 @@ def is_tame_awk(program: str) -> bool:
             case sign:
                 if sign != "||" and printing[-1]:
                     return False
-    # Behind what may begin a pattern, a comment or a text nobody closes, any `print` before counts.
+    # Behind the possible start of a pattern, comment or unclosed string, any earlier `print` counts.
     first = 0 if "print" in certain else rest.find("print")
     behind = rest[first:].replace("||", "") if first >= 0 else ""
     return ">" not in behind and "|" not in behind
 
 
-def assigns(text: str) -> bool:
-    """Whether `printf` puts a number into a variable, which its next argument names."""
+def printf_assigns(text: str) -> bool:
+    """Whether a `printf` format stores a number in a variable named by an argument (`%n`)."""
     return STORES.search(text.replace("%%", "")) is not None
 
 
-def is_tame_jq(program: str) -> bool:
+def is_read_only_jq(program: str) -> bool:
     return JQ_WORDS.search(program) is None
 
 
-def untame_scripts(name: str, values: list[str]) -> list[str]:
-    """The scripts of an awk or sed command that may do more than transform text; one that is elsewhere is empty."""
+def unsafe_scripts(name: str, values: list[str]) -> list[str]:
+    """The scripts of an awk or sed command that may do more than transform text; "" for one that is not inline."""
     if name == "awk":
         program, _ = awk_program(values)
-        return [] if program is not None and is_tame_awk(program) else [program or ""]
+        return [] if program is not None and is_read_only_awk(program) else [program or ""]
     if name == "sed":
-        return [script or "" for script in sed_scripts(values)[0] if script is None or not is_tame_sed(script)]
+        return [script or "" for script in sed_scripts(values)[0] if script is None or not is_read_only_sed(script)]
     return []
 
 
 def sed_scripts(values: list[str]) -> tuple[list[str | None], list[str]]:
-    """The scripts and the files of a sed command; None stands for an option that is not known to be harmless."""
+    """The scripts and the files of a sed command; None among the scripts stands for an unknown option."""
     scripts: list[str | None] = []
     files: list[str] = []
     given = False

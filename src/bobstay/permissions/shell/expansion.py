@@ -1,4 +1,4 @@
-"""What the words of a command may be when it runs: braces and loop variables spelled out, the rest marked unknown."""
+"""Expands the words of a command: braces and loop variables become values, other expansions are marked unknown."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,26 +13,26 @@ from bobstay.permissions.shell.syntax import UNQUOTED, Part, Script, SimpleNode,
 Variables: TypeAlias = Mapping[str, tuple[str, ...]]
 
 MOST = 32
-"""Readings of one command; beyond that its variable words count as unknown."""
+"""Readings of one command; beyond that, words with several values count as unknown."""
 MOST_WORDS = 2000
-"""Words in all readings together."""
+"""Words in all readings of a command together."""
 SIMPLE_BRACES = re.compile(r"([^{}'\"\\$`]*)\{([^{}'\"\\$`]*)\}([^{}'\"\\$`]*)")
 SPLIT = frozenset(" \t\n*?[")
 COUNTING = frozenset({"wc -l", "wc -c", "wc -w", "wc -m", "id -u", "date +%s"})
-"""Commands that print one number and nothing else."""
+"""Commands that print exactly one number."""
 SOMETIMES = COUNTING | {"nproc"}
-"""The same, or nothing where there is no such program."""
+"""Commands that print one number, or nothing if the program is missing."""
 
 
 class ExpandedWord(Struct, frozen=True):
-    """One word as a command would see it."""
+    """One word as a command would receive it."""
 
     value: str
-    """Its literal text; of a word that is not literal, what it certainly begins with."""
+    """Its literal text; for a dynamic word, its known beginning."""
     source: str
     glob: bool = False
     dynamic: bool = False
-    """The text does not tell what it will be."""
+    """Its value is not known from the text."""
     splits: bool = False
     """It may become several words, or none."""
     pipe: bool = False
@@ -42,17 +42,17 @@ class ExpandedWord(Struct, frozen=True):
     tail: str = ""
     """The literal text right behind the first unknown part."""
     loose: bool = False
-    """It may turn out to be a pattern somebody chose, for which the shell lists directories."""
-    handed: bool = False
-    """It stands for names that another command hands over: files in a working directory, and no options."""
+    """It may become a pattern written in the command, for which the shell lists directories."""
+    forwarded: bool = False
+    """It stands for names forwarded by another command: files in a working directory, and no options."""
     below: str = ""
-    """The directory such names are looked for in."""
+    """The directory in which forwarded names are used."""
     counted: bool = False
-    """What is not known of it are numbers: each stands as 0, or, if the word is dynamic, may be nothing."""
+    """Its unknown parts are numbers: each is written as 0, or may be empty if the word is dynamic."""
 
     @property
     def text(self) -> str:
-        """The spelling rules are compared with."""
+        """The spelling that rules are compared with."""
         if self.dynamic or not self.value or not UNQUOTED.issuperset(self.value):
             return self.source
         return self.value
@@ -63,8 +63,8 @@ class ExpandedWord(Struct, frozen=True):
 
 
 def readings(words: list[Word], variables: Variables) -> list[list[ExpandedWord]]:
-    """Every way these words may come out; a word that cannot be told counts once, as unknown."""
-    choices = [seen(word, variables) for word in words]
+    """Every possible expansion of these words; an unknown word counts once."""
+    choices = [expand(word, variables) for word in words]
     count = 1
     for number, choice in enumerate(choices):
         count *= len(choice)
@@ -74,12 +74,12 @@ def readings(words: list[Word], variables: Variables) -> list[list[ExpandedWord]
     return [list(chain.from_iterable(reading)) for reading in product(*choices)]
 
 
-def seen(word: Word, variables: Variables) -> list[list[ExpandedWord]]:
-    """The ways one word may come out, each of which may be several words: braces make many of one."""
+def expand(word: Word, variables: Variables) -> list[list[ExpandedWord]]:
+    """The possible expansions of one word, each a list of words, because braces make several of one."""
     if word.brace:
-        return [_braced(word, variables)]
+        return [_expand_braces(word, variables)]
     if word.dynamic:
-        return [[one] for one in _resolved(word, variables)]
+        return [[one] for one in _expand_dynamic(word, variables)]
     if word.tilde and not word.source.startswith("~"):
         return [[_unknown(word, variables)]]
     return [[ExpandedWord(word.value, word.source, word.glob)]]
@@ -112,11 +112,11 @@ def _unknown(word: Word, variables: Variables) -> ExpandedWord:
 
 def _is_number(part: Part) -> bool:
     """Whether it is text, a number or nothing."""
-    return part.kind in ("text", "number") or (part.script is not None and _counts(part.script, surely=False))
+    return part.kind in ("text", "number") or (part.script is not None and _prints_number(part.script, certainly=False))
 
 
 def is_loose(part: Part, variables: Variables) -> bool:
-    """Whether this part may bring a pattern that somebody wrote down."""
+    """Whether this part may expand to a pattern written in the command."""
     if part.kind == "variable":
         return any(not PATTERN.isdisjoint(value) for value in variables.get(part.text, ()))
     return part.script is not None and may_be_pattern(part.script)
@@ -130,7 +130,7 @@ def _text_from(part: Part | None, rest: Iterator[Part]) -> str:
     return found
 
 
-def _resolved(word: Word, variables: Variables) -> list[ExpandedWord]:
+def _expand_dynamic(word: Word, variables: Variables) -> list[ExpandedWord]:
     if len(word.parts) == 1 and word.parts[0].kind == "pipe":
         return [ExpandedWord("-", word.source, dynamic=True, pipe=True)]
     values = [""]
@@ -153,23 +153,23 @@ def _values(part: Part, variables: Variables) -> tuple[str, ...]:
             found = variables.get(part.text, ())
             whole = part.quoted or not any(not value or not SPLIT.isdisjoint(value) for value in found)
             return found if whole else ()
-        case "script" if part.script is not None and _counts(part.script, surely=True):
+        case "script" if part.script is not None and _prints_number(part.script, certainly=True):
             return ("0",)
         case _:
             return ()
 
 
-def _counts(script: Script, *, surely: bool) -> bool:
-    """Whether a substitution can only give a number; or, unless `surely`, nothing, as when a redirection fails."""
+def _prints_number(script: Script, *, certainly: bool) -> bool:
+    """Whether a substitution prints only a number; or, unless `certainly`, nothing, as when a redirection fails."""
     if len(script.chains) != 1 or len(script.chains[0].pipelines) != 1:
         return False
     last = script.chains[0].pipelines[0].commands[-1]
-    if not isinstance(last, SimpleNode) or last.assignments or (surely and last.redirects):
+    if not isinstance(last, SimpleNode) or last.assignments or (certainly and last.redirects):
         return False
-    return " ".join(word.source for word in last.words) in (COUNTING if surely else SOMETIMES)
+    return " ".join(word.source for word in last.words) in (COUNTING if certainly else SOMETIMES)
 
 
-def _braced(word: Word, variables: Variables) -> list[ExpandedWord]:
+def _expand_braces(word: Word, variables: Variables) -> list[ExpandedWord]:
     found = SIMPLE_BRACES.fullmatch(word.source)
     if found is None or word.tilde or "," not in found.group(2):
         return [_unknown(word, variables)]

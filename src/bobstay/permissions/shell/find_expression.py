@@ -1,4 +1,4 @@
-"""The expression of a `find` command: which of its words are known, what it prints, and what it runs."""
+"""Parses the expression of a `find` command: its actions, name pattern and the files it tests."""
 
 from msgspec import Struct
 
@@ -24,19 +24,19 @@ OPERATORS = frozenset({"(", ")", "!", ","})
 
 class Expression(Struct, frozen=True):
     actions: frozenset[str]
-    """What it does with what it finds; nothing means that it prints."""
+    """The actions on the files found; if empty, it prints them."""
     pattern: str
-    """What the names of all that it prints or hands over match; empty if that is not known."""
+    """The pattern that all printed or forwarded names match; empty if not known."""
     links: bool
-    """Links may be among them."""
+    """Links may be among the files found."""
     shallow: bool
-    """It looks no deeper than into its starting points."""
+    """It does not descend below its starting points' entries."""
     files: tuple[str, ...]
-    """Files that its tests look at."""
+    """Files that its tests read."""
 
 
 def starting_points(values: list[str]) -> list[str]:
-    """The directories it begins in."""
+    """The directories in which the search begins."""
     end = _past_points(values)
     return [value for value in values[:end] if value != "-P"] or ["."]
 
@@ -53,7 +53,7 @@ def _begins(value: str) -> bool:
 
 
 def expression(values: list[str]) -> Expression | None:
-    """What is known of the expression behind the starting points; None if a word of it is not."""
+    """Parse the expression behind the starting points; None if it contains an unknown word."""
     position = _past_points(values)
     actions: set[str] = set()
     files: list[str] = []
@@ -86,7 +86,7 @@ def expression(values: list[str]) -> Expression | None:
 
 
 class _Branch:
-    """One of the alternatives between `-o`: what all that passes it has in common."""
+    """One of the alternatives between `-o`: what all files that match it have in common."""
 
     def __init__(self) -> None:
         self.pattern = ""
@@ -94,7 +94,7 @@ class _Branch:
         self.acts = False
 
     def test(self, word: str, given: str) -> None:
-        """Take note of a test; one behind an action comes too late to matter."""
+        """Record a test; one behind an action does not restrict that action."""
         if self.acts:
             return
         if word == "-name":

@@ -1,69 +1,69 @@
-"""Commands that get names from others, `xargs` and `find -exec`: whether what they run only looks at files inside."""
+"""Checks commands that receive names from others, `xargs` and `find -exec`: whether they only read files inside."""
 
 import re
 from itertools import product
 from math import prod
 
-from bobstay.permissions.path_resolution import PathWorld
-from bobstay.permissions.shell.directory_links import ListedNames, lead_out_below, misleads
+from bobstay.permissions.path_resolution import FileSystemView
+from bobstay.permissions.shell.directory_links import ListedNames, has_link_out_below, is_misleading
 from bobstay.permissions.shell.expansion import ExpandedWord, readings
 from bobstay.permissions.shell.find_expression import expression, starting_points
-from bobstay.permissions.shell.git_index import tracked_misleads
-from bobstay.permissions.shell.name_sources import NameSource, printed
-from bobstay.permissions.shell.readonly import holds, is_tame
+from bobstay.permissions.shell.git_index import is_tracked_misleading
+from bobstay.permissions.shell.name_sources import NameSource, output_names
+from bobstay.permissions.shell.readonly import is_inside, is_read_only
 from bobstay.permissions.shell.script_walker import Occurrence
-from bobstay.permissions.shell.wrappers import FED
-from bobstay.permissions.shell.xargs import ODD, Invocation, invocation, placed, stripped
+from bobstay.permissions.shell.wrappers import XARGS_INPUT
+from bobstay.permissions.shell.xargs import ODD, Invocation, parse_xargs, strip_wrappers, substitute_names
 
 MOST = 32
-"""Ways a pipe may come out that are looked at."""
-PLAIN = re.compile(r"[\w./]")
-"""What a name begins with that no program takes for more than a name."""
+"""Possible expansions of a pipe that are checked."""
+SAFE_START = re.compile(r"[\w./]")
+"""The beginning of a name that no program reads as an option or anything else."""
 QUOTED = re.compile(r"[^ !#-[\]-~]")
-"""What makes git put a name in quotes, which is another name to who gets it by the line."""
-HANDED = ExpandedWord("./{}", "", handed=True)
-"""A name that is handed over: a file inside, and no option."""
-LOOSE = ExpandedWord("{}", "", handed=True)
-"""The same, but nothing says what it begins with."""
+"""Characters for which git quotes a name, which is another name to a program that reads lines."""
+FORWARDED = ExpandedWord("./{}", "", forwarded=True)
+"""A forwarded name: a file inside the working directories, and no option."""
+LOOSE = ExpandedWord("{}", "", forwarded=True)
+"""A forwarded name of which the beginning is not known."""
 
 
-def look_with_names(words: list[ExpandedWord], occurrence: Occurrence, world: PathWorld) -> bool:
-    """Whether `xargs` or `find -exec` provably only look, and so does what they run with the names it gets."""
-    start = occurrence.place.where
+def is_read_only_with_names(words: list[ExpandedWord], occurrence: Occurrence, view: FileSystemView) -> bool:
+    """Whether `xargs` or `find -exec`, and the command they run with forwarded names, provably only read."""
+    start = occurrence.location.path
     if words[0].value == "find":
-        return start is not None and _find_looks(words, start, world)
-    run = invocation(words)
-    return run is not None and _looks_with_names(run, occurrence, start, world)
+        return start is not None and _is_read_only_find(words, start, view)
+    run = parse_xargs(words)
+    return run is not None and _is_read_only_with_names(run, occurrence, start, view)
 
 
-def _looks_with_names(run: Invocation, occurrence: Occurrence, start: str | None, world: PathWorld) -> bool:
+def _is_read_only_with_names(run: Invocation, occurrence: Occurrence, start: str | None, view: FileSystemView) -> bool:
     words = run.words
-    if is_tame(words, start, world):
+    if is_read_only(words, start, view):
         return True  # whatever the names are
-    if start is None or occurrence.feeders is None:
+    if start is None or occurrence.name_sources is None:
         return False
     loose = True
-    if occurrence.feeders:
+    if occurrence.name_sources:
         found = _names(occurrence, run)
-        if found is None or not all(_are_inside(names, start, world) for names in found):
+        if found is None or not all(_are_inside(names, start, view) for names in found):
             return False
         loose = any(names.loose for names in found)
-        if any(word.below for word in words) and any(map(_goes_up, found)):
+        if any(word.below for word in words) and any(map(_may_go_up, found)):
             return False
-    without = [word for word in words if word is not FED]
-    if not run.placed and not is_tame(without, start, world):
+    without = [word for word in words if word is not XARGS_INPUT]
+    if not run.has_placeholder and not is_read_only(without, start, view):
         return False
-    return _looks_at(words, start, world, loose=loose, single=run.single)
+    return _is_read_only_on(words, start, view, loose=loose, single=run.single)
 
 
 def _names(occurrence: Occurrence, run: Invocation) -> list[NameSource] | None:
-    """What may come through the pipe, for each way its commands may come out; None if that cannot be told."""
-    choices = [readings(feeder.words, occurrence.variables) for feeder in occurrence.feeders or ()]
+    """The names that may come through the pipe, for each possible expansion of its commands; None if not known."""
+    choices = [readings(source.words, occurrence.variables) for source in occurrence.name_sources or ()]
     if prod(map(len, choices)) > MOST or not all(words for choice in choices for words in choice):
         return None
     found: list[NameSource] = []
     for commands in product(*choices):
-        names = printed([stripped(words) for words in commands])
+        names = output_names([strip_wrappers(words) for words in commands])
         names = names and names.split(run.splitting)
         if names is None:
             return None
@@ -71,47 +71,52 @@ def _names(occurrence: Occurrence, run: Invocation) -> list[NameSource] | None:
     return found
 
 
-def _goes_up(names: NameSource) -> bool:
-    """Whether one of them may lead out of the directory it is looked for in."""
+def _may_go_up(names: NameSource) -> bool:
+    """Whether one of the names may lead out of the directory in which it is used."""
     return any(
-        ".." in place for place in (*(one.directory for one in names.found), *(one.value for one in names.spelled))
+        ".." in directory
+        for directory in (*(one.directory for one in names.found), *(one.value for one in names.spelled))
     )
 
 
-def _are_inside(names: NameSource, start: str, world: PathWorld) -> bool:
-    """Whether each name, as it will be read, is that of a file in the working directories."""
+def _are_inside(names: NameSource, start: str, view: FileSystemView) -> bool:
+    """Whether each name, as the receiving command will read it, is a file in the working directories."""
     odd = ODD[names.splitting]
     if names.tracked is not None and names.splitting == "lines":
         odd = QUOTED
-    for place in (one.directory for one in names.found):
-        if not PLAIN.match(place) or (odd is not None and odd.search(place)) or not holds(place, start, world):
+    for directory in (one.directory for one in names.found):
+        if (
+            not SAFE_START.match(directory)
+            or (odd is not None and odd.search(directory))
+            or not is_inside(directory, start, view)
+        ):
             return False
-    if not all(holds(word, start, world) for word in names.spelled):
+    if not all(is_inside(word, start, view) for word in names.spelled):
         return False
-    if names.tracked is not None and tracked_misleads(names.tracked, odd, start, world, whole=names.whole):
+    if names.tracked is not None and is_tracked_misleading(names.tracked, odd, start, view, whole=names.whole):
         return False
-    return not any(misleads(one, odd, start, world) for one in names.found)
+    return not any(is_misleading(one, odd, start, view) for one in names.found)
 
 
-def _looks_at(words: list[ExpandedWord], start: str, world: PathWorld, *, loose: bool, single: bool) -> bool:
-    """Whether the command only looks when names inside are put in their places."""
+def _is_read_only_on(words: list[ExpandedWord], start: str, view: FileSystemView, *, loose: bool, single: bool) -> bool:
+    """Whether the command only reads when it receives names of files inside."""
     if words[0].dynamic:
         return False  # a name is, or is part of, the command
     given: list[ExpandedWord] = []
     for word in words:
-        if word is FED:
-            given += [LOOSE if loose else HANDED] * (1 if single else 2)
+        if word is XARGS_INPUT:
+            given += [LOOSE if loose else FORWARDED] * (1 if single else 2)
         elif word.below:
-            if not holds(word.below, start, world) or lead_out_below(word.below, start, world):
+            if not is_inside(word.below, start, view) or has_link_out_below(word.below, start, view):
                 return False
-            given.append(ExpandedWord(f"{word.below}{{}}", "", handed=True))
+            given.append(ExpandedWord(f"{word.below}{{}}", "", forwarded=True))
         else:
             given.append(word)
-    return is_tame(given, start, world)
+    return is_read_only(given, start, view)
 
 
-def _find_looks(words: list[ExpandedWord], start: str, world: PathWorld) -> bool:
-    """Whether all that `find -exec` runs only looks, and `find` itself does."""
+def _is_read_only_find(words: list[ExpandedWord], start: str, view: FileSystemView) -> bool:
+    """Whether `find` and all commands behind `-exec` only read."""
     if any(word.glob or word.dynamic or word.counted for word in words):
         return False
     rest: list[ExpandedWord] = []
@@ -126,24 +131,26 @@ def _find_looks(words: list[ExpandedWord], start: str, world: PathWorld) -> bool
             if end is None:
                 return False
             many = words[end].value == "+"
-            command = words[position : end - many] + [FED] * many
-            runs.append(Invocation(stripped([placed(one, "{}") for one in command]), "nul", single=not many))
+            command = words[position : end - many] + [XARGS_INPUT] * many
+            runs.append(
+                Invocation(strip_wrappers([substitute_names(one, "{}") for one in command]), "nul", single=not many)
+            )
             position = end + 1
     values = [word.value for word in rest[1:]]
     searched = expression(values)
-    if not runs or searched is None or not all(holds(file, start, world) for file in searched.files):
+    if not runs or searched is None or not all(is_inside(file, start, view) for file in searched.files):
         return False
     found = tuple(
-        ListedNames(place, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
-        for place in starting_points(values)
+        ListedNames(directory, deep=not searched.shallow, pattern=searched.pattern, links=searched.links)
+        for directory in starting_points(values)
     )
-    if not _are_inside(NameSource(found), start, world) or any(".." in one.directory for one in found):
+    if not _are_inside(NameSource(found), start, view) or any(".." in one.directory for one in found):
         return False
-    return all(_looks_at(run.words, start, world, loose=False, single=run.single) for run in runs)
+    return all(_is_read_only_on(run.words, start, view, loose=False, single=run.single) for run in runs)
 
 
 def _end_of_run(words: list[ExpandedWord], position: int) -> int | None:
-    """Where the command behind `-exec` ends; None if it does not, or is none."""
+    """Where the command behind `-exec` ends; None if it does not end, or is empty."""
     begin = position
     while position < len(words):
         value = words[position].value

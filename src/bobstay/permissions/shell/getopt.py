@@ -1,27 +1,27 @@
-"""The options before a command's first operand, read as GNU's getopt reads them: clusters, values, abbreviations."""
+"""Parses the options before a command's first operand as GNU getopt does: clusters, values, abbreviations."""
 
 from typing import TypeAlias
 
 from msgspec import Struct
 
 Options: TypeAlias = list[tuple[str, str]]
-"""Each option by its letter, or by its long name where it has none, with its value."""
+"""Each option by its letter, or by its long name if it has none, with its value."""
 
 
 class Grammar(Struct, frozen=True):
-    """All options of a program. One that is not named here cannot be read."""
+    """All options of a program. Arguments with any other option cannot be parsed."""
 
     flags: str = ""
     valued: str = ""
-    """Letters with a value, at once or as the next word."""
+    """Letters with a value, attached or as the next word."""
     optional: str = ""
-    """Letters with a value at once, or none."""
+    """Letters with an attached value, or none."""
     long: dict[str, str] = {}
-    """The letter each long name stands for, or nothing; a name ends in `=` if it takes a value, in `[=` if it may."""
+    """The letter of each long name, or ""; a name ends in `=` if it takes a value, in `[=` if it may."""
 
 
-def leading(grammar: Grammar, values: list[str]) -> tuple[int, Options] | None:
-    """How many words are options of the program, `--` among them, and which; None if that cannot be told."""
+def leading_options(grammar: Grammar, values: list[str]) -> tuple[int, Options] | None:
+    """How many words are options of the program, including `--`, and which; None if they cannot be parsed."""
     found: Options = []
     position = 0
     while position < len(values):
@@ -32,20 +32,20 @@ def leading(grammar: Grammar, values: list[str]) -> tuple[int, Options] | None:
             break
         position += 1
         following = values[position] if position < len(values) else None
-        taken = _long(grammar, word[2:], following) if word.startswith("--") else _short(grammar, word[1:], following)
-        if taken is None:
+        parsed = _long(grammar, word[2:], following) if word.startswith("--") else _short(grammar, word[1:], following)
+        if parsed is None:
             return None
-        options, whole = taken
+        options, whole = parsed
         found += options
         position += whole
     return position, found
 
 
 def _long(grammar: Grammar, text: str, following: str | None) -> tuple[Options, int] | None:
-    """One long option, and whether the next word is its value."""
+    """Parse one long option; returns it and 1 if the next word is its value."""
     given, equals, value = text.partition("=")
     kinds = {name.rstrip("=["): name for name in grammar.long}
-    # A beginning of one name stands for it, one of several for none, unless it is a name itself.
+    # An abbreviation must be unambiguous, unless it is itself a name.
     meant = [given] if given in kinds else [name for name in kinds if name.startswith(given)]
     if len(meant) != 1:
         return None
@@ -59,7 +59,7 @@ def _long(grammar: Grammar, text: str, following: str | None) -> tuple[Options, 
 
 
 def _short(grammar: Grammar, letters: str, following: str | None) -> tuple[Options, int] | None:
-    """One word of letters, and whether the next word is the value of the last."""
+    """Parse one word of letters; returns the options and 1 if the next word is the value of the last."""
     found: Options = []
     for position, letter in enumerate(letters):
         rest = letters[position + 1 :]

@@ -1,4 +1,4 @@
-"""What git commands do, by their words: which only look, which run or write what their arguments say."""
+"""Classifies git commands by their words: which only read, and which run or write what their arguments say."""
 
 import re
 from itertools import pairwise
@@ -6,7 +6,7 @@ from itertools import pairwise
 from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
 
-LOOKS = names(
+READ_ONLY_COMMANDS = names(
     "blame cat-file check-ignore describe diff diff-tree for-each-ref grep log ls-files ls-tree "
     "merge-base name-rev rev-list rev-parse shortlog show status var"
 )
@@ -18,7 +18,7 @@ LISTS: dict[str, frozenset[str]] = {
     "tag": names("-l --list --column --no-column --color --no-color -i --ignore-case"),
     "remote": names("-v --verbose"),
 }
-"""Listing forms: these options and no operand, or operands behind an option that takes one."""
+"""Commands that list: with these options and no operand, or operands behind an option that takes one."""
 LIST_VALUES = names("--contains --no-contains --merged --no-merged --points-at --sort --format")
 GLOBAL_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
 GLOBAL_FLAGS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
@@ -27,47 +27,47 @@ HAZARDS = names(
     "--show-signature --textconv --upload-pack --upload-archive --template --exec-path --config-env --config "
     "--separate-git-dir --config-file"
 )
-"""Long options that run, write or read elsewhere; every beginning of one counts as well."""
+"""Long options that run, write or read elsewhere; every abbreviation counts as well."""
 EXACT = frozenset({"--text", "--filter"})
-"""Harmless options that are also beginnings of others."""
+"""Harmless options that are also abbreviations of others."""
 MESSAGED = names("commit tag merge stash notes")
 MESSAGE = frozenset({"-m", "--message"})
 """Options of those commands whose value is text."""
 FILE_LETTERS = {"blame": "S", "grep": "f", "ls-files": "X"}
-"""Options that bring a file, which may be anywhere."""
+"""Options that name a file, which may be anywhere."""
 ORDERED = names("diff diff-files diff-index diff-tree format-patch grep log range-diff reflog show stash whatchanged")
-"""Commands in which -O runs a program or brings a file."""
+"""Commands in which -O runs a program or names a file."""
 VALUED = {"blame": "L", "clone": "obj", "difftool": "t", "grep": "e", "ls-files": "x", "rebase": "sXC"}
-"""Letters whose value may follow at once, so that what is behind them are no options."""
+"""Letters whose value may be attached, so that the letters behind them are not options."""
 SOUGHT = frozenset({"--grep", "--author", "--committer"})
 SEARCHED = names("log diff show rev-list diff-tree")
-"""Commands in which -S and -G bring a text to look for."""
+"""Commands in which -S and -G take a text to search for."""
 RUNS = frozenset({("bisect", "run"), ("submodule", "foreach")})
 RUNNERS = names("filter-branch for-each-repo instaweb merge-index remote-ext web--browse")
 RUN_LETTERS = {"archive": "o", "clone": "cu", "difftool": "x", "rebase": "x"}
-"""Options that bring a program or a setting, or say which file is written."""
+"""Options that name a program, a setting or a file to write."""
 VERIFIES = re.compile(r"--[fp][^=]*=.*%[-+ ]?G|%\(\*?signature", re.DOTALL)
-"""Formats for which signatures are verified, by a program that may also fetch keys."""
+"""Formats for which git verifies signatures, with a program that may also fetch keys."""
 QUIET_KEYS = ("user.", "color.", "init.defaultbranch", "pull.", "push.", "rebase.", "merge.conflictstyle", "branch.")
 OPTIONLESS = names("add rm mv restore reset checkout switch stash commit")
-"""Commands none of whose options runs or writes elsewhere, so that a glob cannot turn into one."""
+"""Commands without options that run or write elsewhere, so that a glob cannot become one."""
 
 
 def split(values: list[str]) -> tuple[list[str], list[str]]:
-    """The options of git itself, and the command with its arguments."""
+    """Split arguments into the options of git itself, and the command with its arguments."""
     position = past_options(values, 0)
     return values[:position], values[position:]
 
 
 def past_options(values: list[str], position: int) -> int:
-    """Where the command stands, if git's own options begin at `position`."""
+    """The position of the command, if git's own options begin at `position`."""
     while position < len(values) and values[position].startswith("-"):
         position += 2 if values[position] in GLOBAL_VALUES else 1
     return position
 
 
 def is_hazardous(arguments: list[ExpandedWord]) -> bool:
-    """Whether no rule with a wildcard may approve it."""
+    """Whether no rule with a wildcard may allow it."""
     values = [argument.value for argument in arguments]
     options, command = split(values)
     if any(option not in GLOBAL_FLAGS for option in options):
@@ -87,16 +87,16 @@ def is_hazardous(arguments: list[ExpandedWord]) -> bool:
         return True
     if command[0] in ORDERED and any("O" in letters(command[0], value) for value in named):
         return True
-    return any(map(_is_hazard, named)) or _is_open(command[0], arguments[len(options) + 1 :])
+    return any(map(_is_hazard, named)) or _may_become_option(command[0], arguments[len(options) + 1 :])
 
 
 def is_message(command: str, option: str) -> bool:
-    """Whether the word behind this option of the command is a text."""
+    """Whether the word behind this option of the command is a message."""
     return option in MESSAGE and command in MESSAGED
 
 
 def letters(command: str, value: str) -> str:
-    """The options in a word such as `-pO`, without a value at its end."""
+    """The option letters in a word such as `-pO`, without an attached value."""
     if not value.startswith("-") or value.startswith("--"):
         return ""
     valued = VALUED.get(command, "SGL" if command in SEARCHED else "m" if command in MESSAGED else "")
@@ -113,8 +113,8 @@ def _is_hazard(value: str) -> bool:
     return any(hazard.startswith(option) for hazard in HAZARDS)
 
 
-def _is_open(command: str, arguments: list[ExpandedWord]) -> bool:
-    """Whether a word that is not literal may turn into an option."""
+def _may_become_option(command: str, arguments: list[ExpandedWord]) -> bool:
+    """Whether a word that is not literal may become an option."""
     before = command
     for argument in arguments:
         if before == "--" and not argument.dynamic:
@@ -129,7 +129,7 @@ def _is_open(command: str, arguments: list[ExpandedWord]) -> bool:
 
 
 def _is_quiet_config(arguments: list[str]) -> bool:
-    """Reading a setting, or one that only concerns names, colours and branches."""
+    """Whether it reads a setting, or sets one that only concerns names, colours or branches."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if any(value in ("--get", "--get-all", "--list", "-l", "--get-regexp") for value in before):
         return True
@@ -141,14 +141,14 @@ def _is_quiet_config(arguments: list[str]) -> bool:
     return len(operands) < 2 or operands[0].lower().startswith(QUIET_KEYS)
 
 
-def looks(arguments: list[ExpandedWord]) -> list[str] | None:
-    """The operands of a git command that only looks; None if it may do more."""
+def read_only_operands(arguments: list[ExpandedWord]) -> list[str] | None:
+    """The operands of a git command that only reads; None if it may do more."""
     values = [argument.value for argument in arguments]
     options, command = split(values)
     if not command or any(option not in GLOBAL_FLAGS for option in options):
         return None
     name, rest = command[0], command[1:]
-    if name in LOOKS:
+    if name in READ_ONLY_COMMANDS:
         file = FILE_LETTERS.get(name)
         brought = file is not None and any(file in letters(name, value) for value in rest)
         return None if brought else _operands(name, rest)
@@ -166,7 +166,7 @@ def _flags(values: list[str]) -> bool:
 
 
 def _operands(name: str, values: list[str]) -> list[str]:
-    """What may name files; the text of searches may not."""
+    """The words that may name files; search texts may not."""
     found: list[str] = []
     skip = name == "grep" and not any("e" in letters(name, value) for value in values)
     rest = iter(values)
@@ -190,7 +190,7 @@ def _operands(name: str, values: list[str]) -> list[str]:
 
 def _is_listing(name: str, values: list[str]) -> bool:
     known = LISTS[name]
-    # With these, operands are patterns; without, they would be names of new things.
+    # With these, operands are patterns; without, they are names of new branches or tags.
     lists = "--list" in values or (name == "tag" and "-l" in values)
     rest = iter(values)
     for value in rest:

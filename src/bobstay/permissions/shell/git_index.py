@@ -1,35 +1,35 @@
-"""The names git has in its index, read without git: what `git ls-files` prints, whether the files are there or not."""
+"""Reads the tracked names from git's index without git: what `git ls-files` prints, even for missing files."""
 
 import os
 import re
 from collections.abc import Iterable, Iterator
 from struct import error, unpack_from
 
-from bobstay.permissions.path_pattern import wildcard
-from bobstay.permissions.path_resolution import PathWorld, locate, normalise, read_link
+from bobstay.permissions.path_pattern import matches_wildcard
+from bobstay.permissions.path_resolution import FileSystemView, locate, normalise, read_link
 from bobstay.permissions.shell.directory_links import MOST, FullLinkListing, LinkListing
 
 LARGEST = 8_000_000
-"""Bytes of an index that is read."""
+"""The largest index that is read, in bytes."""
 MOST_ENTRIES = 10 * MOST
 FIXED = 62
 """Bytes of an entry before its name."""
 EXTENDED = 0x4000
 
 
-class _Unknown(ValueError):  # noqa: N818 - it names a state of mind, not an event
-    """An index of a kind that is not read here."""
+class _Unknown(ValueError):  # noqa: N818 - it names a kind of index
+    """An index in a format that is not supported here."""
 
 
-def tracked_misleads(
-    specs: tuple[str, ...], odd: re.Pattern[str] | None, start: str, world: PathWorld, *, whole: bool
+def is_tracked_misleading(
+    specs: tuple[str, ...], odd: re.Pattern[str] | None, start: str, view: FileSystemView, *, whole: bool
 ) -> bool:
-    """Whether one of the tracked files that `specs` select leads out, or is spelled as in `odd` or as an option.
+    """Whether one of the tracked files that `specs` select leads out, matches `odd` or looks like an option.
 
-    If `whole`, names begin at the top of the repository, and are looked for in `start` all the same.
+    If `whole`, names are relative to the top of the repository, but are still used in `start`.
     """
     try:
-        names = [name for name in _known(start, world, whole=whole) if _selects(specs, name)]
+        names = [name for name in _known(start, view, whole=whole) if _selects(specs, name)]
     except (OSError, ValueError, IndexError, error):
         return True
     if len(names) > MOST:
@@ -37,33 +37,33 @@ def tracked_misleads(
     if any(name.startswith("-") or (odd is not None and odd.search(name)) for name in names):
         return True
     parents = {os.path.dirname(name) for name in names}
-    links = [name for name in names if world.readlink(f"{start}/{name}") is not None]
-    return not all(world.holds(locate(f"./{name}", start, world)) for name in (*parents, *links))
+    links = [name for name in names if view.readlink(f"{start}/{name}") is not None]
+    return not all(view.contains(locate(f"./{name}", start, view)) for name in (*parents, *links))
 
 
-def _known(start: str, world: PathWorld, *, whole: bool) -> Iterable[str]:
-    if world.readlink is read_link:
+def _known(start: str, view: FileSystemView, *, whole: bool) -> Iterable[str]:
+    if view.readlink is read_link:
         return _names(start, whole=whole)
-    reader: object = world.readlink
+    reader: object = view.readlink
     if isinstance(reader, FullLinkListing):
         return [name[len(start) + 1 :] for name in reader.tracked() if name.startswith(f"{start}/")]
     listed = reader.links(start, deep=True) if isinstance(reader, LinkListing) else ()
-    return [link[len(start) + 1 :] for link in listed or ()]  # nothing else is known, and each link may be tracked
+    return [link[len(start) + 1 :] for link in listed or ()]  # nothing else is known, and every link may be tracked
 
 
 def _selects(specs: tuple[str, ...], name: str) -> bool:
-    """Whether git takes the name for one of these; a pattern that is not plain selects everything."""
+    """Whether git selects the name by these pathspecs; one with special characters is assumed to select everything."""
     for spec in specs or (".",):
-        plain = normalise(spec)[1:]
-        if not plain or any(sign in plain for sign in ":?[\\"):
+        literal = normalise(spec)[1:]
+        if not literal or any(sign in literal for sign in ":?[\\"):
             return True
-        if name == plain or name.startswith(plain + "/") or ("*" in plain and wildcard(plain, name)):
+        if name == literal or name.startswith(literal + "/") or ("*" in literal and matches_wildcard(literal, name)):
             return True
     return False
 
 
 def _names(start: str, *, whole: bool) -> Iterator[str]:
-    """The names in the index; or, as seen from `start`, those below it."""
+    """The names in the index; unless `whole`, only those below `start`, relative to it."""
     top = start
     while not os.path.lexists(f"{top}/.git"):
         if top in ("", "/"):
@@ -76,17 +76,17 @@ def _names(start: str, *, whole: bool) -> Iterator[str]:
             yield name[len(prefix) :]
 
 
-def _content(place: str) -> bytes:
-    if os.path.isfile(place):  # a worktree or a submodule says where its own is
-        with open(place, encoding="utf-8") as file:
-            said = file.read(4096)
-        if not said.startswith("gitdir: "):
-            raise _Unknown(place)
-        place = os.path.join(os.path.dirname(place), said.removeprefix("gitdir: ").rstrip("\n"))
-    with open(f"{place}/index", "rb") as file:
+def _content(git_dir: str) -> bytes:
+    if os.path.isfile(git_dir):  # the `.git` file of a worktree or submodule names its git directory
+        with open(git_dir, encoding="utf-8") as file:
+            pointer = file.read(4096)
+        if not pointer.startswith("gitdir: "):
+            raise _Unknown(git_dir)
+        git_dir = os.path.join(os.path.dirname(git_dir), pointer.removeprefix("gitdir: ").rstrip("\n"))
+    with open(f"{git_dir}/index", "rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise _Unknown(place)
+        raise _Unknown(git_dir)
     return content
 
 
@@ -108,7 +108,7 @@ def _entries(content: bytes) -> Iterator[str]:
 
 
 def _kept(content: bytes, at: int, length: int) -> tuple[int, int]:
-    """How much of the name before is kept, and where the rest of the name begins."""
+    """How many bytes of the previous name are kept, and where the rest of the name begins."""
     byte = content[at]
     cut = byte & 127
     while byte & 128:
@@ -121,11 +121,11 @@ def _kept(content: bytes, at: int, length: int) -> tuple[int, int]:
 
 
 def _check_rest(content: bytes, at: int) -> None:
-    """Behind the entries stand extensions and a checksum, exactly; else the entries were not what they seemed."""
+    """Check that exactly extensions and a checksum follow the entries; otherwise they were misread."""
     while at < len(content) - 20:
         kind, size = unpack_from(">4sI", content, at)
         if not kind.isupper():
-            raise _Unknown(kind)  # one that must be understood: entries may be elsewhere, or stand for directories
+            raise _Unknown(kind)  # a required extension: entries may be elsewhere, or stand for directories
         at += 8 + size
     if at != len(content) - 20:
         raise _Unknown(at)

@@ -1,4 +1,4 @@
-"""Sets of names, written the way they read best: as text."""
+"""Builds a frozenset of names from a space-separated string."""
 
 
 def names(text: str) -> frozenset[str]:

@@ -1,11 +1,11 @@
-"""Which files a command's words may name: for rules about reading, and for what it would write."""
+"""Determines the files that a command's words may name, for Read rules and for what it would write."""
 
 import os.path
 from itertools import pairwise
 
 from bobstay.permissions.shell import git_commands
 from bobstay.permissions.shell.command_options import SPECS, ParsedArguments, sort_arguments
-from bobstay.permissions.shell.embedded_scripts import untame_scripts
+from bobstay.permissions.shell.embedded_scripts import unsafe_scripts
 from bobstay.permissions.shell.expansion import ExpandedWord
 from bobstay.permissions.shell.name_sets import names
 
@@ -17,7 +17,7 @@ EDITING: dict[str, frozenset[str]] = {
     "rmdir": frozenset({"-p", "-v"}),
     "touch": frozenset({"-c", "-a", "-m"}),
 }
-"""Simple file commands, with the options under which they do just what they look like."""
+"""Simple file commands, with the options that do not change what their operands mean."""
 WRITERS = names("chmod chown dd install ln tee truncate unlink shred patch rsync") | EDITING.keys()
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "curl": ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--output-dir"),
@@ -29,18 +29,18 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "unzip": ("-d",),
     "gcc": ("-o",),
 }
-"""Options that say where a command writes."""
+"""Options that name where a command writes."""
 MOST_LETTERS = 10
-"""Letters in one word behind which the value of the last may begin."""
-SILENT = names("echo printf true false :")
-"""Their words are never files."""
+"""The number of letters in one word behind which an attached value may begin."""
+NO_FILES = names("echo printf true false :")
+"""Commands whose words are never files."""
 SEARCHES = names("grep egrep fgrep rg ag ack")
-"""Their first operand is a pattern, unless an option brings one."""
+"""Commands whose first operand is a pattern, unless an option gives one."""
 PATTERNS = names(
     "--include --exclude --exclude-dir --grep --author --committer --format --pretty --regexp --glob --iglob --ignore "
     "--message --date --name --title --body --label --since --until --type"
 )
-"""Long options with text, not files."""
+"""Long options whose value is text, not a file."""
 PATTERN_LETTERS: dict[str, frozenset[str]] = {
     "git": git_commands.SOUGHT,
     "tree": frozenset({"-I", "-P"}),
@@ -56,19 +56,19 @@ MOVING: dict[str, tuple[str, ...]] = {
     "sudo": ("-D", "--chdir"),
     "tar": ("-C", "--directory"),
 }
-"""Options that say where a command is to work."""
+"""Options that set the directory in which a command works."""
 GREPS = names("grep egrep fgrep")
 PACKERS = names("diff cp scp tar zip rsync 7z cpio")
-"""Commands that go through directories; the first three only if told to."""
-SWEEPERS = SEARCHES | PACKERS | {"git"}
+"""Commands that read directories recursively; the first three only with an option."""
+DIRECTORY_READERS = SEARCHES | PACKERS | {"git"}
 FIND_RUNS = names("-exec -execdir -ok -okdir")
 FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-fprint", "-fprint0", "-fls", "-files0-from"})
 
 
 def read_by(words: list[ExpandedWord]) -> tuple[list[str], bool]:
-    """Every word, or part of a word, that may be a file; and whether some word cannot be told."""
+    """Every word, or part of a word, that may be a file; and whether some word is not known."""
     name = words[0].value.rpartition("/")[2]
-    if name in SILENT:
+    if name in NO_FILES:
         return [], False
     if name == "find":
         words = _searched(words)
@@ -87,14 +87,14 @@ def read_by(words: list[ExpandedWord]) -> tuple[list[str], bool]:
         if word.pipe:
             continue
         unknown = unknown or word.dynamic or word.glob or word.counted
-        unknown = unknown or (word.source.startswith("~") and not _plain_home(word.source))
+        unknown = unknown or (word.source.startswith("~") and not _is_own_home(word.source))
         if not word.dynamic:
             found += _parts(word.value)
     return found, unknown
 
 
-def elsewhere(names: set[str], words: list[ExpandedWord]) -> list[str]:
-    """The directories in which one of these programs is told to work."""
+def working_directories(names: set[str], words: list[ExpandedWord]) -> list[str]:
+    """The directories that options of these programs set as their working directory."""
     options = {option for name in names for option in MOVING.get(name, ())}
     found: list[str] = []
     for before, word in pairwise(words):
@@ -109,25 +109,25 @@ def elsewhere(names: set[str], words: list[ExpandedWord]) -> list[str]:
     return found
 
 
-def reads_more(words: list[ExpandedWord]) -> bool:
-    """Whether it reads files its words do not name: a list, a script or another directory says which."""
+def reads_unnamed_files(words: list[ExpandedWord]) -> bool:
+    """Whether it reads files that its words do not name, but a list, a script or another directory does."""
     name, arguments = words[0].value.rpartition("/")[2], words[1:]
     values = [word.value for word in arguments]
-    if untame_scripts(name, values) or (name == "strings" and any(value.startswith("@") for value in values)):
+    if unsafe_scripts(name, values) or (name == "strings" and any(value.startswith("@") for value in values)):
         return True
     spec = SPECS.get(name)
     if spec is None:
         return False
-    taken = sort_arguments(spec, arguments)
-    return bool(taken.leaves) or (name == "file" and bool(taken.refused))
+    parsed = sort_arguments(spec, arguments)
+    return bool(parsed.leaves) or (name == "file" and bool(parsed.refused))
 
 
-def _plain_home(source: str) -> bool:
+def _is_own_home(source: str) -> bool:
     return source == "~" or source.startswith("~/")
 
 
 def _searched(words: list[ExpandedWord]) -> list[ExpandedWord]:
-    """The starting points of find, and the files its tests name: its patterns are no files."""
+    """The starting points of find and the files its tests name; its patterns are not files."""
     found = words[:1]
     position = 1
     while position < len(words) and not words[position].value.startswith(("-", "(", "!")):
@@ -142,7 +142,7 @@ def _searched(words: list[ExpandedWord]) -> list[ExpandedWord]:
 
 
 def _read_by_search(name: str, arguments: list[ExpandedWord]) -> tuple[list[str], bool]:
-    """The files a search is given; its pattern is not one, unless it may turn out to be several words."""
+    """The files given to a search; its pattern is not one, unless it may expand to several words."""
     files, values = _search_files(name, arguments)
     loose = [word for word in arguments if (word.dynamic or word.glob or word.counted) and not word.pipe]
     unknown = any(word.splits or word.glob or word in files for word in loose)
@@ -152,16 +152,16 @@ def _read_by_search(name: str, arguments: list[ExpandedWord]) -> tuple[list[str]
 
 
 def _search_files(name: str, arguments: list[ExpandedWord]) -> tuple[list[ExpandedWord], list[str]]:
-    taken = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
-    return _files_of(name, taken), taken.files
+    parsed = sort_arguments(SPECS.get(name, SPECS["grep"]), arguments)
+    return _files_of(name, parsed), parsed.files
 
 
-def _files_of(name: str, taken: ParsedArguments) -> list[ExpandedWord]:
-    return taken.operands if taken.patterned or name not in SPECS else taken.operands[1:]
+def _files_of(name: str, parsed: ParsedArguments) -> list[ExpandedWord]:
+    return parsed.operands if parsed.patterned or name not in SPECS else parsed.operands[1:]
 
 
 def _parts(value: str) -> list[str]:
-    """The word itself, and what follows a `=`, `@` or `:` in it, or the letters of options."""
+    """The word itself, and its parts behind `=`, `@`, `:` or option letters."""
     option, equals, given = value.partition("=")
     if value.startswith("--"):
         found = [given] if equals and option not in PATTERNS else []
@@ -176,13 +176,13 @@ def _parts(value: str) -> list[str]:
     return [one for one in (*found, *more) if one and one != "-"]
 
 
-def feeds(names: set[str], words: list[ExpandedWord]) -> bool:
-    """Whether it hands over files that its words do not name."""
+def forwards_names(names: set[str], words: list[ExpandedWord]) -> bool:
+    """Whether it forwards names of files that its words do not contain."""
     return "xargs" in names or "parallel" in names or any(word.value in FIND_RUNS for word in words)
 
 
-def swept_by(words: list[ExpandedWord], *, fed: bool) -> list[str]:
-    """The directories whose files it reads one and all."""
+def directories_read_by(words: list[ExpandedWord], *, piped: bool) -> list[str]:
+    """The directories whose files it reads without naming them."""
     name = words[0].value.rpartition("/")[2]
     values = [word.value for word in words[1:]]
     operands = [value for value in values if not value.startswith("-")]
@@ -191,11 +191,11 @@ def swept_by(words: list[ExpandedWord], *, fed: bool) -> list[str]:
     if name in SEARCHES:
         if name in GREPS and not _has_letter(values, "rRd", "--recursive", "--dereference-recursive", "--directories"):
             return []
-        taken = sort_arguments(SPECS.get(name, SPECS["grep"]), words[1:])
-        files = [file.value for file in _files_of(name, taken) if not file.pipe]
-        return [*files, "."] if taken.vague or not (files or fed) else files
+        parsed = sort_arguments(SPECS.get(name, SPECS["grep"]), words[1:])
+        files = [file.value for file in _files_of(name, parsed) if not file.pipe]
+        return [*files, "."] if parsed.vague or not (files or piped) else files
     if name == "diff" and not _has_letter(values, "r", "--recursive"):
-        return [value for value in operands if "." not in os.path.basename(value).strip(".")]  # maybe directories
+        return [value for value in operands if "." not in os.path.basename(value).strip(".")]  # they may be directories
     if name in ("cp", "scp") and not _has_letter(values, "rRa", "--recursive", "--archive"):
         return []
     return operands if name in PACKERS else []
@@ -212,7 +212,7 @@ def _has_letter(values: list[str], letters: str, *options: str) -> bool:
 
 
 def written_by(words: list[ExpandedWord]) -> list[str]:
-    """All operands of a command that writes, and where a copy into a directory would end up."""
+    """All operands of a command that writes, and the targets of copies into a directory."""
     name = words[0].value.rpartition("/")[2]
     values = [word.value for word in words[1:] if not word.dynamic]
     found = _outputs(name, values)
@@ -245,7 +245,7 @@ def _outputs(name: str, values: list[str]) -> list[str]:
     return found
 
 
-def is_plain_edit(words: list[ExpandedWord]) -> bool:
+def is_simple_edit(words: list[ExpandedWord]) -> bool:
     known = EDITING.get(words[0].value)
     if known is None or any(word.dynamic or word.glob or word.counted for word in words):
         return False

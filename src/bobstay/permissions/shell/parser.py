@@ -1,4 +1,4 @@
-"""A small strict parser of the shell's grammar. It is exact or it refuses: it never guesses."""
+"""A small strict parser of the shell grammar: it parses exactly or raises, and never guesses."""
 
 import re
 
@@ -22,24 +22,24 @@ KEYWORD = re.compile(r"(?:[a-z]+|!|\{|\}|\[\[)(?=[ \t\n;&|<>()]|\Z)")
 CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "function", "{", "[[", "coproc"})
 NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\+?=|\[)")
-"""The beginning of an assignment, or of one to a part of an array."""
+"""The beginning of an assignment to a variable or an array element."""
 NUMBERED = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
 FUNCTION = re.compile(r"[ \t]*\([ \t]*\)[ \t\n]*")
 
 
 def parse(text: str) -> tuple[Script, str]:
-    """The whole text as a script, and why it may never be allowed (or nothing). Raises `NotUnderstood`."""
+    """Parse the whole text as a script; also returns why it may never be allowed, or "". Raises `NotUnderstood`."""
     parser = Parser(text, 0, len(text), 0)
     script = parser.script()
     if parser.at < parser.end:
-        raise NotUnderstood(f"{text[parser.at]!r} stands where no command can (character {parser.at})")
+        raise NotUnderstood(f"unexpected {text[parser.at]!r} where a command must begin (character {parser.at})")
     if parser.waiting:
         raise NotUnderstood("a here-document has no body")
     return script, parser.trouble
 
 
 class Parser(RedirectScanner):
-    """The half that knows how words make commands, and commands scripts."""
+    """The layer of the parser that combines words into commands, and commands into scripts."""
 
     _looked_at = -1
     _keyword = ""
@@ -49,13 +49,13 @@ class Parser(RedirectScanner):
         before = self.documents
         waiting, self.waiting = self.waiting, []
         if waiting:
-            self.doubt("a substitution stands on the line of a here-document")
+            self.doubt("a substitution is on the line of a here-document")
         script = self.script()
         if self.at >= self.end or self.text[self.at] != closer or self.waiting:
-            raise NotUnderstood(f"a substitution lacks its {closer}")
+            raise NotUnderstood(f"a substitution has no closing {closer}")
         self.waiting = waiting
         if self.documents > before and not is_message(script):
-            self.doubt("a here-document stands inside a substitution")
+            self.doubt("a here-document is inside a substitution")
         self.at += 1
         self.depth -= 1
         return script
@@ -65,10 +65,10 @@ class Parser(RedirectScanner):
         inner.deepen()
         script = inner.script()
         if inner.at < inner.end or inner.waiting:
-            raise NotUnderstood("what is between backticks is not a script")
+            raise NotUnderstood("the text between backticks is not a script")
         self.doubt(inner.trouble)
         if inner.documents:
-            self.doubt("a here-document stands between backticks")
+            self.doubt("a here-document is between backticks")
         return script
 
     def deepen(self) -> None:
@@ -77,7 +77,7 @@ class Parser(RedirectScanner):
             raise NotUnderstood("it is nested too deeply")
 
     def script(self) -> Script:
-        """Chains until something that can only end them."""
+        """Parse chains until a token that can only end them."""
         found = Script([], self.at)
         while True:
             self.skip_lines()
@@ -97,7 +97,7 @@ class Parser(RedirectScanner):
         return found
 
     def body(self, *closers: str) -> tuple[Script, str]:
-        """A script that must not be empty, and the keyword that ends it."""
+        """Parse a script that must not be empty; returns it and the keyword that ends it."""
         script = self.script()
         closer = self.keyword()
         if not script.chains or closer not in closers:
@@ -116,7 +116,7 @@ class Parser(RedirectScanner):
             found.pipelines.append(self._pipeline(joint))
 
     def _pipeline(self, joint: str) -> Pipeline:
-        """Commands joined by pipes, and the blanks behind them."""
+        """Parse commands joined by pipes, and the blanks behind them."""
         found = Pipeline([], joint)
         while self.keyword() == "!":
             self.at += 1
@@ -141,7 +141,7 @@ class Parser(RedirectScanner):
                 found.redirects.append(redirect)
             return found
         if keyword in CLOSERS or keyword == "in":
-            raise NotUnderstood(f"{keyword} stands where no command can (character {self.at})")
+            raise NotUnderstood(f"unexpected {keyword} where a command must begin (character {self.at})")
         return self._simple()
 
     def _opened(self, keyword: str) -> Command:
@@ -166,7 +166,7 @@ class Parser(RedirectScanner):
             case "[[":
                 return self._test(start)
             case "coproc":
-                self.doubt("a coprocess keeps running beside the shell")
+                self.doubt("a coprocess keeps running in parallel with the shell")
                 self.blanks()
                 return self._command()
             case _:
@@ -177,7 +177,7 @@ class Parser(RedirectScanner):
                 return self._function()
 
     def _function(self) -> Compound:
-        self.doubt("a function is defined, which may change what any command means")
+        self.doubt("a function is defined, which may change the meaning of any command")
         self.skip_lines()
         self.deepen()
         inside = Script([AndOrList([Pipeline([self._command()])])], self.at, self.at)
@@ -300,7 +300,7 @@ class Parser(RedirectScanner):
         return found
 
     def _add(self, found: SimpleNode) -> None:
-        """One more word, which may be an assignment."""
+        """Parse one more word, which may be an assignment."""
         named = None if found.words else NAMED.match(self.text, self.at, self.end)
         if named and named.group().endswith("["):
             self.doubt("a subscript may be evaluated")
@@ -313,7 +313,7 @@ class Parser(RedirectScanner):
         else:
             word = self.word()
             if NUMBERED.fullmatch(word.source) and self.text[self.at : min(self.at + 1, self.end)] in ("<", ">"):
-                self.doubt("a redirection puts its number into a variable")
+                self.doubt("a redirection stores its descriptor in a variable")
         (found.assignments if assigned else found.words).append(word)
 
     def _array(self, start: int) -> Word:
@@ -326,15 +326,15 @@ class Parser(RedirectScanner):
             parts += self.word().parts
 
     def _odd_parenthesis(self, found: SimpleNode) -> Compound:
-        """`name ()` defines a function; any other parenthesis behind a word is none of ours."""
+        """Parse `name ()`, which defines a function; any other parenthesis behind a word is refused."""
         opening = FUNCTION.match(self.text, self.at, self.end)
         if opening is None or len(found.words) != 1 or found.assignments or found.redirects:
-            raise NotUnderstood(f"a parenthesis stands inside a command (character {self.at})")
+            raise NotUnderstood(f"a parenthesis is inside a command (character {self.at})")
         self.at = opening.end()
         return self._function()
 
     def keyword(self) -> str:
-        """The keyword that stands here; asked for again at the same place, it is not looked for again."""
+        """The keyword at the current position, or ""; cached for repeated calls at the same position."""
         if self.at != self._looked_at:
             found = KEYWORD.match(self.text, self.at, self.end)
             self._looked_at, self._keyword = self.at, found.group() if found else ""

@@ -1,4 +1,4 @@
-"""Scans redirections and here-documents, and the blanks, comments and line ends between commands."""
+"""Scans redirections, here-documents, and the blanks, comments and newlines between commands."""
 
 import re
 
@@ -9,17 +9,17 @@ REDIRECT = re.compile(r"([0-9]*)(<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|(&>>|&>)")
 BEGINS = frozenset("0123456789<>&")
 DELIMITER = re.compile(r"'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z0-9_.-]+)")
 BLANK = re.compile(r"(?:[ \t]|(?<=[ \t])\\\n)*")
-"""A continued line counts as a blank only behind one, where no parser can take it for part of a word."""
+"""A line continuation counts as a blank only behind one, where no parser can read it as part of a word."""
 IN_DOCUMENT = re.compile(r"[^\\$`]+")
 
 
 class RedirectScanner(WordScanner):
-    """The half of the parser that knows where data comes from and goes to."""
+    """The layer of the parser that scans redirections."""
 
     def __init__(self, text: str, at: int, end: int, depth: int) -> None:
         super().__init__(text, at, end, depth)
         self.waiting: list[tuple[Redirect, str, bool]] = []
-        """Here-documents whose body begins at the next line: delimiter, and whether tabs are taken off."""
+        """Here-documents whose body begins on the next line: redirection, delimiter, and whether tabs are removed."""
         self.documents = 0
 
     def redirect(self) -> Redirect | None:
@@ -51,7 +51,7 @@ class RedirectScanner(WordScanner):
         delimiter = DELIMITER.match(self.text, self.at, self.end)
         stop = delimiter.end() if delimiter else self.at
         if delimiter is None or (stop < self.end and self.text[stop] not in STOPS):
-            raise NotUnderstood("the delimiter of a here-document is neither plain nor wholly quoted")
+            raise NotUnderstood("the delimiter of a here-document is neither unquoted text nor entirely quoted")
         found.quoted = delimiter.group(3) is None
         self.waiting.append(
             (found, delimiter.group(1) or delimiter.group(2) or delimiter.group(3), found.operator == "<<-")
@@ -59,12 +59,12 @@ class RedirectScanner(WordScanner):
         self.at = stop
 
     def _bodies(self) -> None:
-        """Read the here-documents that begin at this line."""
+        """Read the bodies of the here-documents that begin on this line."""
         for found, delimiter, tabs in self.waiting:
             found.start = start = self.at
             while True:
                 if self.at >= self.end:
-                    raise NotUnderstood(f"a here-document lacks its {delimiter}")
+                    raise NotUnderstood(f"a here-document has no closing {delimiter}")
                 stop = self.text.find("\n", self.at, self.end)
                 stop = self.end if stop < 0 else stop
                 line = self.text[self.at : stop]
@@ -98,7 +98,7 @@ class RedirectScanner(WordScanner):
             self.at = found.end()
 
     def skip_lines(self) -> None:
-        """Blanks, comments and line ends; at a line end the here-documents come."""
+        """Skip blanks, comments and newlines; behind a newline the bodies of here-documents are read."""
         while True:
             self.blanks()
             if self.at >= self.end:

@@ -1,12 +1,12 @@
-"""Walks a parsed script in the order it would run: which commands, in which directory, with which loop variables."""
+"""Walks a parsed script in execution order and records each command with its directory and loop variables."""
 
 import re
 
 from msgspec import Struct
 
-from bobstay.permissions.path_resolution import PathWorld, locate
-from bobstay.permissions.shell.embedded_scripts import assigns
-from bobstay.permissions.shell.expansion import Variables, is_loose, readings, seen
+from bobstay.permissions.path_resolution import FileSystemView, locate
+from bobstay.permissions.shell.embedded_scripts import printf_assigns
+from bobstay.permissions.shell.expansion import Variables, expand, is_loose, readings
 from bobstay.permissions.shell.name_sets import names
 from bobstay.permissions.shell.syntax import (
     AndOrList,
@@ -23,115 +23,126 @@ from bobstay.permissions.shell.syntax import (
 
 MOVES = names("cd pushd popd eval source . exec trap")
 PREFIXES = frozenset({"builtin", "command", "time", "-p", "--"})
-"""What may stand before a builtin without starting another process."""
+"""Words that may precede a builtin without starting another process."""
 LOOP_VARIABLE = re.compile(r"[a-z_][a-z0-9_]{0,30}|[A-Z]|FILE|DIR|NAME|NUM")
-"""Names no program reads from its environment; a loop over PATH or http_proxy is not a harmless one."""
+"""Names that no program reads from its environment; a loop that sets PATH or http_proxy is not harmless."""
 READ_BY_PROGRAMS = re.compile(r".*_proxy|(?:npm|pip|cargo|git|gem|bundle)_.*|_|histchars")
 ASSIGNS = names("read mapfile readarray getopts declare typeset local export readonly let unset eval source . wait")
 
 
-MOST_FEEDING = 8
+MOST_SOURCES = 8
 MOST_PLACES = 8
 MOST_MOVES = 20
 LONGEST = 1000
-"""Limits that only make a place unknown."""
+"""Limits beyond which a location is unknown."""
 
 
 class Location(Struct, frozen=True):
-    """Where a command would run."""
+    """The directory in which a command would run."""
 
-    where: str | None
-    """Taken for granted, if all went well before; None if that cannot be told."""
+    path: str | None
+    """The directory if every earlier command succeeded; None if not known."""
     others: tuple[str, ...] = ()
-    """Where it would run if a `cd` before it failed."""
+    """The directories if an earlier `cd` failed."""
 
     @property
     def all(self) -> tuple[str, ...]:
-        return self.others if self.where is None else (self.where, *self.others)
+        return self.others if self.path is None else (self.path, *self.others)
 
 
 class Occurrence(Struct):
     command: SimpleNode | Test
-    place: Location
+    location: Location
     variables: Variables
-    fed: bool = False
+    piped: bool = False
     """Its input comes from a pipe."""
-    feeders: tuple[SimpleNode, ...] | None = None
-    """Of a command with `xargs` in it, those before it in its pipe; None if its input may be anything."""
+    name_sources: tuple[SimpleNode, ...] | None = None
+    """For a command with `xargs`, the commands before it in its pipe; None if its input may be anything."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for commands of which the same is known."""
+        """Equal for commands that have the same analysis."""
         command = self.command
         assigned = [word.source for word in command.assignments] if isinstance(command, SimpleNode) else ["[["]
         spelled = " ".join([*assigned, "\n", *(word.source for word in command.words)])
         variables = tuple(sorted(self.variables.items())) if self.variables else ()
-        return spelled, self.place, self.fed, variables, self.feeders and tuple(map(_spelled, self.feeders))
+        return (
+            spelled,
+            self.location,
+            self.piped,
+            variables,
+            self.name_sources and tuple(map(_source_text, self.name_sources)),
+        )
 
 
 class ScriptWalker:
-    def __init__(self, cwd: str, world: PathWorld, *, searches: int = 0) -> None:
+    def __init__(self, cwd: str, view: FileSystemView, *, searches: int = 0) -> None:
         self.searches = searches
-        """For how many commands more the disk may be searched for the names they get."""
+        """For how many more commands the disk may be searched for the names forwarded to them."""
         self._cwd = cwd
-        self._world = world
+        self._view = view
         self.commands: list[Occurrence] = []
         self.distinct: list[Occurrence] = []
-        """The same without repetitions."""
+        """`commands` without repetitions."""
         self.redirects: list[tuple[Redirect, Location, Variables]] = []
         self.globs: list[tuple[Word, Location]] = []
-        """Patterns a loop goes over: for these the shell itself looks into a directory."""
+        """Patterns in the word list of a loop: the shell itself lists a directory for these."""
         self.moved = False
-        """Some command may run elsewhere than where the shell stands."""
+        """Some command may run outside the shell's initial directory."""
         self.trouble = ""
         self._looping = 0
         self._moved = 0
-        """How often the directory was changed."""
-        self._given = False
-        """The input is another than that of the shell itself, which is empty.
+        """How often the directory changed."""
+        self._has_input = False
+        """The input is not that of the shell itself, which is empty.
 
-        What may change that one, such as `exec`, also makes the place unknown, where nothing is known to only look.
+        Commands that may change the shell's input, such as `exec`, also make the location unknown, where no command
+        counts as read-only.
         """
 
-    def over(self, script: Script) -> None:
+    def walk(self, script: Script) -> None:
         self._script(script, Location(self._cwd), {})
         self.distinct = list({one.key: one for one in self.commands}.values())
 
-    def _script(self, script: Script, place: Location, variables: Variables) -> Location:
+    def _script(self, script: Script, location: Location, variables: Variables) -> Location:
         for chain in script.chains:
-            after = self._chain(chain, place, variables)
-            place = place if chain.background else after
-        return place
+            after = self._chain(chain, location, variables)
+            location = location if chain.background else after
+        return location
 
-    def _chain(self, chain: AndOrList, place: Location, variables: Variables) -> Location:
-        """Follow `&&` and `||`: a `cd` that leads the chain is taken to succeed, any other may not even run."""
-        now = result = place
-        fell = strayed = False
-        tried: dict[str, None] = dict.fromkeys(place.all)
+    def _chain(self, chain: AndOrList, location: Location, variables: Variables) -> Location:
+        """Follow `&&` and `||`: a `cd` at the beginning is assumed to succeed, any other may not even run."""
+        now = result = location
+        fell = moved_late = False
+        tried: dict[str, None] = dict.fromkeys(location.all)
         for number, pipeline in enumerate(chain.pipelines):
             if pipeline.joint == "||":
                 fell = True
-                now = place if len(tried) == len(place.all) else self._lost(Location(None, tuple(tried)))
+                now = (
+                    location
+                    if len(tried) == len(location.all)
+                    else self._unknown_location(Location(None, tuple(tried)))
+                )
             after = self._pipeline(pipeline, now, variables)
-            if len(chain.pipelines) == 1 and after == place:
-                return place
+            if len(chain.pipelines) == 1 and after == location:
+                return location
             tried.update(dict.fromkeys(after.all))
             if after != now:
-                strayed = strayed or number > 0
-                after = self._lost(Location(None, tuple(tried))) if fell else after
+                moved_late = moved_late or number > 0
+                after = self._unknown_location(Location(None, tuple(tried))) if fell else after
             now = after
             if not fell:
                 result = now
-        others = tuple(one for one in tried if one != result.where)
-        if (strayed and len(chain.pipelines) > 1) or len(others) > MOST_PLACES:
-            return self._lost(Location(None, others[:MOST_PLACES]))
-        return Location(result.where, others)
+        others = tuple(one for one in tried if one != result.path)
+        if (moved_late and len(chain.pipelines) > 1) or len(others) > MOST_PLACES:
+            return self._unknown_location(Location(None, others[:MOST_PLACES]))
+        return Location(result.path, others)
 
-    def _pipeline(self, pipeline: Pipeline, place: Location, variables: Variables) -> Location:
+    def _pipeline(self, pipeline: Pipeline, location: Location, variables: Variables) -> Location:
         if len(pipeline.commands) == 1:
-            return self._command(pipeline.commands[0], place, variables)
+            return self._command(pipeline.commands[0], location, variables)
         for number, command in enumerate(pipeline.commands):
-            self._apart(command, place, variables, fed=number > 0)
+            self._walk_isolated(command, location, variables, piped=number > 0)
             if (
                 number
                 and self.searches
@@ -139,188 +150,194 @@ class ScriptWalker:
                 and _has_xargs(command)
                 and not pipeline.merged
             ):
-                self.commands[-1].feeders = _feeders(pipeline.commands[:number], command)
-        return place
+                self.commands[-1].name_sources = _find_name_sources(pipeline.commands[:number], command)
+        return location
 
-    def _apart(self, command: Command, place: Location, variables: Variables, *, fed: bool = False) -> None:
-        """A command in a shell of its own, whose moves nobody else feels."""
+    def _walk_isolated(
+        self, command: Command, location: Location, variables: Variables, *, piped: bool = False
+    ) -> None:
+        """Walk a command in a subshell: its directory changes do not affect others."""
         looping, self._looping = self._looping, 0
-        given, self._given = self._given, self._given or fed
+        had_input, self._has_input = self._has_input, self._has_input or piped
         before = len(self.commands)
-        self._command(command, place, variables)
-        if fed and len(self.commands) > before:
+        self._command(command, location, variables)
+        if piped and len(self.commands) > before:
             for occurrence in self.commands[before:]:
-                occurrence.fed = True
-        self._looping, self._given = looping, given
+                occurrence.piped = True
+        self._looping, self._has_input = looping, had_input
 
-    def _substituted(self, parts: list[Part], place: Location, variables: Variables) -> None:
+    def _substituted(self, parts: list[Part], location: Location, variables: Variables) -> None:
         for part in parts:
             if part.script is not None:
                 looping, self._looping = self._looping, 0
-                self._script(part.script, place, variables)
+                self._script(part.script, location, variables)
                 self._looping = looping
 
-    def _words(self, words: list[Word], place: Location, variables: Variables) -> None:
+    def _words(self, words: list[Word], location: Location, variables: Variables) -> None:
         for word in words:
-            self._substituted(word.parts, place, variables)
+            self._substituted(word.parts, location, variables)
 
-    def _command(self, command: Command, place: Location, variables: Variables) -> Location:
-        given = self._given
+    def _command(self, command: Command, location: Location, variables: Variables) -> Location:
+        had_input = self._has_input
         for redirect in command.redirects:
-            self.redirects.append((redirect, place, variables))
-            self._substituted(redirect.target.parts if redirect.target else redirect.inner, place, variables)
-            self._given = self._given or _feeds(redirect)  # the next is opened with the input this one gives
-        # The words of a simple command are looked at before its redirections, those of any other behind them.
-        self._given = given if isinstance(command, SimpleNode) else self._given
-        after = self._redirected(command, place, variables)
-        self._given = given
+            self.redirects.append((redirect, location, variables))
+            self._substituted(redirect.target.parts if redirect.target else redirect.inner, location, variables)
+            self._has_input = self._has_input or _redirects_input(
+                redirect
+            )  # the next redirection is expanded with the input of this one
+        # The shell expands the words of a simple command before its redirections, those of others after them.
+        self._has_input = had_input if isinstance(command, SimpleNode) else self._has_input
+        after = self._redirected(command, location, variables)
+        self._has_input = had_input
         return after
 
-    def _redirected(self, command: Command, place: Location, variables: Variables) -> Location:
+    def _redirected(self, command: Command, location: Location, variables: Variables) -> Location:
         match command:
             case SimpleNode():
-                self._words(command.assignments, place, variables)
-                self._words(command.words, place, variables)
-                self.commands.append(Occurrence(command, place, variables))
+                self._words(command.assignments, location, variables)
+                self._words(command.words, location, variables)
+                self.commands.append(Occurrence(command, location, variables))
                 if (
                     self.searches
-                    and not self._given
+                    and not self._has_input
                     and _has_xargs(command)
-                    and not any(map(_feeds, command.redirects))
+                    and not any(map(_redirects_input, command.redirects))
                 ):
-                    self.commands[-1].feeders = ()
-                return self._after(command, place, variables)
+                    self.commands[-1].name_sources = ()
+                return self._location_after(command, location, variables)
             case Test():
-                self._words(command.words, place, variables)
-                self.commands.append(Occurrence(command, place, variables))
-                return place
+                self._words(command.words, location, variables)
+                self.commands.append(Occurrence(command, location, variables))
+                return location
             case Compound():
-                self._words(command.words, place, variables)
+                self._words(command.words, location, variables)
                 if command.kind == "for":
-                    self.globs += [(word, place) for word in command.words if _may_list(word, variables)]
-                return self._compound(command, place, variables)
+                    self.globs += [(word, location) for word in command.words if _may_list(word, variables)]
+                return self._compound(command, location, variables)
 
-    def _compound(self, command: Compound, place: Location, variables: Variables) -> Location:
+    def _compound(self, command: Compound, location: Location, variables: Variables) -> Location:
         match command.kind:
             case "group":
-                return self._script(command.scripts[0], place, variables)
+                return self._script(command.scripts[0], location, variables)
             case "subshell" | "function":
                 looping, self._looping = self._looping, 0
-                self._script(command.scripts[0], place, variables)
+                self._script(command.scripts[0], location, variables)
                 self._looping = looping
-                return place
+                return location
             case "arithmetic":
-                return place
+                return location
             case "if" | "case":
                 for script in command.scripts:
-                    end = self._script(script, place, variables)
-                    place = place if end == place else self._lost(place)
-                return place
+                    end = self._script(script, location, variables)
+                    location = location if end == location else self._unknown_location(location)
+                return location
             case "loop" | "for":
                 if command.kind == "for":
-                    variables = self._looped(command, variables)
+                    variables = self._loop_variables(command, variables)
                 self._looping += 1
                 for script in command.scripts:
-                    self._script(script, place, variables)
+                    self._script(script, location, variables)
                 self._looping -= 1
-                return place
+                return location
 
-    def _looped(self, command: Compound, variables: Variables) -> Variables:
-        """The variables inside a loop over words: known if the words are, and nothing else can change them."""
+    def _loop_variables(self, command: Compound, variables: Variables) -> Variables:
+        """The variables inside a loop over words: known if the words are known and nothing else can change them."""
         name = command.name
         if not LOOP_VARIABLE.fullmatch(name) or READ_BY_PROGRAMS.fullmatch(name):
-            self.trouble = self.trouble or "a loop sets a variable that programs may obey"
+            self.trouble = self.trouble or "a loop sets a variable that programs may read"
             return variables
         values: list[str] = []
         for word in command.words:
-            found = [one for way in seen(word, variables) for one in way]
+            found = [one for way in expand(word, variables) for one in way]
             if any(one.dynamic or one.glob for one in found) or word.tilde:
                 return {key: value for key, value in variables.items() if key != name}
             values += [one.value for one in found]
         return {**variables, name: tuple(dict.fromkeys(values))}
 
-    def _after(self, command: SimpleNode, place: Location, variables: Variables) -> Location:
+    def _location_after(self, command: SimpleNode, location: Location, variables: Variables) -> Location:
         if not command.words:
             assigned = (word.source.partition("=")[0].removesuffix("+") for word in command.assignments)
-            self._reassigns(any(name in variables for name in assigned))
-            return place
+            self._check_reassignment(any(name in variables for name in assigned))
+            return location
         first = command.words[0].value.rpartition("/")[2]
-        self._reassigns(bool(variables) and (first in ASSIGNS or (first == "printf" and _has_options(command))))
+        self._check_reassignment(
+            bool(variables) and (first in ASSIGNS or (first == "printf" and _has_options(command)))
+        )
         if first not in MOVES and first not in PREFIXES:
-            return place
+            return location
         (found, *more) = readings(command.words, variables)
         values = [one.spelled for one in found]
         while len(values) > 1 and values[0] in PREFIXES:
             values, found = values[1:], found[1:]
         if values[0] not in MOVES:
-            return place
+            return location
         if values[0] != "cd" or more or any(one.dynamic or one.glob or one.counted for one in found):
-            return self._lost(place)
-        return self._cd(values[1:], place)
+            return self._unknown_location(location)
+        return self._cd(values[1:], location)
 
-    def _reassigns(self, does: bool) -> None:
+    def _check_reassignment(self, does: bool) -> None:
         if does:
             self.trouble = self.trouble or "the variable of a loop may be changed inside it"
 
-    def _cd(self, arguments: list[str], place: Location) -> Location:
+    def _cd(self, arguments: list[str], location: Location) -> Location:
         if arguments[:1] == ["--"]:
             arguments = arguments[1:]
-        target = arguments[0] if arguments else self._world.home
+        target = arguments[0] if arguments else self._view.home
         self._moved += 1
         if len(arguments) > 1 or target.startswith("-") or self._moved > MOST_MOVES:
-            return self._lost(place)
-        if place.where is None or len(place.where) > LONGEST:
-            return self._lost(place)
-        located = locate(target or ".", place.where, self._world)
+            return self._unknown_location(location)
+        if location.path is None or len(location.path) > LONGEST:
+            return self._unknown_location(location)
+        located = locate(target or ".", location.path, self._view)
         if not located.path:
-            return self._lost(place)
-        if located.path == place.where:
-            return place
-        self._moves()
+            return self._unknown_location(location)
+        if located.path == location.path:
+            return location
+        self._record_move()
         return Location(located.path)
 
-    def _lost(self, place: Location) -> Location:
-        self._moves()
-        return Location(None, place.all)
+    def _unknown_location(self, location: Location) -> Location:
+        self._record_move()
+        return Location(None, location.all)
 
-    def _moves(self) -> None:
+    def _record_move(self) -> None:
         self.moved = True
         if self._looping:
             self.trouble = self.trouble or "a loop changes its directory"
 
 
 def _may_list(word: Word, variables: Variables) -> bool:
-    """Whether the shell may look into directories for it, now or when the variable of the loop is used."""
+    """Whether the shell may list directories for it, now or when the loop variable is used."""
     return word.glob or any(is_loose(part, variables) for part in word.parts)
 
 
 def _has_options(command: SimpleNode) -> bool:
-    return any(word.dynamic or word.value.startswith("-") or assigns(word.value) for word in command.words[1:2])
+    return any(word.dynamic or word.value.startswith("-") or printf_assigns(word.value) for word in command.words[1:2])
 
 
 def _has_xargs(command: SimpleNode) -> bool:
     return any(word.source == "xargs" for word in command.words)
 
 
-def _feeders(commands: list[Command], command: SimpleNode) -> tuple[SimpleNode, ...] | None:
-    """The commands before `command` in its pipe, if what they print is all it gets."""
-    if len(commands) > MOST_FEEDING or any(map(_feeds, command.redirects)):
+def _find_name_sources(commands: list[Command], command: SimpleNode) -> tuple[SimpleNode, ...] | None:
+    """The commands before `command` in its pipe, if their output is its only input."""
+    if len(commands) > MOST_SOURCES or any(map(_redirects_input, command.redirects)):
         return None
     found = tuple(one for one in commands if isinstance(one, SimpleNode) and not one.assignments)
-    quiet = all(_is_quiet(redirect) for one in found for redirect in one.redirects)
+    quiet = all(_discards_errors(redirect) for one in found for redirect in one.redirects)
     return found if quiet and len(found) == len(commands) else None
 
 
-def _feeds(redirect: Redirect) -> bool:
-    """Whether it changes where input comes from."""
+def _redirects_input(redirect: Redirect) -> bool:
+    """Whether it changes the input."""
     return "<" in redirect.operator
 
 
-def _is_quiet(redirect: Redirect) -> bool:
-    """Whether it only throws away what is said about errors."""
+def _discards_errors(redirect: Redirect) -> bool:
+    """Whether it only discards error output."""
     target = redirect.target.source if redirect.target is not None else ""
     return redirect.operator in (">", ">>") and redirect.descriptor == "2" and target == "/dev/null"
 
 
-def _spelled(command: SimpleNode) -> str:
+def _source_text(command: SimpleNode) -> str:
     return " ".join(word.source for word in command.words)

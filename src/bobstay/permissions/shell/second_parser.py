@@ -1,6 +1,6 @@
-"""Asks a second, independent parser whether it sees the same commands: only then may anything be allowed.
+"""Compares the parse with that of a second, independent parser: only if they agree may anything be allowed.
 
-Each parser has mistakes of its own. What both read alike, word by word, is read as the shell reads it.
+Each parser has its own mistakes. A text that both parse alike, word by word, is assumed to be read so by the shell.
 """
 
 import re
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 Span: TypeAlias = tuple[str, tuple[tuple[int, int], ...]]
-"""What kind of thing, and where each of its words begins and ends."""
+"""The kind of node, and where each of its words begins and ends."""
 
-PLAIN = re.compile(r"(?:[A-Za-z0-9_@%+:,./=^ -]|'[^'\n]*'|\"[^\"\\$`\n]*\")+")
-"""One command of plain and quoted words. Blanks and quotes are all there is to it, and one reading."""
+TRIVIAL = re.compile(r"(?:[A-Za-z0-9_@%+:,./=^ -]|'[^'\n]*'|\"[^\"\\$`\n]*\")+")
+"""One command of unquoted and quoted words, without any other syntax: there is only one reading."""
 KEYWORDS = re.compile(
     r" *(?:time|if|then|else|elif|fi|case|esac|for|select|while|until|do|done|in|function|coproc)(?: |\Z)"
 )
@@ -27,32 +27,32 @@ NOT_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect
 _parsers: "list[Parser]" = []
 
 
-def is_plain(text: str) -> bool:
-    """Whether the text is so simple that a second opinion could only repeat the first."""
-    return PLAIN.fullmatch(text) is not None and KEYWORDS.match(text) is None
+def is_trivial(text: str) -> bool:
+    """Whether the text is so simple that a second parser is not needed."""
+    return TRIVIAL.fullmatch(text) is not None and KEYWORDS.match(text) is None
 
 
 def agrees(text: str, script: Script) -> bool:
-    """Whether the grammar of tree-sitter finds the same commands, words and redirections."""
+    """Whether tree-sitter's grammar finds the same commands, words and redirections."""
     ascii_text = text if text.isascii() else "".join(one if one < "\x80" else "x" for one in text)
     root = _parser().parse(ascii_text.encode()).root_node
     if root.has_error:
         return False
-    return sorted(_without_dashes(_theirs(root), text)) == sorted(_without_dashes(_ours(script), text))
+    return sorted(_without_dashes(_tree_sitter_spans(root), text)) == sorted(_without_dashes(_own_spans(script), text))
 
 
 def _without_dashes(spans: Iterator[Span], text: str) -> Iterator[Span]:
-    """That grammar loses a lone `-` before a here-document; it is never a command, so neither list needs it."""
-    for kind, places in spans:
+    """Drop lone `-` words: tree-sitter loses one before a here-document, and it is never a command."""
+    for kind, positions in spans:
         if kind == "command":
-            yield kind, tuple(place for place in places if text[place[0] : place[1]] != "-")
+            yield kind, tuple(span for span in positions if text[span[0] : span[1]] != "-")
         else:
-            yield kind, places
+            yield kind, positions
 
 
 def _parser() -> "Parser":
     if not _parsers:
-        # Imported when first needed: most sessions' first answers come before it.
+        # Imported on first use: most sessions send their first request earlier.
         import tree_sitter
         import tree_sitter_bash
 
@@ -60,7 +60,7 @@ def _parser() -> "Parser":
     return _parsers[0]
 
 
-def _theirs(root: "Node") -> Iterator[Span]:
+def _tree_sitter_spans(root: "Node") -> Iterator[Span]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -69,7 +69,7 @@ def _theirs(root: "Node") -> Iterator[Span]:
         if kind == "command":
             yield "command", tuple((one.start_byte, one.end_byte) for one in children if one.type not in NOT_WORDS)
         elif kind in SUBSTITUTIONS:
-            # Where one begins that grammar blurs by the blank before it; where it ends, it does not.
+            # tree-sitter may include the blank before a substitution in its start; its end is exact.
             yield "substitution", ((node.end_byte, node.end_byte),)
         elif kind == "file_redirect":
             targets = (one for one in children if one.type != "file_descriptor")
@@ -88,7 +88,7 @@ def _theirs(root: "Node") -> Iterator[Span]:
 _HOLDERS = frozenset({"command", "declaration_command"})
 
 
-def _ours(script: Script) -> Iterator[Span]:
+def _own_spans(script: Script) -> Iterator[Span]:
     for chain in script.chains:
         for pipeline in chain.pipelines:
             for command in pipeline.commands:
@@ -107,7 +107,7 @@ def _of_command(command: Command) -> Iterator[Span]:
         case Compound(scripts=scripts, words=words):
             yield from _inside(words)
             for script in scripts:
-                yield from _ours(script)
+                yield from _own_spans(script)
 
 
 def _of_simple(assignments: list[Word], words: list[Word]) -> Iterator[Span]:
@@ -126,7 +126,7 @@ def _of_simple(assignments: list[Word], words: list[Word]) -> Iterator[Span]:
 
 def _of_redirect(redirect: Redirect) -> Iterator[Span]:
     if redirect.target is not None:
-        closes = redirect.target.source == "-"  # which that grammar takes for a part of the operator
+        closes = redirect.target.source == "-"  # tree-sitter makes it a part of the operator
         yield "redirect", () if closes else ((redirect.target.start, redirect.target.end),)
         yield from _inside([redirect.target])
     else:
@@ -145,4 +145,4 @@ def _substituted(parts: list[Part]) -> Iterator[Span]:
         if part.script is not None:
             end = part.start + len(part.text)
             yield "substitution", ((end, end),)
-            yield from _ours(part.script)
+            yield from _own_spans(part.script)

@@ -1,54 +1,56 @@
-"""What is known of one simple command or redirection, in the place where it would run."""
+"""Analyses one simple command or redirection in the directory in which it would run."""
 
-from bobstay.permissions.path_resolution import PathWorld
+from bobstay.permissions.path_resolution import FileSystemView
 from bobstay.permissions.shell.analysis import RedirectTarget, SimpleCommand
-from bobstay.permissions.shell.expansion import ExpandedWord, Variables, readings, seen
+from bobstay.permissions.shell.expansion import ExpandedWord, Variables, expand, readings
 from bobstay.permissions.shell.hazards import is_hazardous
 from bobstay.permissions.shell.operands import (
-    SWEEPERS,
-    elsewhere,
-    feeds,
-    is_plain_edit,
+    DIRECTORY_READERS,
+    directories_read_by,
+    forwards_names,
+    is_simple_edit,
     read_by,
-    reads_more,
-    swept_by,
+    reads_unnamed_files,
+    working_directories,
     written_by,
 )
-from bobstay.permissions.shell.readonly import glob_base, is_tame, is_tame_double_test
-from bobstay.permissions.shell.rule_texts import places
+from bobstay.permissions.shell.readonly import glob_base, is_read_only, is_read_only_double_test
+from bobstay.permissions.shell.rule_texts import command_positions
 from bobstay.permissions.shell.script_walker import Location, Occurrence, ScriptWalker
 from bobstay.permissions.shell.syntax import UNQUOTED, Redirect, SimpleNode, Test, Word
-from bobstay.permissions.shell.wrappers import FED, harmless, is_harmless_assignment
+from bobstay.permissions.shell.wrappers import XARGS_INPUT, is_harmless_assignment, strip_harmless
 
 MOST = 20
-"""Commands behind wrappers in one command that are looked at for what they read; with more, that cannot be told."""
+"""Commands behind wrappers in one command that are analysed for what they read; with more, that is unknown."""
 
 
 MORE_WORDS = "\0"
-"""A word no rule can name."""
+"""A word that no rule can contain."""
 MOST_READ = 2000
-"""Paths in other directories that are looked at, likewise."""
+"""Paths in other directories that are analysed; with more, what it reads is unknown."""
 
 
-def plain(occurrence: Occurrence, walk: ScriptWalker, cwd: str, world: PathWorld) -> SimpleCommand:
+def analyze_simple_command(
+    occurrence: Occurrence, walker: ScriptWalker, cwd: str, view: FileSystemView
+) -> SimpleCommand:
     command = occurrence.command
     if isinstance(command, Test):
-        return _test(command, occurrence, world)
+        return _analyze_test(command, occurrence, view)
     if not command.words:
-        return _assignment(command)
+        return _analyze_assignment(command)
     found = [
-        _variant(command, words, occurrence, walk, cwd, world)
+        _analyze_reading(command, words, occurrence, walker, cwd, view)
         for words in readings(command.words, occurrence.variables)
     ]
-    return found[0] if len(found) == 1 else _merged(found)
+    return found[0] if len(found) == 1 else _merge(found)
 
 
-def targets_of(redirect: Redirect, place: Location, variables: Variables) -> list[RedirectTarget]:
-    """The files a redirection opens: one for each place it may run in."""
+def targets_of(redirect: Redirect, location: Location, variables: Variables) -> list[RedirectTarget]:
+    """The files that a redirection opens: one for each directory in which it may run."""
     target = redirect.target
     if target is None:
         return []
-    words = [word for way in seen(target, variables) for word in way]
+    words = [word for way in expand(target, variables) for word in way]
     found: list[RedirectTarget] = []
     for kind in (
         ("read", "write") if redirect.operator == "<>" else ("read",) if redirect.operator == "<" else ("write",)
@@ -57,137 +59,148 @@ def targets_of(redirect: Redirect, place: Location, variables: Variables) -> lis
             found.append(RedirectTarget(kind, "", target.source))
             continue
         for word in words:
-            if place.where is None and not word.value.startswith("/"):
+            if location.path is None and not word.value.startswith("/"):
                 found.append(RedirectTarget(kind, "", target.source))
-            found += [RedirectTarget(kind, joined(word.value, start), target.source) for start in place.all]
+            found += [RedirectTarget(kind, join_path(word.value, start), target.source) for start in location.all]
     return found
 
 
-def listed(word: Word, place: Location) -> list[RedirectTarget]:
-    """The directory the shell lists for the pattern of a loop, as a file that is read."""
+def listed_targets(word: Word, location: Location) -> list[RedirectTarget]:
+    """The directory that the shell lists for the pattern of a loop, as a file that is read."""
     base = "" if word.dynamic or word.brace else glob_base(word.value)
-    starts = place.all if base and (place.where is not None or base.startswith(("/", "~"))) else ()
-    return [RedirectTarget("read", joined(base, start), word.source) for start in starts] or [
+    starts = location.all if base and (location.path is not None or base.startswith(("/", "~"))) else ()
+    return [RedirectTarget("read", join_path(base, start), word.source) for start in starts] or [
         RedirectTarget("read", "", word.source)
     ]
 
 
-def joined(path: str, start: str) -> str:
+def join_path(path: str, start: str) -> str:
     return path if path.startswith(("/", "~")) or not path else f"{start}/{path}"
 
 
-def _test(command: Test, occurrence: Occurrence, world: PathWorld) -> SimpleCommand:
-    words = [seen(word, {})[0][0] for word in command.words]
+def _analyze_test(command: Test, occurrence: Occurrence, view: FileSystemView) -> SimpleCommand:
+    words = [expand(word, {})[0][0] for word in command.words]
     source = " ".join(["[[", *(word.source for word in command.words), "]]"])
-    tame = is_tame_double_test(words, occurrence.place.where, world)
-    return SimpleCommand((source,), exact_only=True, read_only=tame)
+    read_only = is_read_only_double_test(words, occurrence.location.path, view)
+    return SimpleCommand((source,), exact_only=True, read_only=read_only)
 
 
-def _assignment(command: SimpleNode) -> SimpleCommand:
-    """Variables, or nothing but redirections: the former need a rule of their own, the latter are judged apart."""
-    texts = " ".join(_text(word) for word in command.assignments), " ".join(word.source for word in command.assignments)
+def _analyze_assignment(command: SimpleNode) -> SimpleCommand:
+    """Assignments, which need an exact rule, or only redirections, which are judged separately."""
+    texts = (
+        " ".join(_normalised_text(word) for word in command.assignments),
+        " ".join(word.source for word in command.assignments),
+    )
     return SimpleCommand(texts, exact_only=True, read_only=not command.assignments)
 
 
-def _variant(
+def _analyze_reading(
     command: SimpleNode,
     words: list[ExpandedWord],
     occurrence: Occurrence,
-    walk: ScriptWalker,
+    walker: ScriptWalker,
     cwd: str,
-    world: PathWorld,
+    view: FileSystemView,
 ) -> SimpleCommand:
     if not command.words[0].literal or not words[0].value.isascii() or words[0].value in ("", "let"):
-        return SimpleCommand((), exact_only=True, nameless=True)
-    place = occurrence.place
+        return SimpleCommand((), exact_only=True, unknown_name=True)
+    location = occurrence.location
     safe = all(map(is_harmless_assignment, command.assignments))
-    forms = list(harmless(words)) if safe else [words]
+    forms = list(strip_harmless(words)) if safe else [words]
     last = forms[-1]
     reads, unknown = read_by(words)
     writes = written_by(last)
-    begins = places([one.value for one in words])
+    begins = command_positions([one.value for one in words])
     names = {words[index].value.rpartition("/")[2] for index in begins}
-    others = elsewhere(names, words)
-    vague = len(begins) > MOST or len(others) * len(reads) > MOST_READ
-    if not vague:
+    others = working_directories(names, words)
+    too_many = len(begins) > MOST or len(others) * len(reads) > MOST_READ
+    if not too_many:
         reads += [f"{other}/{path}" for other in others for path in reads if not path.startswith(("/", "~"))]
-    git = walk.moved and "git" in names
-    swept: list[str] = []
-    if not names.isdisjoint(SWEEPERS):
-        sweeping = (index for index in begins if words[index].value.rpartition("/")[2] in SWEEPERS)
-        swept = [path for index in list(sweeping)[:MOST] for path in swept_by(words[index:], fed=occurrence.fed)]
+    git_after_cd = walker.moved and "git" in names
+    directories: list[str] = []
+    if not names.isdisjoint(DIRECTORY_READERS):
+        readers = (index for index in begins if words[index].value.rpartition("/")[2] in DIRECTORY_READERS)
+        directories = [
+            path
+            for index in list(readers)[:MOST]
+            for path in directories_read_by(words[index:], piped=occurrence.piped)
+        ]
     exact_only = not safe or is_hazardous(last)
-    tame = safe and not git and is_tame(last, place.where, world)
-    handed = safe and not git and not tame and _looks_with_names(last, occurrence, walk, world)
+    read_only = safe and not git_after_cd and is_read_only(last, location.path, view)
+    forwarded = safe and not git_after_cd and not read_only and _is_read_only_with_names(last, occurrence, walker, view)
     return SimpleCommand(
-        _texts(command, forms if safe else []),
+        _allow_texts(command, forms if safe else []),
         exact_only=exact_only,
         expands=exact_only and any(word.glob or word.brace for word in command.words),
-        read_only=tame or handed,
-        handed=handed,
-        edits=safe and bool(writes) and is_plain_edit(last) and place.where is not None,
-        reads=_absolute(reads, place, cwd),
-        writes=_absolute(writes, place, cwd),
+        read_only=read_only or forwarded,
+        forwarded=forwarded,
+        edits=safe and bool(writes) and is_simple_edit(last) and location.path is not None,
+        reads=_absolute(reads, location, cwd),
+        writes=_absolute(writes, location, cwd),
         unresolved=unknown
-        or feeds(names, words)
-        or vague
-        or any(reads_more(words[index:]) for index in begins)
-        or (place.where is None and bool(reads or swept)),
-        sweeps=_absolute(swept, place, cwd),
-        refused="It changes the directory and runs git, which obeys what it finds there" if git else "",
+        or forwards_names(names, words)
+        or too_many
+        or any(reads_unnamed_files(words[index:]) for index in begins)
+        or (location.path is None and bool(reads or directories)),
+        read_directories=_absolute(directories, location, cwd),
+        refused="It changes the directory and runs git, which may run programs configured there"
+        if git_after_cd
+        else "",
     )
 
 
-def _looks_with_names(words: list[ExpandedWord], occurrence: Occurrence, walk: ScriptWalker, world: PathWorld) -> bool:
-    """Whether it only looks at files whose names it gets from others, all of which are inside today."""
-    if (words[0].value not in ("find", "xargs") and words[-1] is not FED) or walk.searches == 0:
+def _is_read_only_with_names(
+    words: list[ExpandedWord], occurrence: Occurrence, walker: ScriptWalker, view: FileSystemView
+) -> bool:
+    """Whether it only reads files whose names are forwarded to it, all of which are inside now."""
+    if (words[0].value not in ("find", "xargs") and words[-1] is not XARGS_INPUT) or walker.searches == 0:
         return False
-    walk.searches -= 1
-    from bobstay.permissions.shell.forwarded_names import look_with_names  # few commands need it
+    walker.searches -= 1
+    from bobstay.permissions.shell.forwarded_names import is_read_only_with_names  # few commands need it
 
-    return look_with_names(words, occurrence, world)
+    return is_read_only_with_names(words, occurrence, view)
 
 
-def _texts(command: SimpleNode, forms: list[list[ExpandedWord]]) -> tuple[str, ...]:
-    """How an allow rule may know it: with all that stands before it, and without what is harmless."""
+def _allow_texts(command: SimpleNode, forms: list[list[ExpandedWord]]) -> tuple[str, ...]:
+    """The texts that allow rules are matched with: with all words before the command, and without harmless prefixes."""
     whole = [*command.assignments, *command.words]
     found: dict[str, None] = {}
-    taken = [(len(forms[0]) - _length(form), form[-1] is FED) for form in forms]
-    for words, fed in ((whole, False), *((command.words[count:], fed) for count, fed in taken)):
-        # Behind `xargs` there will be more words, so a rule must leave its end open.
-        end = f" {MORE_WORDS}" if fed else ""
-        found[" ".join(map(_text, words)) + end] = None
+    stripped = [(len(forms[0]) - _length(form), form[-1] is XARGS_INPUT) for form in forms]
+    for words, open_end in ((whole, False), *((command.words[count:], is_open) for count, is_open in stripped)):
+        # `xargs` appends words, so a rule must leave its end open.
+        end = f" {MORE_WORDS}" if open_end else ""
+        found[" ".join(map(_normalised_text, words)) + end] = None
         found[" ".join(word.source for word in words) + end] = None
     return tuple(found)
 
 
 def _length(form: list[ExpandedWord]) -> int:
-    """How many of the words were written: `xargs` adds one that was not."""
+    """The number of words in the source, without the one that stands for `xargs` input."""
     return sum(1 for word in form if word.source)
 
 
-def _text(word: Word) -> str:
+def _normalised_text(word: Word) -> str:
     value = word.value
     return value if value and word.literal and UNQUOTED.issuperset(value) else word.source
 
 
-def _absolute(paths: list[str], place: Location, cwd: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(joined(path, start) for path in paths for start in place.all or (cwd,)))
+def _absolute(paths: list[str], location: Location, cwd: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(join_path(path, start) for path in paths for start in location.all or (cwd,)))
 
 
-def _merged(found: list[SimpleCommand]) -> SimpleCommand:
-    """One answer for all readings of a command: as harmless as the worst of them."""
+def _merge(found: list[SimpleCommand]) -> SimpleCommand:
+    """One result for all readings of a command: as strict as the strictest of them."""
     return SimpleCommand(
         found[0].texts,
         exact_only=any(one.exact_only for one in found),
         expands=any(one.expands for one in found),
-        handed=any(one.handed for one in found),
+        forwarded=any(one.forwarded for one in found),
         read_only=all(one.read_only for one in found),
         edits=all(one.edits for one in found),
         reads=tuple(dict.fromkeys(path for one in found for path in one.reads)),
         writes=tuple(dict.fromkeys(path for one in found for path in one.writes)),
         unresolved=any(one.unresolved for one in found),
-        sweeps=tuple(dict.fromkeys(path for one in found for path in one.sweeps)),
+        read_directories=tuple(dict.fromkeys(path for one in found for path in one.read_directories)),
         refused=next((one.refused for one in found if one.refused), ""),
-        nameless=any(one.nameless for one in found),
+        unknown_name=any(one.unknown_name for one in found),
     )

@@ -1,4 +1,4 @@
-"""Whether what a substitution prints may be a pattern its author chose, for which the shell would list directories."""
+"""Checks whether a substitution may print a pattern from its own text, for which the shell would list directories."""
 
 from collections.abc import Iterator
 
@@ -7,32 +7,32 @@ from bobstay.permissions.shell.syntax import Compound, Part, Script, SimpleNode,
 
 PATTERN = frozenset("*?[")
 SPELLING = PATTERN | {"\\"}
-"""Characters a pattern is made of, or that programs take for the beginning of a code for one."""
+"""Characters of patterns, and the backslash that begins an escape sequence for one."""
 REPORTERS = names(
     "cat egrep fgrep file find git grep head id ls nproc pwd readlink realpath sort tail type uname uniq wc which "
     "whoami"
 )
-"""They print what they find, not what they are told, but for some options."""
+"""They print what they find, not their arguments, except with some options."""
 SILENT = names(
     "-- --cached --exclude-standard --files-with-matches --modified --name-only --others --recursive --staged"
 )
 SILENT_VALUES = ("--color=", "--exclude=", "--exclude-dir=", "--include=")
-"""Long options that do not print what they are told."""
-TOLD = names("-printf -fprintf rev-parse")
-"""Arguments by which a reporter prints what it is told."""
+"""Long options that do not print their value."""
+ECHOING = names("-printf -fprintf rev-parse")
+"""Arguments with which a reporter prints its arguments."""
 CODERS = names("base64 hexdump")
-"""They print other text than they read or are told."""
+"""They print text that differs from their input and arguments."""
 CODES: dict[str, tuple[str, ...]] = {
     "awk": ("printf",),
     "git": tuple(f"%{digit}" for digit in "x0123456789"),
     "jq": ("implode", "@base64d"),
 }
-"""Texts in arguments by which a program spells any character."""
+"""Texts in arguments with which a program can print any character."""
 
 
 def may_be_pattern(script: Script) -> bool:
-    """Whether the script may print a pattern that stands in its text. What it reads from files is not followed."""
-    return any(map(_speaks_of_patterns, _commands(script)))
+    """Whether the script may print a pattern that its text contains. The contents of files are not considered."""
+    return any(map(_may_print_pattern, _commands(script)))
 
 
 def _commands(script: Script) -> Iterator[SimpleNode | Test | Compound]:
@@ -46,9 +46,9 @@ def _commands(script: Script) -> Iterator[SimpleNode | Test | Compound]:
                         waiting += command.scripts
 
 
-def _speaks_of_patterns(command: SimpleNode | Test | Compound) -> bool:
+def _may_print_pattern(command: SimpleNode | Test | Compound) -> bool:
     if any(redirect.target is None or redirect.operator == "<<<" for redirect in command.redirects):
-        return True  # text handed over as data
+        return True  # text passed as data
     match command:
         case Test():
             return False
@@ -65,7 +65,7 @@ def _prints_patterns(words: list[Word]) -> bool:
         return True
     if name == "tr":
         return "-d" not in values and not all(value.replace("-", "").isalnum() for value in values)
-    reports = name in REPORTERS and TOLD.isdisjoint(values) and all(map(_is_silent, values))
+    reports = name in REPORTERS and ECHOING.isdisjoint(values) and all(map(_is_silent, values))
     return any(_substitutes_pattern(word.parts) if reports else _holds_pattern(word) for word in words)
 
 
@@ -74,7 +74,7 @@ def _is_silent(value: str) -> bool:
 
 
 def _holds_pattern(word: Word) -> bool:
-    """Whether it hands over characters of a pattern; one that is not quoted was looked for already."""
+    """Whether it passes characters of a pattern on; an unquoted pattern was already expanded."""
     signs = SPELLING.difference(PATTERN) if word.glob else SPELLING
     return not signs.isdisjoint(word.value) or _substitutes_pattern(word.parts)
 

@@ -1,19 +1,19 @@
-"""The shape of shell text once it is parsed: words of parts, commands of words, scripts of commands."""
+"""The syntax tree of parsed shell text: words of parts, commands of words, scripts of commands."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 UNQUOTED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./~^-")
-"""A word of these alone is compared without the quotes it was written with."""
+"""A word of only these characters is compared without its quotes."""
 
 
-class NotUnderstood(ValueError):  # noqa: N818 - it names a state of mind, not an event
-    """The text is not shell, or shell of a kind this parser refuses to guess about."""
+class NotUnderstood(ValueError):  # noqa: N818 - it describes the text
+    """The text is not valid shell syntax, or uses syntax that this parser does not support."""
 
 
 class Part(Struct):
-    """A piece of a word: literal text, or something whose value the text does not tell."""
+    """A piece of a word: literal text, or an expansion whose value the text does not contain."""
 
     kind: Literal["text", "variable", "script", "pipe", "number", "other"]
     text: str = ""
@@ -44,7 +44,7 @@ class Word(Struct):
 
     @property
     def literal(self) -> bool:
-        """Whether the shell hands it over as `value` and nothing else."""
+        """Whether the shell passes it on as exactly `value`."""
         return not (self.glob or self.tilde or self.brace) and not self.dynamic
 
     @property
@@ -60,18 +60,18 @@ class Redirect(Struct):
     target: Word | None = None
     descriptor: str = ""
     body: str = ""
-    """What a here-document holds."""
+    """The text of a here-document."""
     start: int = 0
-    """Where that begins."""
+    """Where the body begins."""
     stop: int = 0
-    """Where its delimiter stands."""
+    """Where its delimiter is."""
     quoted: bool = False
     inner: list[Part] = []
-    """What is expanded inside the here-document."""
+    """The expansions inside the here-document."""
 
 
 class SimpleNode(Struct):
-    """Assignments, words and redirections: what the shell runs in one go."""
+    """A simple command: assignments, words and redirections."""
 
     assignments: list[Word]
     words: list[Word]
@@ -102,9 +102,9 @@ Command: TypeAlias = "SimpleNode | Test | Compound"
 class Pipeline(Struct):
     commands: list[Command]
     joint: str = ""
-    """What stands before it: `&&`, `||`, or nothing for the first of a list."""
+    """The operator before it: `&&`, `||`, or "" for the first of a list."""
     merged: bool = False
-    """Errors go through some of its pipes as well."""
+    """Some of its pipes also carry error output (`|&`)."""
 
 
 class AndOrList(Struct):
@@ -121,7 +121,7 @@ class Script(Struct):
 
 
 def is_message(script: Script) -> bool:
-    """Exactly `cat <<'D' ... D`: the way to write a long text as one argument."""
+    """Whether it is exactly `cat <<'D' ... D`, the usual way to pass a long text as one argument."""
     if len(script.chains) != 1 or script.chains[0].background or len(script.chains[0].pipelines) != 1:
         return False
     commands = script.chains[0].pipelines[0].commands

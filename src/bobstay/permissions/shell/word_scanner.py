@@ -1,4 +1,4 @@
-"""Scans one shell word: quotes, escapes, expansions. What it cannot be exact about it marks or refuses."""
+"""Scans one shell word: quotes, escapes, expansions. Anything ambiguous is marked or refused."""
 
 import re
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from bobstay.permissions.shell.syntax import NotUnderstood, Part, Script, Word
 
 RUN = re.compile(r"[A-Za-z0-9_@%+=:,./^!\]-]+")
-"""Characters that mean themselves in a word (`=` and `:` matter to a tilde behind them only)."""
+"""Literal characters in a word (`=` and `:` matter only to a tilde behind them)."""
 IN_QUOTES = re.compile(r'[^"\\$`]+')
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PARAMETER = re.compile(
@@ -15,9 +15,9 @@ PARAMETER = re.compile(
 )
 """`${n}`, `${#n}` and operators whose operand is plain text."""
 SUMS = re.compile(r"[0-9\s+*/%()<>=!&|^~?:,-]*")
-"""Arithmetic that names no variable."""
+"""Arithmetic without variables."""
 COUNTED = re.compile(r"(?![\s\S]*(?:<<|\*\*))[0-9\s+*/%()<>=&|^?:,]{1,16}")
-"""The same, if it cannot become negative, be it by going beyond the largest number."""
+"""Arithmetic that cannot become negative, not even by overflow."""
 SPECIAL = "?#$!@*-"
 STOPS = " \t\n;&|<>()"
 DEEPEST = 40
@@ -31,7 +31,7 @@ BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
 
 class WordScanner:
-    """The half of the parser that knows what words are made of."""
+    """The layer of the parser that scans words."""
 
     def __init__(self, text: str, at: int, end: int, depth: int) -> None:
         self.text = text
@@ -39,7 +39,7 @@ class WordScanner:
         self.end = end
         self.depth = depth
         self.trouble = ""
-        """Why the text may never be allowed though it could be taken apart; the first reason found."""
+        """Why the text may never be allowed although it could be parsed; the first reason found."""
 
     def nested(self, closer: str) -> Script:
         raise NotImplementedError
@@ -51,11 +51,11 @@ class WordScanner:
         self.trouble = self.trouble or why
 
     def word(self) -> Word:
-        """The word at the present position, which must be one."""
+        """Scan the word at the current position; there must be one."""
         text, start = self.text, self.at
         found = Word("", start, [])
         if text.startswith("#", start, self.end):
-            raise NotUnderstood(f"a comment stands where a word is expected (character {start})")
+            raise NotUnderstood(f"a comment is where a word is expected (character {start})")
         while self.at < self.end:
             character = text[self.at]
             if run := RUN.match(text, self.at, self.end):
@@ -63,7 +63,7 @@ class WordScanner:
                 self.at = run.end()
             elif character in STOPS:
                 if character in "<>" and text[self.at + 1 : self.at + 2] == "(":
-                    self._process(found, start)
+                    self._process_substitution(found, start)
                     continue
                 break
             else:
@@ -106,9 +106,9 @@ class WordScanner:
     def _is_lone(self, start: int) -> bool:
         return self.at == start and (self.at + 1 >= self.end or self.text[self.at + 1] in STOPS)
 
-    def _process(self, found: Word, start: int) -> None:
+    def _process_substitution(self, found: Word, start: int) -> None:
         if self.at != start:
-            raise NotUnderstood("a process substitution stands inside a word")
+            raise NotUnderstood("a process substitution is inside a word")
         self.at += 2
         script = self.nested(")")
         found.parts.append(Part("pipe", self.text[start : self.at], False, script, start))
@@ -128,7 +128,7 @@ class WordScanner:
         self.at += 2
 
     def _double(self, parts: list[Part]) -> None:
-        """What is between double quotes, the opening one already passed."""
+        """Scan the text between double quotes; the opening one was already consumed."""
         text = self.text
         parts.append(Part("text", "", True))
         while self.at < self.end:
@@ -145,7 +145,7 @@ class WordScanner:
         raise NotUnderstood("a double quote is not closed")
 
     def expansion(self, parts: list[Part]) -> bool:
-        """Take the expansion at the present position of quoted text, if there is one."""
+        """Scan the expansion at the current position of quoted text, if there is one."""
         match self.text[self.at]:
             case "$":
                 self._dollar(parts, quoted=True)
@@ -177,9 +177,9 @@ class WordScanner:
         elif following == "[":
             self.doubt("arithmetic in $[ ] may run what a variable holds")
             self.at += 2
-            self._skim("]", parts, quoted)
+            self._skip_expansion("]", parts, quoted)
         elif following == "'" and not quoted:
-            self._coded(parts)
+            self._ansi_c_quote(parts)
         elif following == '"' and not quoted:
             self.at += 2
             self._double(parts)
@@ -208,32 +208,32 @@ class WordScanner:
         parts.append(Part("script", self.text[start : self.at], quoted, script, start))
 
     def arithmetic(self, start: int) -> int:
-        """Judge `... ))` that begins at `start`; returns where it ends."""
+        """Check the arithmetic `... ))` that begins at `start`; returns where it ends."""
         close = self.text.find("))", start, self.end)
         while 0 <= close <= start + LONGEST_SUM:
             inner = self.text[start:close]
             if SUMS.fullmatch(inner) and inner.count("(") == inner.count(")"):
                 return close + 2
             close = self.text.find("))", close + 1, self.end)
-        raise NotUnderstood("arithmetic names a variable or cannot be read")
+        raise NotUnderstood("arithmetic names a variable or cannot be parsed")
 
     def _parameter(self, parts: list[Part], quoted: bool) -> None:
         start = self.at
-        plain = PARAMETER.match(self.text, start + 1, self.end)
-        if plain is not None:
-            name = plain.group("name")
+        simple = PARAMETER.match(self.text, start + 1, self.end)
+        if simple is not None:
+            name = simple.group("name")
             if name:
-                parts.append(Part("other" if plain.group("operation") else "variable", name, quoted))
+                parts.append(Part("other" if simple.group("operation") else "variable", name, quoted))
             else:
-                parts.append(Part("number", plain.group(), quoted))
-            self.at = plain.end()
+                parts.append(Part("number", simple.group(), quoted))
+            self.at = simple.end()
             return
         self.doubt("an expansion in ${ } does more than insert a variable")
         self.at += 2
-        self._skim("}", parts, quoted)
+        self._skip_expansion("}", parts, quoted)
 
-    def _skim(self, closer: str, parts: list[Part], quoted: bool) -> None:
-        """Run over text that is never allowed, only for the commands substituted in it."""
+    def _skip_expansion(self, closer: str, parts: list[Part], quoted: bool) -> None:
+        """Skip text that is never allowed, collecting only the substitutions in it."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise NotUnderstood("it is nested too deeply")
@@ -251,7 +251,7 @@ class WordScanner:
                 self.at = close + 1 if close >= 0 else self.end
             elif not self.expansion(parts):
                 self.at += 1
-        raise NotUnderstood(f"an expansion lacks its {closer}")
+        raise NotUnderstood(f"an expansion has no closing {closer}")
 
     def _backtick(self, parts: list[Part], *, quoted: bool) -> None:
         start = self.at
@@ -259,37 +259,37 @@ class WordScanner:
         if close < 0:
             raise NotUnderstood("a backtick is not closed")
         if "\\" in self.text[start:close]:
-            raise NotUnderstood("a backslash stands between backticks")
+            raise NotUnderstood("a backslash is between backticks")
         script = self.within(start + 1, close)
         self.at = close + 1
         parts.append(Part("script", self.text[start : self.at], quoted, script, start))
 
-    def _coded(self, parts: list[Part]) -> None:
-        """`$'...'`, where backslashes spell characters."""
+    def _ansi_c_quote(self, parts: list[Part]) -> None:
+        """Scan `$'...'`, with its escape sequences."""
         position = self.at + 2
         while position < self.end and self.text[position] != "'":
             position += 2 if self.text[position] == "\\" else 1
         if position >= self.end:
             raise NotUnderstood("a single quote is not closed")
         text = self.text[self.at + 2 : position]
-        value = decoded(text)
+        value = decode_escapes(text)
         if "\0" in value or "\\c" in text or "\\x{" in text:
-            self.doubt("an escape spells a character that ends or controls text, or in a way few shells know")
-        # Which bytes a letter beyond ASCII becomes is for the locale to say, and some escapes spell single bytes.
+            self.doubt("an escape encodes a NUL or control character, or is one that few shells support")
+        # The locale decides which bytes a non-ASCII letter becomes, and some escapes encode single bytes.
         known = len(ASCII.sub("", value)) <= len(ASCII.sub("", text))
         parts.append(Part("text" if known else "other", value, True))
         self.at = position + 1
 
 
 def _may_expand(source: str) -> bool:
-    """Whether there are braces to expand. One that closes need not be their end: it may be quoted, or stand alone."""
+    """Whether braces may expand. A closing brace need not end them: it may be quoted or literal."""
     first, last = source.find("{"), source.rfind("}")
     inside = source[first + 1 : last]
     return bool(BRACES.search(source)) or "{" in source[first + 1 :] or "," in inside or ".." in inside
 
 
-def decoded(text: str) -> str:
-    """What the inside of `$'...'` spells."""
+def decode_escapes(text: str) -> str:
+    """Decode the escapes inside `$'...'`."""
     return CODED.sub(_character, text)
 
 
@@ -302,5 +302,5 @@ def _character(found: re.Match[str]) -> str:
         return chr(code) if code < 0x110000 else "\0"
     if octal:
         return chr(int(octal, 8) & 0xFF)
-    plain: str = ESCAPES.get(other, "")
-    return plain or (other if other in "\\'\"?" else "\\" + other)
+    simple: str = ESCAPES.get(other, "")
+    return simple or (other if other in "\\'\"?" else "\\" + other)

@@ -1,10 +1,10 @@
-"""What may stand before the command that matters, as far as an allow rule may look: little, and all of it exact."""
+"""Removes the harmless prefixes of a command that allow rules ignore: wrappers with known options, and variables."""
 
 import re
 from collections.abc import Iterator
 
 from bobstay.permissions.shell.expansion import ExpandedWord
-from bobstay.permissions.shell.getopt import Grammar, leading
+from bobstay.permissions.shell.getopt import Grammar, leading_options
 from bobstay.permissions.shell.name_sets import names
 from bobstay.permissions.shell.syntax import Word
 
@@ -13,13 +13,13 @@ SAFE_VARIABLES = names(
     "RUST_BACKTRACE RUST_LOG TERM TZ"
 )
 TRANSPARENT = names("timeout time nice nohup stdbuf command builtin noglob xargs")
-"""Wrappers an allow rule looks through, where their own arguments are plain."""
+"""Wrappers that an allow rule ignores, if their own arguments are literal."""
 EXEC_WRAPPERS = names(
     "env sudo doas setsid ionice watch flock strace ltrace parallel exec eval source . trap chroot xargs "
     "busybox ssh nsenter unshare script su runuser chrt taskset numactl prlimit setpriv systemd-run pkexec entr "
     "unbuffer fakeroot"
 )
-"""They run what they are given: an allow rule with a wildcard never covers them."""
+"""They run their arguments: an allow rule with a wildcard never covers them."""
 SHELLS = names("sh bash dash zsh ksh ash rbash")
 _STANDARD = {"help": "", "version": ""}
 TIMEOUT = Grammar(
@@ -30,15 +30,15 @@ TIMEOUT = Grammar(
 NICE = Grammar(valued="n", long={"adjustment=": "n", **_STANDARD})
 STDBUF = Grammar(valued="ioe", long={"input=": "i", "output=": "o", "error=": "e", **_STANDARD})
 TIME = Grammar("p")
-"""What the word of the grammar and the program have in common; the program can also write a file."""
+"""The options that the shell keyword and the program have in common; the program can also write a file."""
 NO_OPTIONS = Grammar()
 NUMBER = re.compile(r"[+-]?[0-9]+")
 MOST_WORDS = 30
-"""Words in which the options of a wrapper end."""
+"""The number of words in which the options of a wrapper must end."""
 MOST = 12
-"""Prefixes looked past; a command behind more of them is not looked at."""
-FED = ExpandedWord("", "", dynamic=True, splits=True)
-"""The arguments `xargs` adds from its input."""
+"""The number of prefixes that are removed."""
+XARGS_INPUT = ExpandedWord("", "", dynamic=True, splits=True)
+"""The arguments that `xargs` appends from its input."""
 
 
 def is_harmless_assignment(word: Word) -> bool:
@@ -51,32 +51,32 @@ def _is_path(value: str) -> bool:
     return value.startswith(("/", ":", ".", "~")) or ".." in value
 
 
-def harmless(words: list[ExpandedWord]) -> Iterator[list[ExpandedWord]]:
-    """The command itself, then what is left as each harmless prefix is taken off."""
+def strip_harmless(words: list[ExpandedWord]) -> Iterator[list[ExpandedWord]]:
+    """The command itself, then what remains as each harmless prefix is removed."""
     yield words
     timed = False
     for _ in range(MOST):
         if len(words) < 2:
             return
-        taken = 1 if timed and _is_timed_variable(words[0]) else _length(words)
-        if taken == 0 or taken >= len(words) or any(word.dynamic or word.glob for word in words[: taken + 1]):
+        count = 1 if timed and _is_timed_variable(words[0]) else _prefix_length(words)
+        if count == 0 or count >= len(words) or any(word.dynamic or word.glob for word in words[: count + 1]):
             return
         timed = words[0].value == "time"
-        fed = words[0].value == "xargs"
-        words = words[taken:]
-        if fed:
-            words = [*words, FED]
+        is_xargs = words[0].value == "xargs"
+        words = words[count:]
+        if is_xargs:
+            words = [*words, XARGS_INPUT]
         yield words
 
 
 def _is_timed_variable(word: ExpandedWord) -> bool:
-    """`time` is a word of the grammar, so variables may follow it."""
+    """Whether it is a harmless assignment behind `time`, which is a keyword, so assignments may follow it."""
     name, equals, _ = word.source.partition("=")
     return bool(equals) and name in SAFE_VARIABLES and not _is_path(word.value.partition("=")[2])
 
 
-def _length(words: list[ExpandedWord]) -> int:
-    """How many words the wrapper at the beginning takes, itself included; 0 if the command behind it cannot be told."""
+def _prefix_length(words: list[ExpandedWord]) -> int:
+    """How many words the wrapper at the beginning takes, itself included; 0 if the command behind it is not known."""
     if words[0].value not in TRANSPARENT:
         return 0
     values = [word.value for word in words[1:MOST_WORDS]]
@@ -88,11 +88,11 @@ def _length(words: list[ExpandedWord]) -> int:
         case "nice":
             return _nice_length(values)
         case "timeout":
-            taken = _options(TIMEOUT, values)
-            return taken + 2 if taken >= 0 and taken < len(values) and is_duration(values[taken]) else 0
+            count = _options(TIMEOUT, values)
+            return count + 2 if count >= 0 and count < len(values) and is_duration(values[count]) else 0
         case "stdbuf":
-            taken = _options(STDBUF, values)
-            return taken + 1 if taken > 0 and values[0] != "--" else 0
+            count = _options(STDBUF, values)
+            return count + 1 if count > 0 and values[0] != "--" else 0
         case "nohup" | "command" | "builtin":
             return 1 + _options(NO_OPTIONS, values)
         case _:
@@ -100,15 +100,15 @@ def _length(words: list[ExpandedWord]) -> int:
 
 
 def _options(grammar: Grammar, values: list[str]) -> int:
-    """How many words are options of a wrapper that goes on to run its command; -1 if it may not, or cannot be told."""
-    found = leading(grammar, values)
+    """How many words are options of a wrapper that runs its command; -1 if it may not run it, or is not known."""
+    found = leading_options(grammar, values)
     if found is None or any(option in ("help", "version") for option, _ in found[1]):
         return -1
     return found[0]
 
 
 def _nice_length(values: list[str]) -> int:
-    """Among its options `nice` takes numbers such as `-5`, `--5` and `-+5` for themselves."""
+    """The words of `nice` and its options, among them numbers such as `-5`, `--5` and `-+5`."""
     position = 0
     while position < len(values) and values[position].startswith("-") and values[position] != "-":
         if values[position] == "--":
@@ -117,7 +117,9 @@ def _nice_length(values: list[str]) -> int:
             position += 1
             continue
         # One option at a time: a number may follow it.
-        found = leading(NICE, values[position : position + 1]) or leading(NICE, values[position : position + 2])
+        found = leading_options(NICE, values[position : position + 1]) or leading_options(
+            NICE, values[position : position + 2]
+        )
         if found is None or not all(option == "n" and NUMBER.fullmatch(value) for option, value in found[1]):
             return 0
         position += found[0]

@@ -1,4 +1,4 @@
-"""`xargs` and its options: which command it runs, where the names go, and how it tells one name from the next."""
+"""Parses `xargs` and its options: the command it runs, where the names go, and how they are separated."""
 
 import re
 from typing import Literal, TypeAlias
@@ -6,11 +6,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.permissions.shell.expansion import ExpandedWord
-from bobstay.permissions.shell.getopt import Grammar, leading
-from bobstay.permissions.shell.wrappers import FED, harmless
+from bobstay.permissions.shell.getopt import Grammar, leading_options
+from bobstay.permissions.shell.wrappers import XARGS_INPUT, strip_harmless
 
 Splitting: TypeAlias = Literal["blanks", "items", "lines", "nul"]
-"""What ends a name: a blank, with quotes and backslashes obeyed; a line, likewise; a line; a NUL."""
+"""What ends a name: a blank (`blanks`) or a newline (`items`), with quotes and backslashes; a newline; a NUL."""
 
 XARGS = Grammar(
     "0oprtx",
@@ -38,7 +38,7 @@ XARGS = Grammar(
     },
 )
 QUIET = frozenset({*"0dEIPeilLnrstx", "show-limits"})
-"""Options that bring nothing from elsewhere, ask nobody and set no variable."""
+"""Options that read no file, do not prompt and set no variable."""
 DELIMITERS: dict[str, Splitting] = {"\\n": "lines", "\n": "lines", "\\0": "nul"}
 ODD: dict[Splitting, re.Pattern[str] | None] = {
     "blanks": re.compile(r"[\s'\"\\]"),
@@ -46,26 +46,26 @@ ODD: dict[Splitting, re.Pattern[str] | None] = {
     "lines": re.compile(r"\n"),
     "nul": None,
 }
-"""What in a name makes another of it, or several; the first is the strictest."""
+"""Characters in a name that make `xargs` read another name, or several; the first is the strictest."""
 
 
 class Invocation(Struct, frozen=True):
-    """What `xargs` was told to run."""
+    """The command that `xargs` runs."""
 
     words: list[ExpandedWord]
-    """The command, with `FED` where names are put."""
+    """The command, with `XARGS_INPUT` where names are inserted."""
     splitting: Splitting = "blanks"
     single: bool = False
-    """It runs with one name at a time."""
-    placed: bool = False
-    """Names take the place of words in it, and without any it does not run."""
+    """It runs once per name."""
+    has_placeholder: bool = False
+    """Names replace a placeholder in it, and it does not run without names."""
 
 
-def invocation(words: list[ExpandedWord]) -> Invocation | None:
-    """Read `xargs` with its options; None if what it runs, or with what, cannot be told."""
-    if words[-1] is FED:
+def parse_xargs(words: list[ExpandedWord]) -> Invocation | None:
+    """Parse `xargs` with its options; None if the command or its names are not known."""
+    if words[-1] is XARGS_INPUT:
         return Invocation(words)
-    found = leading(XARGS, [word.value for word in words[1:]])
+    found = leading_options(XARGS, [word.value for word in words[1:]])
     if found is None or any(word.dynamic or not _is_known(word) for word in words[: found[0] + 2]):
         return None
     options = dict(found[1])
@@ -78,31 +78,31 @@ def invocation(words: list[ExpandedWord]) -> Invocation | None:
     if splitting is None:
         return None
     if "i" not in options and "I" not in options:
-        return Invocation(stripped([*command, FED]), splitting, options.get("n") == "1")
-    place = options["I"] if "I" in options else options["i"] or "{}"
-    if not place or place in command[0].value or not all(map(_is_known, command)):
+        return Invocation(strip_wrappers([*command, XARGS_INPUT]), splitting, options.get("n") == "1")
+    placeholder = options["I"] if "I" in options else options["i"] or "{}"
+    if not placeholder or placeholder in command[0].value or not all(map(_is_known, command)):
         return None
-    words = stripped([placed(word, place) for word in command])
-    return Invocation(words, "items" if splitting == "blanks" else splitting, single=True, placed=True)
+    words = strip_wrappers([substitute_names(word, placeholder) for word in command])
+    return Invocation(words, "items" if splitting == "blanks" else splitting, single=True, has_placeholder=True)
 
 
 def _is_known(word: ExpandedWord) -> bool:
-    """Whether its text is what `xargs` sees, so that it can be told where names take the place of some of it."""
+    """Whether `xargs` receives exactly its text, so that it is known where names replace the placeholder."""
     return not (word.glob or word.counted or word.pipe or word.source.startswith("~"))
 
 
-def stripped(words: list[ExpandedWord]) -> list[ExpandedWord]:
-    """The command behind the wrappers that may be looked through."""
-    *_, last = harmless(words)
+def strip_wrappers(words: list[ExpandedWord]) -> list[ExpandedWord]:
+    """The command behind harmless wrappers."""
+    *_, last = strip_harmless(words)
     return last
 
 
-def placed(word: ExpandedWord, place: str) -> ExpandedWord:
-    """A word in which names take the place of some text: a whole word, or the end of a path; else it is unknown."""
-    before, found, after = word.value.partition(place)
+def substitute_names(word: ExpandedWord, placeholder: str) -> ExpandedWord:
+    """A word in which names replace the placeholder: all of it, or the end of a path; otherwise it is unknown."""
+    before, found, after = word.value.partition(placeholder)
     if not found or word.dynamic or word.glob:
         return word
     if not before and not after:
-        return FED
+        return XARGS_INPUT
     directory = before.endswith("/") and not after and not before.startswith("-")
     return ExpandedWord(before, word.source, dynamic=True, splits=True, below=before if directory else "")

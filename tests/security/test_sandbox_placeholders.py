@@ -1,4 +1,4 @@
-"""Stand-ins for missing files: there as long as a sandbox needs them, gone when the last one ended (H5-8)."""
+"""Placeholders for missing files: they exist as long as a sandbox needs them, and no longer (H5-8)."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from bobstay.permissions.sandbox import SandboxError, placeholders
 from bobstay.permissions.sandbox.launch import Sandbox, SandboxedCommand
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
-from bobstay.permissions.sandbox.placeholders import Placeholder, PlaceholderLease, is_stand_in
+from bobstay.permissions.sandbox.placeholders import Placeholder, PlaceholderLease, is_placeholder
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def spec(work: Path) -> SandboxSpec:
 
 
 class Running:
-    """A command in a sandbox that waits until it is let go."""
+    """A command in a sandbox that waits until it is released."""
 
     def __init__(self, sandbox: Sandbox, work: Path, script: str) -> None:
         self.entry: SandboxedCommand = sandbox.enter(
@@ -51,40 +51,40 @@ class Running:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self.entry.started()
+        self.entry.release_descriptors()
 
     def end(self) -> str:
-        said, _ = self.process.communicate("go\n", timeout=200)
-        self.entry.ended()
-        return said
+        output, _ = self.process.communicate("go\n", timeout=200)
+        self.entry.finish()
+        return output
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_second_sandbox_keeps_the_masks_of_one_that_ended(work: Path, sandbox: Sandbox) -> None:
-    """Removing the file under a mount would take the mount away from those who still need it."""
+def test_a_second_sandbox_keeps_the_placeholders_of_one_that_ended(work: Path, sandbox: Sandbox) -> None:
+    """Removing the file under a mount would remove the mount in sandboxes that still need it."""
     script = "read; for f in .mcp.json .vscode/x .git/HEAD; do echo evil > $f; done; ls -A"
     first = Running(sandbox, work, script)
     second = Running(sandbox, work, script)
     first.end()
     assert (work / ".mcp.json").is_socket()
-    said = second.end()
-    assert said.count("Read-only file system") + said.count("Permission denied") == 3
+    output = second.end()
+    assert output.count("Read-only file system") + output.count("Permission denied") == 3
     assert names(work) == []
 
 
-def test_sandboxes_of_two_processes_share_their_masks(work: Path, sandbox: Sandbox) -> None:
+def test_sandboxes_of_two_processes_share_their_placeholders(work: Path, sandbox: Sandbox) -> None:
     ours = Running(sandbox, work, "read; echo evil > .envrc; echo evil > .git/config; true")
     other = (
         "import os, sys\nfrom bobstay.permissions.sandbox.launch import Sandbox\n"
-        "from bobstay.permissions.sandbox.mount_plan import Spec\nimport subprocess\n"
+        "from bobstay.permissions.sandbox.mount_plan import SandboxSpec\nimport subprocess\n"
         "work, home = sys.argv[1:]\n"
-        "sandbox = Sandbox(Spec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
+        "sandbox = Sandbox(SandboxSpec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
         "entry = sandbox.enter(['/bin/true'], cwd=work, environment={})\n"
         "assert subprocess.run(entry.command, env=entry.environment, pass_fds=entry.keep).returncode == 0\n"
-        "entry.ended()\nsandbox.close()\n"
+        "entry.finish()\nsandbox.close()\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = [sys.executable, "-c", other, str(work), str(work.parent / "home")]
@@ -94,11 +94,11 @@ def test_sandboxes_of_two_processes_share_their_masks(work: Path, sandbox: Sandb
     assert names(work) == []
 
 
-def test_a_crash_leaves_masks_and_the_next_start_removes_them(work: Path, sandbox: Sandbox) -> None:
+def test_a_crash_leaves_placeholders_and_the_next_start_removes_them(work: Path, sandbox: Sandbox) -> None:
     crashing = (
         "import os, signal, sys\nfrom bobstay.permissions.sandbox.launch import Sandbox\n"
-        "from bobstay.permissions.sandbox.mount_plan import Spec\nwork, home = sys.argv[1:]\n"
-        "sandbox = Sandbox(Spec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
+        "from bobstay.permissions.sandbox.mount_plan import SandboxSpec\nwork, home = sys.argv[1:]\n"
+        "sandbox = Sandbox(SandboxSpec(root=work, home=home, state=home + '/.bobstay/sandbox'))\n"
         "sandbox.enter(['true'], cwd=work, environment={})\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -134,7 +134,7 @@ def test_many_starts_and_ends_at_once_lose_and_leave_nothing(work: Path, tmp_pat
         for _ in range(60):
             lease = PlaceholderLease(str(tmp_path / "state"), [str(work)])
             lease.put(0, wanted)
-            broken.extend(one.path for one in wanted if not is_stand_in(one.path))
+            broken.extend(one.path for one in wanted if not is_placeholder(one.path))
             lease.release()
 
     threads = [threading.Thread(target=again) for _ in range(4)]
@@ -161,7 +161,7 @@ def test_git_on_the_host_works_while_a_sandbox_runs(work: Path, sandbox: Sandbox
     assert names(work) == [".git", "a"]
 
 
-def test_a_workspace_that_cannot_be_written_needs_no_masks(work: Path, tmp_path: Path) -> None:
+def test_a_workspace_that_cannot_be_written_needs_no_placeholders(work: Path, tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     lease = PlaceholderLease(state, [str(work)])
     assert lease.put(0, [Placeholder("/proc/self/.mcp.json", "socket")]) == {"/proc/self/.mcp.json"}

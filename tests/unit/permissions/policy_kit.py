@@ -1,4 +1,4 @@
-"""A fixed world without a disk, in which most permission tests are judged."""
+"""Builds policies over a fixed file system view without a disk, for permission tests."""
 
 from typing import Any
 
@@ -25,15 +25,15 @@ def policy(
     **options: Any,
 ) -> Policy:
     rules = [
-        Rule.parse(text, verdict, "project")
-        for verdict, texts in ((ALLOW, allow), (ASK, ask), (DENY, deny))
+        Rule.parse(text, effect, "project")
+        for effect, texts in ((ALLOW, allow), (ASK, ask), (DENY, deny))
         for text in texts
     ]
     return Policy(mode, rules, root=ROOT, home=HOME, readlink=(links or {}).get, **{"fold_case": False, **options})
 
 
 def decide(given: Policy, tool: str, target: str = "", *, read_only: bool = False) -> PolicyDecision:
-    """Judge a call of a tool that touches one thing; MCP tools say nothing about what they touch."""
+    """Judge a call of a tool with one access; MCP tools do not state theirs."""
     if tool.startswith("mcp__"):
         return given.judge(tool, (), {}, read_only=read_only)
     access = access_of(tool, target)
@@ -45,5 +45,5 @@ def access_of(tool: str, target: str) -> Access:
     return Access(kind, target)
 
 
-def verdict(tool: str, target: str = "", mode: str = "default", **rules: Any) -> Effect:
-    return decide(policy(mode, **rules), tool, target).verdict
+def effect(tool: str, target: str = "", mode: str = "default", **rules: Any) -> Effect:
+    return decide(policy(mode, **rules), tool, target).effect

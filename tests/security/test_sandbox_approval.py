@@ -1,4 +1,4 @@
-"""Leaving the sandbox takes a person: no rule, hook, judge or mode but bypass stands in for one (H5-3, H5-9)."""
+"""Leaving the sandbox needs a person: no rule, hook, advisor or mode except bypass answers for them (H5-3, H5-9)."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -90,21 +90,21 @@ async def test_bypassing_permissions_includes_the_sandbox(server: ModelServer, w
     assert (here.folder / "escaped").exists()
 
 
-async def test_what_runs_in_the_sandbox_is_not_asked_about_if_so_wished(server: ModelServer, world: Make) -> None:
+async def test_what_runs_in_the_sandbox_is_not_asked_about_if_so_set(server: ModelServer, world: Make) -> None:
     here = world(deny=("Bash(curl *)",), ask=("Bash(make *)",))
     here.policy.sandboxed = lambda _: True
     made = Step(blocks=[Call("Bash", {"command": "touch inside; touch $PWD/../escaped"}, "a")])
     await here.run(server.play("auto", made, END))
     assert (here.work / "inside").exists()
     assert not (here.folder / "escaped").exists()
-    for command, verdict in (("curl x", Effect.DENY), ("make x", Effect.ASK), ("touch x", Effect.ALLOW)):
+    for command, effect in (("curl x", Effect.DENY), ("make x", Effect.ASK), ("touch x", Effect.ALLOW)):
         found = here.policy.judge("Bash", (Access("exec", command),), {"command": command}, read_only=False)
-        assert found.verdict is verdict, command
+        assert found.effect is effect, command
 
 
-async def test_a_wish_to_leave_is_asked_about_though_the_command_would_not_be(world: Make) -> None:
+async def test_a_request_to_leave_is_asked_about_though_the_command_would_not_be(world: Make) -> None:
     here = world()
     here.policy.sandboxed = lambda _: True
     accesses = (Access("exec", "touch x"), Access("outside", "touch x"))
     found = here.policy.judge("Bash", accesses, {"command": "touch x", "outside_sandbox": True}, read_only=False)
-    assert (found.verdict, found.reason_type) == (Effect.ASK, "safety")
+    assert (found.effect, found.reason_type) == (Effect.ASK, "safety")

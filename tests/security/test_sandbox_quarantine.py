@@ -1,4 +1,4 @@
-"""What a sandboxed command makes below the workspace and programs outside would obey gets another name (H5-8)."""
+"""Files that a sandboxed command creates and programs outside would execute or load are quarantined (H5-8)."""
 
 import asyncio
 import os
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bobstay.permissions.sandbox.git_config import entries, included
+from bobstay.permissions.sandbox.git_config import entries, included_files
 from bobstay.permissions.sandbox.gitlinks import gitlinks
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
-from bobstay.permissions.sandbox.safe_repository import is_decent
+from bobstay.permissions.sandbox.safe_repository import is_safe_repository
 from bobstay.tools.base import Context
-from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_session import ShellSession
 from tests.deadline import DEADLINE
@@ -53,11 +53,11 @@ async def context(root: Path) -> AsyncIterator[Context]:
     shells.grace = 0.1
     home = root.parent / "home"
     shells.sandbox = Sandbox(SandboxSpec(root=str(root), home=str(home), state=str(home / ".bobstay/sandbox")))
-    yield make_context(root, shells=shells, environment={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"})
+    yield make_context(root, shells=shells)
     await shells.close()
 
 
-async def said(context: Context, command: str, **more: Any) -> str:
+async def run_command(context: Context, command: str, **more: Any) -> str:
     outcome = await Bash().run(BashArgs(command, **more), context)
     assert isinstance(outcome.content, str)
     return outcome.content
@@ -67,19 +67,19 @@ async def said(context: Context, command: str, **more: Any) -> str:
 
 
 async def test_what_was_made_is_kept_under_another_name_and_the_model_is_told(context: Context, root: Path) -> None:
-    text = await said(context, "mkdir -p a/b && echo one > a/b/.envrc && echo two > a/b/file && echo done")
+    text = await run_command(context, "mkdir -p a/b && echo one > a/b/.envrc && echo two > a/b/file && echo done")
     assert text.startswith("done\n")
     assert f"{root}/a/b/.envrc -> .envrc.from-sandbox" in text
     assert "outside_sandbox" in text
     assert sorted(path.name for path in (root / "a/b").iterdir()) == [".envrc.from-sandbox", "file"]
-    await said(context, "echo three > a/b/.envrc")
+    await run_command(context, "echo three > a/b/.envrc")
     assert (root / "a/b/.envrc.from-sandbox-2").read_text() == "three\n"
 
 
-async def test_a_decent_repository_stays_and_can_be_worked_with(context: Context, root: Path) -> None:
+async def test_a_safe_repository_stays_and_can_be_used(context: Context, root: Path) -> None:
     commit = "git -C new -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
-    assert await said(context, f"git init -q new && {commit} && echo done") == "done"
-    assert await said(context, "git clone -q new copy && git -C copy log --format=%s") == "x"
+    assert await run_command(context, f"git init -q new && {commit} && echo done") == "done"
+    assert await run_command(context, "git clone -q new copy && git -C copy log --format=%s") == "x"
     assert (root / "new/.git").is_dir()
     assert (root / "copy/.git").is_dir()
 
@@ -87,12 +87,12 @@ async def test_a_decent_repository_stays_and_can_be_worked_with(context: Context
 async def test_a_repository_that_was_there_before_stays_whatever_is_in_it(context: Context, root: Path) -> None:
     sub = repository(root / "sub")
     git(sub, "config", "core.fsmonitor", "true")
-    assert await said(context, "mv sub moved; mkdir sub; ls -A moved sub") == "moved:\n.git\n\nsub:"
+    assert await run_command(context, "mv sub moved; mkdir sub; ls -A moved sub") == "moved:\n.git\n\nsub:"
     assert (root / "moved/.git/config").exists()
 
 
 async def test_git_outside_runs_nothing_of_what_was_made_inside(context: Context, root: Path) -> None:
-    """A folder in the index is a repository to git: `git status` goes into it, and obeys its configuration."""
+    """A gitlink in the index is a repository to git: `git status` enters it and reads its configuration."""
     outside = root.parent / "owned"
     attack = (
         "git init -q node_modules/x; "
@@ -105,7 +105,7 @@ async def test_git_outside_runs_nothing_of_what_was_made_inside(context: Context
     assert outside.exists()
     subprocess.run(["rm", "-rf", str(outside), "node_modules"], cwd=root, check=True)
     git(root, "reset", "-q")
-    text = await said(context, attack)
+    text = await run_command(context, attack)
     assert "node_modules/x/.git -> .git.from-sandbox" in text
     git(root, "status")
     assert not outside.exists()
@@ -114,10 +114,10 @@ async def test_git_outside_runs_nothing_of_what_was_made_inside(context: Context
 async def test_of_what_came_while_a_command_ran_in_the_background_only_hostile_repositories_are_renamed(
     context: Context, root: Path
 ) -> None:
-    """The rest may be the work of a person beside it."""
+    """Other files may have been created by a person meanwhile."""
     command = "git init -q hostile; git -C hostile config core.fsmonitor x; mkdir a; touch a/.envrc; echo ready; cat"
-    text = await said(context, f"mkfifo way; {command} < way", run_in_background=True)
-    shells = context.parts["shells"]
+    text = await run_command(context, f"mkfifo way; {command} < way", run_in_background=True)
+    shells = require_shells(context)
     (job,) = shells.jobs.values()
     async with asyncio.timeout(DEADLINE):
         while not (root / "a/.envrc").exists():
@@ -133,19 +133,19 @@ async def test_of_what_came_while_a_command_ran_in_the_background_only_hostile_r
     assert not (root / "hostile/.git").exists()
 
 
-# ---------------------------------------------------------------- what is decent
+# ---------------------------------------------------------------- safe repositories
 
 
-def test_what_git_itself_makes_is_decent(tmp_path: Path) -> None:
+def test_what_git_itself_makes_is_safe(tmp_path: Path) -> None:
     one = repository(tmp_path / "one")
     git(tmp_path, "clone", "-q", "one", "clone")
     git(tmp_path, "clone", "-q", "--bare", "one", "bare")
     git(one, "submodule", "add", "-q", str(tmp_path / "clone"), "sub")
     git(one, "worktree", "add", "-q", "../tree")
     for path in ("one/.git", "clone/.git", "bare", "one/sub/.git"):
-        assert is_decent(str(tmp_path / path)), path
-    assert not is_decent(str(tmp_path / "tree/.git"))
-    assert is_decent(str(tmp_path / "tree/.git"), {str(one / ".git")})
+        assert is_safe_repository(str(tmp_path / path)), path
+    assert not is_safe_repository(str(tmp_path / "tree/.git"))
+    assert is_safe_repository(str(tmp_path / "tree/.git"), {str(one / ".git")})
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ def test_what_git_itself_makes_is_decent(tmp_path: Path) -> None:
 )
 def test_what_may_run_a_program_is_not(tmp_path: Path, line: str) -> None:
     one = repository(tmp_path / "one")
-    assert is_decent(str(one / ".git"))
+    assert is_safe_repository(str(one / ".git"))
     with (one / ".git/config").open("a") as file:
         file.write(f"\n{line}\n")
-    assert not is_decent(str(one / ".git"))
+    assert not is_safe_repository(str(one / ".git"))
 
 
 def test_a_configuration_is_read_as_git_reads_it(tmp_path: Path) -> None:
@@ -187,7 +187,10 @@ def test_a_configuration_is_read_as_git_reads_it(tmp_path: Path) -> None:
         ("a", "c"),
     ]
     (tmp_path / "inc").write_text("[include]\n\tpath = further\n")
-    assert included(f"{tmp_path}/config", "[include]\n path = inc\n") == [f"{tmp_path}/inc", f"{tmp_path}/further"]
+    assert included_files(f"{tmp_path}/config", "[include]\n path = inc\n") == [
+        f"{tmp_path}/inc",
+        f"{tmp_path}/further",
+    ]
 
 
 # ---------------------------------------------------------------- folders in the index

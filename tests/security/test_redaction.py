@@ -1,4 +1,4 @@
-"""Nothing that is stored or shown holds a secret: logs, transcripts, frames, debug records (H12-4)."""
+"""Nothing that is stored or shown contains a secret: logs, transcripts, frames, debug records (H12-4)."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-class Place:
+class InstalledProgram:
     """The installed program in a folder, with a password in its environment."""
 
     def __init__(self, server: ModelServer, folder: Path) -> None:
@@ -57,12 +57,12 @@ class Place:
 
 
 @pytest.fixture
-def here(server: ModelServer, tmp_path: Path) -> Place:
-    return Place(server, tmp_path)
+def here(server: ModelServer, tmp_path: Path) -> InstalledProgram:
+    return InstalledProgram(server, tmp_path)
 
 
 def steps(work: Path) -> list[Step]:
-    """A session that meets secrets in files, in output, in errors, in what the model says, thinks and calls."""
+    """A session with secrets in files, output, errors, and in the model's text, thinking and calls."""
     (work / "env.txt").write_text(f"password={PASSWORD}\ntoken={TOKEN}\n")
     (work / "long.txt").write_text("\n".join(f"{number} {PASSWORD} {TOKEN}" for number in range(3000)))
     return [
@@ -91,7 +91,7 @@ FORMATS = (
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form[-1])
-async def test_no_secret_is_stored_or_shown(here: Place, form: tuple[str, ...]) -> None:
+async def test_no_secret_is_stored_or_shown(here: InstalledProgram, form: tuple[str, ...]) -> None:
     token = here.server.play("secrets", *steps(here.work))
     debug = here.home / "debug.log"
     rules = ("--allowedTools", "Bash,Read", "--debug", "--debug-file", str(debug))
@@ -103,7 +103,7 @@ async def test_no_secret_is_stored_or_shown(here: Place, form: tuple[str, ...]) 
     assert debug.stat().st_size > 0
 
 
-async def test_the_transcript_of_the_sdk_holds_none_either(here: Place) -> None:
+async def test_the_transcript_of_the_sdk_holds_none_either(here: InstalledProgram) -> None:
     token = here.server.play("secrets", *steps(here.work))
     await here.run("--allowedTools", "Bash,Read", text=f"{token} go")
     transcripts = [data for name, data in here.stored().items() if "/projects/" in name]
@@ -112,7 +112,9 @@ async def test_the_transcript_of_the_sdk_holds_none_either(here: Place) -> None:
     assert here.leaks() == []
 
 
-async def test_what_the_model_is_sent_is_what_the_log_holds_and_a_resumed_session_sends_the_same(here: Place) -> None:
+async def test_what_the_model_is_sent_is_what_the_log_holds_and_a_resumed_session_sends_the_same(
+    here: InstalledProgram,
+) -> None:
     token = here.server.play("secrets", *steps(here.work))
     session = "00000000-0000-4000-8000-00000000000a"
     await here.run("--allowedTools", "Bash,Read", "--session-id", session, text=f"{token} go")
@@ -125,13 +127,13 @@ async def test_what_the_model_is_sent_is_what_the_log_holds_and_a_resumed_sessio
 
 
 def _without_marks(value: Any) -> Any:
-    """The same without the places up to which the vendor shall keep it in mind: these move on."""
+    """The same without cache breakpoints, which move from request to request."""
     if isinstance(value, dict):
         return {key: _without_marks(entry) for key, entry in value.items() if key != "cache_control"}
     return [_without_marks(entry) for entry in value] if isinstance(value, list) else value
 
 
-async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_pieces(here: Place) -> None:
+async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_pieces(here: InstalledProgram) -> None:
     (here.work / "long.txt").write_text("".join(f"line {number} has nothing to hide\n" for number in range(8000)))
     half = len(TOKEN) // 2
     command = (
@@ -155,7 +157,7 @@ async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_
     assert here.leaks() == []
 
 
-async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: Place) -> None:
+async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: InstalledProgram) -> None:
     command = f": {'x' * 120_000}; printf %s {TOKEN} > out.txt"
     token = here.server.play("long", Step(blocks=[Call("Bash", {"command": command}, "a")]), Step(blocks=[Say("ok")]))
     here.env["IS_SANDBOX"] = "1"
@@ -164,7 +166,7 @@ async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: Pl
     assert here.leaks() == []
 
 
-async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process(here: Place) -> None:
+async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process(here: InstalledProgram) -> None:
     token = here.server.play("typed", Step(blocks=[Say("ok")]))
     await here.run(text=f"{token} use {TOKEN} and {PASSWORD}")
     sent = json.dumps(here.server.requests[-1].body["messages"])
@@ -175,7 +177,7 @@ async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process
     assert PASSWORD.encode() not in log
 
 
-async def test_a_call_runs_as_it_was_made_though_it_is_remembered_masked(here: Place) -> None:
+async def test_a_call_runs_as_it_was_made_though_it_is_remembered_masked(here: InstalledProgram) -> None:
     call = Call("Bash", {"command": f"printf %s {TOKEN} > out.txt"}, "a")
     token = here.server.play("truth", Step(blocks=[call]), Step(blocks=[Say("ok")]))
     here.env["IS_SANDBOX"] = "1"
@@ -184,7 +186,7 @@ async def test_a_call_runs_as_it_was_made_though_it_is_remembered_masked(here: P
     assert here.leaks() == []
 
 
-async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(here: Place) -> None:
+async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(here: InstalledProgram) -> None:
     call = Call("Bash", {"command": f"printf %s {TOKEN} > out.txt"}, "a")
     token = here.server.play("asked", Step(blocks=[call]), Step(blocks=[Say("ok")]))
     seen: list[dict[str, Any]] = []
@@ -206,7 +208,7 @@ async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(
     assert here.leaks() == []
 
 
-async def test_what_stands_for_a_secret_is_not_written_over_it(here: Place) -> None:
+async def test_what_stands_for_a_secret_is_not_written_over_it(here: InstalledProgram) -> None:
     file = here.work / "env.txt"
     file.write_text(f"a=1\npassword={PASSWORD}\n")
     look = Step(blocks=[Call("Read", {"file_path": "env.txt"}, "a")])
@@ -218,7 +220,7 @@ async def test_what_stands_for_a_secret_is_not_written_over_it(here: Place) -> N
     assert "stands for a secret" in json.dumps(here.server.requests[2].body["messages"])
 
 
-async def test_children_do_not_have_what_is_masked(here: Place) -> None:
+async def test_children_do_not_have_what_is_masked(here: InstalledProgram) -> None:
     look = Step(blocks=[Call("Bash", {"command": "env"}, "a")])
     token = here.server.play("env", look, Step(blocks=[Say("ok")]))
     await here.run("--allowedTools", "Bash", text=token)

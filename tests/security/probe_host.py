@@ -1,6 +1,6 @@
-"""A disposable world for hostile commands: a workspace, a home with keys, and things outside worth attacking.
+"""A disposable environment for hostile probes: a workspace, a home with keys, and targets outside.
 
-It is not in /tmp: the sandbox has a /tmp of its own, and would hide the world for the wrong reason.
+It is not in /tmp: the sandbox has its own /tmp, which would hide the targets for the wrong reason.
 """
 
 import json
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bobstay.permissions.sandbox import landlock, launch, seatbelt  # noqa: F401 - loaded before rights are given up
+from bobstay.permissions.sandbox import landlock, launch, seatbelt  # noqa: F401 - loaded before rights are dropped
 from bobstay.permissions.sandbox.availability import Availability, available
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
@@ -53,7 +53,7 @@ _CONFIG = """\
 """
 
 
-class World:
+class ProbeHost:
     def __init__(self, base: Path, user: str) -> None:
         self.base = base
         self.user = user
@@ -63,19 +63,19 @@ class World:
         self._services: subprocess.Popen[str] | None = None
 
     def open(self) -> None:
-        """Start what stays the same for all probes."""
+        """Start the services that all probes share."""
         for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
             if os.access(folder, os.W_OK):
-                self.shared.append(self._given(Path(tempfile.mkdtemp(prefix="bobstay-", dir=folder))))
+                self.shared.append(self._give_to_user(Path(tempfile.mkdtemp(prefix="bobstay-", dir=folder))))
         (self.base / "services").mkdir()
-        self._given(self.base / "services")
+        self._give_to_user(self.base / "services")
         sock, abstract = str(self.base / "services/docker.sock"), f"bobstay-{os.getpid()}-{self.user}"
         setuid = self.base / "id"
         shutil.copy("/usr/bin/id", setuid)
         os.chown(setuid, *((12345, 12345) if self.user == "root" else (os.getuid(), os.getgid())))
         setuid.chmod(0o4755)
         self.out.mkdir()
-        self._given(self.out)
+        self._give_to_user(self.out)
         self._services = subprocess.Popen(
             [PYTHON, "-I", "-S", "-c", _SERVICES, "victim", sock, abstract],
             stdout=subprocess.PIPE,
@@ -131,7 +131,7 @@ class World:
         return Sandbox(spec, availability or available(), python=PYTHON)
 
     def build(self, kind: str = "repository") -> None:
-        """Everything as it was before an attack."""
+        """Restore everything to the state before an attack."""
         for path in (self.ws, self.home):
             shutil.rmtree(path, ignore_errors=True)
         for entry in self.out.iterdir():
@@ -169,7 +169,7 @@ class World:
         return ["/bin/bash", "--noprofile", "--norc", "-c", probe.script]
 
     def snapshot(self) -> dict[str, str]:
-        """All that is in the workspace, by path: what it is and what it holds."""
+        """Everything in the workspace, by path: type and content."""
         found: dict[str, str] = {}
         for folder, folders, files in os.walk(self.ws):
             for name in (*folders, *files):
@@ -179,14 +179,14 @@ class World:
                 found[str(path)] = f"{mode:o} {path.read_text(errors='replace')}" if is_text else f"{mode:o}"
         return found
 
-    def _given(self, path: Path) -> Path:
+    def _give_to_user(self, path: Path) -> Path:
         if self.user == "nobody":
             os.chown(path, NOBODY, NOBODY)
         return path
 
 
 def new_folder() -> Path:
-    """A folder that is not in /tmp. Whoever asks for it removes it."""
+    """A folder that is not in /tmp. The caller removes it."""
     parent = next(path for path in ("/srv", "/opt", "/mnt", os.path.expanduser("~")) if os.access(path, os.W_OK))
     base = Path(tempfile.mkdtemp(prefix="bobstay-probes-", dir=parent))
     base.chmod(0o755)
@@ -194,20 +194,20 @@ def new_folder() -> Path:
 
 
 @contextmanager
-def world_of(user: str) -> Iterator[World]:
+def open_probe_host(user: str) -> Iterator[ProbeHost]:
     base = new_folder()
     if user == "nobody":
         os.chown(base, NOBODY, NOBODY)
-    world = World(base, user)
+    host = ProbeHost(base, user)
     try:
-        world.open()
-        yield world
+        host.open()
+        yield host
     finally:
-        world.close()
+        host.close()
 
 
 def as_user(user: str, do: Callable[[], Any]) -> Any:
-    """Do something in a child process that has the rights of `user`, and return what it returned (JSON)."""
+    """Call a function in a child process with the rights of `user`; returns its result (JSON)."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -236,50 +236,50 @@ def as_user(user: str, do: Callable[[], Any]) -> Any:
     return json.loads(text)
 
 
-def attack(world: World, probe: Probe, sandbox: Sandbox | None) -> bool:
-    """Run a probe, in the sandbox or without one. Tells whether it did its harm."""
-    command, environment, entry = world.command(probe), world.environment(), None
+def attack(host: ProbeHost, probe: Probe, sandbox: Sandbox | None) -> bool:
+    """Run a probe, in the sandbox or without one. Returns whether it did harm."""
+    command, environment, entry = host.command(probe), host.environment(), None
     keep: tuple[int, ...] = ()
     if sandbox is not None:
-        entry = sandbox.enter(command, cwd=str(world.ws), environment=environment)
+        entry = sandbox.enter(command, cwd=str(host.ws), environment=environment)
         command, environment, keep = entry.command, entry.environment, tuple(entry.keep)
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=world.ws,
+        cwd=host.ws,
         env=environment,
         pass_fds=keep,
         start_new_session=True,
         text=True,
     )
     if entry is not None:
-        entry.started()
-    said, complaint = process.communicate(timeout=200)
+        entry.release_descriptors()
+    output, complaint = process.communicate(timeout=200)
     if entry is not None:
         assert not complaint.startswith(("bwrap:", "sandbox:")), complaint
     if probe.late:
-        _let_it_go_on(world, expected=sandbox is None)
+        _wait_for_late_harm(host, expected=sandbox is None)
     if entry is not None:
-        entry.ended()
+        entry.finish()
     harmed = process.returncode == 0 or bool(probe.harm) or bool(probe.says)
     if probe.says:
-        harmed = probe.says in said
+        harmed = probe.says in output
     if probe.harm:
-        harmed = probe.token in _content(os.path.expandvars(_expanded(probe.harm, world)))
+        harmed = probe.token in _content(os.path.expandvars(_expand(probe.harm, host)))
     return harmed
 
 
-def _let_it_go_on(world: World, *, expected: bool) -> None:
-    (world.ws / "go").touch()
+def _wait_for_late_harm(host: ProbeHost, *, expected: bool) -> None:
+    (host.ws / "go").touch()
     deadline = time.monotonic() + (DEADLINE if expected else 0.3)
-    while time.monotonic() < deadline and not (world.ws / "late").exists():
+    while time.monotonic() < deadline and not (host.ws / "late").exists():
         time.sleep(0.01)
 
 
-def _expanded(text: str, world: World) -> str:
-    for name, value in sorted((*world.variables.items(), ("HOME", str(world.home))), key=lambda one: -len(one[0])):
+def _expand(text: str, host: ProbeHost) -> str:
+    for name, value in sorted((*host.variables.items(), ("HOME", str(host.home))), key=lambda one: -len(one[0])):
         text = text.replace(f"${name}", value)
     return text
 

@@ -1,13 +1,13 @@
-"""The world in which commands are judged and run: a project, a home, and things outside that must stay untouched."""
+"""The file tree in which commands are judged and run: a project, a home, and files outside that must stay unchanged."""
 
 from bobstay.permissions.shell.directory_links import links_of, names_of
 
 ROOT = "/srv/proj"
 HOME = "/home/dev"
 PORT = 8080
-"""Where the sandbox listens on the loopback, so that an attempt to connect is seen."""
+"""The loopback port on which the sandbox listens, to detect attempts to connect."""
 SECRET = "XYZZY-7f3a91"
-"""Stands in every file of `WATCHED` that is a file; its appearance in output is a leak."""
+"""The content of every file in `WATCHED`; its appearance in output is a leak."""
 
 FILES: dict[str, str] = {
     f"{ROOT}/README.md": "# Project\n\nTODO: write foo bar docs\n",
@@ -48,7 +48,7 @@ FILES: dict[str, str] = {
     f"{ROOT}/.vscode/settings.json": "{}\n",
     f"{ROOT}/.gitattributes": "*.smudged filter=odd\n",
     f"{ROOT}/data.smudged": "smudged\n",
-    # Names that are options of the programs a glob may hand them to.
+    # Names that are options of programs that a glob may pass them to.
     f"{ROOT}/-opwned": "o\n",
     f"{ROOT}/odd/sed/-i": "i\n",
     f"{ROOT}/odd/sed/z.txt": "foo\n",
@@ -61,7 +61,7 @@ FILES: dict[str, str] = {
     f"{ROOT}/odd/a.txt": "foo\n",
     f"{ROOT}/odd/x;marker": "foo\n",
     f"{ROOT}/odd/$(marker)": "foo\n",
-    # Names that are several to who splits them at blanks or lines.
+    # Names that a program would split at blanks or newlines.
     f"{ROOT}/odd/y {HOME}/notes.txt": "foo\n",
     f"{ROOT}/odd/z\n{HOME}/notes.txt": "foo\n",
     f"{ROOT}/odd/-f {HOME}/notes.txt": "foo\n",
@@ -104,10 +104,10 @@ PROGRAMS: tuple[str, ...] = (
     *(f"{ROOT}/evil/{name}" for name in ("git", "ls", "cat", "npm", "grep", "head", "sort", "marker")),
     "/tmp/evil.sh",
 )
-"""Executable files that do nothing but record that they were run."""
+"""Executable files that only record that they were run."""
 DENIABLE: tuple[str, ...] = (f"{ROOT}/secret.txt", f"{ROOT}/secrets/key.pem", f"{ROOT}/.env")
 DIRECTORIES: tuple[str, ...] = (HOME, f"{HOME}/.ssh", "/srv", "/srv/other", "/srv/proj-evil", "/etc")
-"""Outside the project: listing one is seen as well."""
+"""Directories outside the project: listing one is detected as well."""
 OUTSIDE: tuple[str, ...] = (
     f"{HOME}/notes.txt",
     f"{HOME}/.ssh/id_rsa",
@@ -118,9 +118,9 @@ OUTSIDE: tuple[str, ...] = (
     *DIRECTORIES,
 )
 WATCHED = DENIABLE + OUTSIDE
-"""What must not be read, in some scenes or in all: the sandbox notices by the time of last access."""
+"""Paths that must not be read, in some scenes or in all: the sandbox detects it by the access time."""
 AREAS = ("/srv", "/home", "/etc", "/tmp", "/var")
-"""Where anything that changes is noticed."""
+"""Areas in which every change is detected."""
 
 ENVIRONMENT: dict[str, str] = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -134,7 +134,7 @@ ENVIRONMENT: dict[str, str] = {
     "GIT_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    # Whoever evaluates one of these as a number, a name or a prompt runs the marker.
+    # Evaluating one of these as a number, a name or a prompt runs the marker.
     **dict.fromkeys(("a", "b", "i", "n", "x", "y", "X", "a1"), "z[$(marker arithmetic)]"),
     "F": f"{HOME}/notes.txt",
     "D": HOME,
@@ -150,7 +150,7 @@ TRACKED = tuple(
     for name in (*FIRST_ADDED, *THEN_ADDED)
     if f"{path}/".startswith(f"{ROOT}/{name}/")
 )
-"""What git knows once it is set up."""
+"""The files that git tracks after the setup."""
 
 
 GIT_SETUP: tuple[tuple[str, ...], ...] = (
@@ -170,17 +170,17 @@ GIT_SETUP: tuple[tuple[str, ...], ...] = (
     ("gc", "-q", "--prune=now"),
     ("remote", "add", "origin", f"http://127.0.0.1:{PORT}/x.git"),
 )
-"""How the project becomes a repository. Afterwards `README.md` is changed, so that there is a difference to show."""
+"""Commands that make the project a repository. Afterwards `README.md` is changed, so that there is a diff."""
 
 
 def _known() -> tuple[str, ...]:
     files = (*FILES, *PROGRAMS)
-    directories = {name[:place] + "/" for name in files for place in range(1, len(name)) if name[place] == "/"}
+    directories = {name[:position] + "/" for name in files for position in range(1, len(name)) if name[position] == "/"}
     return (*files, *sorted(directories))
 
 
 class Links:
-    """What the policy sees of the disk."""
+    """The links and names that the policy sees."""
 
     known = _known()
 

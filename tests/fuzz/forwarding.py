@@ -1,8 +1,8 @@
-"""Commands that hand names to others (`xargs`, `find -exec`) and wrappers with all their options, in every spelling."""
+"""Commands that forward names to others (`xargs`, `find -exec`), and wrappers with their options in every spelling."""
 
 from random import Random
 
-FEEDERS = (
+NAME_SOURCES = (
     "find . -name '*.py'",
     "find src -name '*.py'",
     "find src tests -type f",
@@ -184,8 +184,8 @@ OPTIONS = (
     "--",
     "--help",
 )
-PLACES = ("{}", "{}", "{}", "%", "FILE", "a", ".")
-LOOKING = (
+PLACEHOLDERS = ("{}", "{}", "{}", "%", "FILE", "a", ".")
+READ_ONLY_COMMANDS = (
     "cat",
     "wc -l",
     "head -5",
@@ -261,7 +261,7 @@ LOOKING = (
     "sh",
     "sh -c",
 )
-PLACED = (
+COMMANDS_WITH_NAME = (
     "cat {}",
     "cat -- {}",
     "head -5 {}",
@@ -392,7 +392,7 @@ WRAPPERS = (
 )
 
 
-TAME_FEEDERS = (
+SAFE_NAME_SOURCES = (
     "find src -name '*.py'",
     "find src tests -type f",
     "find src",
@@ -412,26 +412,26 @@ TAME_FEEDERS = (
     "echo a.txt src/app.py",
     "printf '%s\\0' src/*.py",
 )
-TAME_OPTIONS = ("-n1", "-P4", "-r", "-t", "--max-args=2", "--no-run", "-L1", "-x", "-s 2000")
+SAFE_OPTIONS = ("-n1", "-P4", "-r", "-t", "--max-args=2", "--no-run", "-L1", "-x", "-s 2000")
 
 
-def piped(dice: Random, looking: str, payload: str) -> str:
+def piped(dice: Random, ordinary: str, payload: str) -> str:
     """Names from one command, perhaps through others, to one that `xargs` runs."""
-    tame = dice.random() < 0.6
-    parts = [dice.choice(TAME_FEEDERS if tame else FEEDERS)]
+    safe = dice.random() < 0.6
+    parts = [dice.choice(SAFE_NAME_SOURCES if safe else NAME_SOURCES)]
     parts += [dice.choice(FILTERS) for _ in range(dice.choice((0, 0, 0, 0, 1, 1, 2)))]
     nul = any(sign in parts[0] for sign in ("0", "Z", "-z", "-lz"))
-    options = [dice.choice(TAME_OPTIONS if tame else OPTIONS) for _ in range(dice.choice((0, 0, 1, 1, 2)))]
+    options = [dice.choice(SAFE_OPTIONS if safe else OPTIONS) for _ in range(dice.choice((0, 0, 1, 1, 2)))]
     if nul and dice.random() < 0.9:
         options.append("-0")
     kind = dice.random()
     if kind < 0.3:
-        place = dice.choice(PLACES)
+        placeholder = dice.choice(PLACEHOLDERS)
         spelled = dice.choice(("-I{}", "-I {}", "--replace={}", "--repl={}", "-i{}", "--replace {}"))
-        options.append(spelled.replace("{}", place))
-        command = dice.choice(PLACED).replace("{}", place)
+        options.append(spelled.replace("{}", placeholder))
+        command = dice.choice(COMMANDS_WITH_NAME).replace("{}", placeholder)
     else:
-        command = dice.choice(LOOKING) if kind < 0.9 else dice.choice((looking, payload))
+        command = dice.choice(READ_ONLY_COMMANDS) if kind < 0.9 else dice.choice((ordinary, payload))
     if dice.random() < 0.1:
         command = f"{dice.choice(WRAPPERS)} {command}"
     dice.shuffle(options)
@@ -442,19 +442,19 @@ def piped(dice: Random, looking: str, payload: str) -> str:
 
 
 def run_by_find(dice: Random, payload: str) -> str:
-    """What `find` runs with the files it finds."""
-    feeders = TAME_FEEDERS if dice.random() < 0.5 else FEEDERS
-    feeder = dice.choice([one for one in feeders if one.startswith("find")]).removesuffix(" -print0")
+    """A `find` that runs commands with the files it finds."""
+    sources = SAFE_NAME_SOURCES if dice.random() < 0.5 else NAME_SOURCES
+    source = dice.choice([one for one in sources if one.startswith("find")]).removesuffix(" -print0")
     actions = []
     for _ in range(dice.choice((1, 1, 1, 2))):
         if dice.random() < 0.5:
-            command = dice.choice(PLACED)
+            command = dice.choice(COMMANDS_WITH_NAME)
         else:
-            command = f"{dice.choice(LOOKING)} {{}}" if dice.random() < 0.9 else payload
+            command = f"{dice.choice(READ_ONLY_COMMANDS)} {{}}" if dice.random() < 0.9 else payload
         option = dice.choice(("-exec", "-exec", "-exec", "-exec", "-execdir", "-ok"))
         actions.append(f"{option} {command} {dice.choice(('+', chr(92) + ';', chr(92) + ';', 'x'))}")
     late = dice.choice(("", "", "", " -print", " -type f", " -delete", " -fprint pwned", " -o -print"))
-    return f"{feeder} {' '.join(actions)}{late}"
+    return f"{source} {' '.join(actions)}{late}"
 
 
 def wrapped(dice: Random, command: str) -> str:

@@ -1,4 +1,4 @@
-"""What stands for a secret is written into no file, by no tool; ordinary words stay readable (H12-4)."""
+"""Redaction placeholders are never written to a file by any tool; ordinary words stay readable (H12-4)."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
-from tests.security.test_masking import Place
+from tests.security.test_redaction import InstalledProgram
 
 KEY = "q8Zr41LmNp0xW7"
 READ = Step(blocks=[Call("Read", {"file_path": "settings.ini"}, "a")])
@@ -24,14 +24,14 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def here(server: ModelServer, tmp_path: Path) -> Place:
-    place = Place(server, tmp_path)
+def here(server: ModelServer, tmp_path: Path) -> InstalledProgram:
+    place = InstalledProgram(server, tmp_path)
     place.env |= {"SERVICE_KEY": KEY, "IS_SANDBOX": "1"}
     (place.work / "settings.ini").write_text(f"a=1\nkey={KEY}\n")
     return place
 
 
-def replies(here: Place) -> str:
+def replies(here: InstalledProgram) -> str:
     return json.dumps(here.server.requests[-1].body["messages"])
 
 
@@ -44,7 +44,9 @@ def replies(here: Place) -> str:
         f'python3 -c \'open("settings.ini", "w").write("{STANDS}")\'',
     ],
 )
-async def test_a_command_that_could_write_what_stands_for_a_secret_is_not_run(here: Place, command: str) -> None:
+async def test_a_command_that_could_write_what_stands_for_a_secret_is_not_run(
+    here: InstalledProgram, command: str
+) -> None:
     spoil = Step(blocks=[Call("Bash", {"command": command}, "b")])
     await here.run("--dangerously-skip-permissions", text=here.server.play("spoil", READ, spoil, DONE))
     assert (here.work / "settings.ini").read_text() == f"a=1\nkey={KEY}\n"
@@ -53,7 +55,7 @@ async def test_a_command_that_could_write_what_stands_for_a_secret_is_not_run(he
     assert "ask the person" in told
 
 
-async def test_a_notebook_is_not_given_what_stands_for_a_secret(here: Place) -> None:
+async def test_a_notebook_is_not_given_what_stands_for_a_secret(here: InstalledProgram) -> None:
     source: dict[str, Any] = {
         "cell_type": "code",
         "source": f"key = '{KEY}'",
@@ -71,7 +73,7 @@ async def test_a_notebook_is_not_given_what_stands_for_a_secret(here: Place) -> 
     assert "stands for a secret" in replies(here)
 
 
-async def test_a_search_for_what_stands_for_a_secret_is_harmless_and_runs(here: Place) -> None:
+async def test_a_search_for_what_stands_for_a_secret_is_harmless_and_runs(here: InstalledProgram) -> None:
     search = [
         Call("Bash", {"command": f"grep -c '{STANDS}' settings.ini || echo none"}, "b"),
         Call("Grep", {"pattern": "masked SERVICE_KEY", "path": STANDS}, "c"),
@@ -82,7 +84,7 @@ async def test_a_search_for_what_stands_for_a_secret_is_harmless_and_runs(here: 
     assert "stands for a secret" not in replies(here)
 
 
-async def test_a_resumed_session_still_knows_what_stands_for_a_secret(here: Place) -> None:
+async def test_a_resumed_session_still_knows_what_stands_for_a_secret(here: InstalledProgram) -> None:
     session = "00000000-0000-4000-8000-00000000000b"
     await here.run("--session-id", session, text=here.server.play("first", READ, DONE))
     spoil = Step(blocks=[Call("Bash", {"command": f"echo 'key={STANDS}' > settings.ini"}, "b")])
@@ -92,7 +94,9 @@ async def test_a_resumed_session_still_knows_what_stands_for_a_secret(here: Plac
     assert "stands for a secret" in replies(here)
 
 
-async def test_an_ordinary_word_in_the_environment_leaves_code_readable_and_is_told_once(here: Place) -> None:
+async def test_an_ordinary_word_in_the_environment_leaves_code_readable_and_is_told_once(
+    here: InstalledProgram,
+) -> None:
     here.env |= {"PGPASSWORD": "password", "DATABASE_URL": "postgres://app:postgres@db/app"}
     (here.work / "app.py").write_text("def check_password(user):\n    return postgres.password(user)\n")
     look = Step(blocks=[Call("Read", {"file_path": "app.py"}, "a")])
@@ -109,7 +113,7 @@ async def test_an_ordinary_word_in_the_environment_leaves_code_readable_and_is_t
     assert "PGPASSWORD" not in again.decode()
 
 
-async def test_the_doctor_names_variables_that_are_not_redacted(here: Place) -> None:
+async def test_the_doctor_names_variables_that_are_not_redacted(here: InstalledProgram) -> None:
     import asyncio
     import sys
 
@@ -125,7 +129,7 @@ async def test_the_doctor_names_variables_that_are_not_redacted(here: Place) -> 
     assert line.startswith("warn  redaction")
 
 
-async def test_a_command_that_names_a_withheld_variable_is_told_and_settings_pass_it(here: Place) -> None:
+async def test_a_command_that_names_a_withheld_variable_is_told_and_settings_pass_it(here: InstalledProgram) -> None:
     """H5-9"""
     here.env["GH_TOKEN"] = "t0ken-of-gh-99"
     look = Step(blocks=[Call("Bash", {"command": "echo ${#GH_TOKEN} $((40 + 2))"}, "a")])
