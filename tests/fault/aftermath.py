@@ -1,4 +1,4 @@
-"""What must hold after the run was killed, whenever that was; and that the real program goes on from there."""
+"""Checks after the program was killed: the log is intact, and the real program can resume."""
 
 import itertools
 import shutil
@@ -16,16 +16,16 @@ from bobstay.sessions.log_store import LogStore
 from tests.fault import story
 from tests.fault.victim import Victim
 from tests.modelserver import ModelServer
-from tests.modelserver.dialect import Asked
+from tests.modelserver.dialect import ModelRequest
 from tests.unit.engine.test_repair import illegalities
 from tests.wire.program import Frame, initialize, prompt
 
-GO_ON = "Please go on."
+RESUME_PROMPT = "Please go on."
 Told = dict[str, Any]
 
 
 class Remains(Struct):
-    """What is left of a killed run."""
+    """The state a killed run left behind."""
 
     branch: list[Envelope]
     warnings: list[str]
@@ -51,13 +51,13 @@ def read_remains(folder: Path, session: str) -> Remains:
     return Remains(branch, warnings, state)
 
 
-def check_remains(remains: Remains, work: Path, frames: list[Frame], said: str) -> None:
-    """The log is whole, and everything anybody was told of is in it."""
+def check_remains(remains: Remains, work: Path, frames: list[Frame], prompt_text: str) -> None:
+    """The log is intact and contains everything that was reported to the host."""
     assert len(remains.warnings) <= 1, remains.warnings
     assert all("was never finished" in warning for warning in remains.warnings)
     assert [entry.seq for entry in remains.branch] == list(range(1, len(remains.branch) + 1))
     if any(frame["type"] in ("assistant", "user") or frame.get("subtype") == "init" for frame in frames):
-        assert said in [text_of(event.blocks) for event in remains.of(Prompted)]
+        assert prompt_text in [text_of(event.blocks) for event in remains.of(Prompted)]
     done = {event.reply.call_id: event for event in remains.of(ToolDone)}
     for call, text in shown_results(frames).items():
         assert done[call].reply.text == text, call
@@ -74,12 +74,12 @@ def check_remains(remains: Remains, work: Path, frames: list[Frame], said: str) 
     assert {name for name in finished if not story.DEEDS[name].repeatable} <= set(seen)
 
 
-async def go_on(server: ModelServer, folder: Path, session: str, token: str, *more: str) -> list[Asked]:
-    """Take the session up with the real program, to a good end; return what the model was sent."""
+async def resume_run(server: ModelServer, folder: Path, session: str, token: str, *more: str) -> list[ModelRequest]:
+    """Resume the session with the real program until it succeeds; return the requests to the model."""
     before = len(server.requests)
     victim = await Victim.begin(server, folder, "--resume", session, *more, *story.ARGUMENTS, answer=_person)
     try:
-        victim.send(initialize(), prompt(f"{token} {GO_ON}"))
+        victim.send(initialize(), prompt(f"{token} {RESUME_PROMPT}"))
         result = await victim.until("result")
         assert (result["subtype"], result["is_error"], result["result"]) == ("success", False, "All is done."), result
         code, errors = await victim.end(), await victim.errors()
@@ -92,8 +92,8 @@ async def go_on(server: ModelServer, folder: Path, session: str, token: str, *mo
     return server.requests[before:]
 
 
-def check_requests(requests: list[Asked], remains: Remains, said: str) -> None:
-    """Each request is legal and goes on from the one before; nothing that was stored is left out."""
+def check_requests(requests: list[ModelRequest], remains: Remains, prompt_text: str) -> None:
+    """Each request is valid and continues the one before; nothing stored is missing."""
     for asked in requests:
         history = [Message(m["role"], blocks_from_json(m["content"])) for m in asked.body["messages"]]
         assert illegalities(history) == []
@@ -104,24 +104,24 @@ def check_requests(requests: list[Asked], remains: Remains, said: str) -> None:
             for old, new in zip(earlier.body["messages"], later.body["messages"][:shared], strict=True)
             if _plain(old) != _plain(new)
         ]
-        assert not changed, f"what the model had been told was changed: {changed[0]}"
+        assert not changed, f"a message already sent to the model was changed: {changed[0]}"
     first = requests[0].body["messages"]
-    told = story.results(first)
-    assert all(told[event.reply.call_id] == event.reply.text for event in remains.of(ToolDone))
-    assert all(call.id in told for call in remains.state.unanswered)
+    results = story.results(first)
+    assert all(results[event.reply.call_id] == event.reply.text for event in remains.of(ToolDone))
+    assert all(call.id in results for call in remains.state.unanswered)
     if remains.of(Prompted):
-        assert said in str(first)
-    assert GO_ON in str(first[-1])
+        assert prompt_text in str(first)
+    assert RESUME_PROMPT in str(first[-1])
 
 
-def check_end(folder: Path, session: str, remains: Remains, requests: list[Asked], before: Told) -> None:
-    """All was done once; what the model was told of the rest is true; the session is free again."""
+def check_end(folder: Path, session: str, remains: Remains, requests: list[ModelRequest], before: Told) -> None:
+    """Every effect happened once, the model's results are correct, and the session is unlocked."""
     work = folder / "work"
-    told = story.results(requests[-1].body["messages"])
+    results = story.results(requests[-1].body["messages"])
     first = story.results(requests[0].body["messages"])
     never = {name_of(call) for call, text in first.items() if text in story.NEVER_BEGAN}
     assert not never & set(before["effects"]), f"told that it had no effect: {never & set(before['effects'])}"
-    unsure = {name_of(call) for call, text in told.items() if text in story.UNSURE}
+    unsure = {name_of(call) for call, text in results.items() if text in story.UNSURE}
     cut_off = [event.reply.call_id for event in remains.of(ToolDone) if event.interrupted]
     cut_off += [call.id for call in remains.state.unanswered]
     assert unsure <= {name_of(call) for call in cut_off}
@@ -141,15 +141,17 @@ def check_end(folder: Path, session: str, remains: Remains, requests: list[Asked
     assert not list(sessions(folder).glob("*.lease"))
 
 
-async def check_all(server: ModelServer, folder: Path, session: str, token: str, victim: Victim, said: str) -> Remains:
+async def check_all(
+    server: ModelServer, folder: Path, session: str, token: str, victim: Victim, prompt_text: str
+) -> Remains:
     """Everything above, in the order in which it can be seen."""
     await victim.leaves_nobody()
     work = folder / "work"
     remains = read_remains(folder, session)
-    check_remains(remains, work, victim.frames, said)
+    check_remains(remains, work, victim.frames, prompt_text)
     before = {"effects": story.effects(work), "written": story.written(work)}
-    requests = await go_on(server, folder, session, token)
-    check_requests(requests, remains, said)
+    requests = await resume_run(server, folder, session, token)
+    check_requests(requests, remains, prompt_text)
     check_end(folder, session, remains, requests, before)
     return remains
 
@@ -168,7 +170,7 @@ def _person(request: Frame) -> Frame | None:
 
 
 def _plain(value: Any) -> Any:
-    """Without the cache marks, which move on as the talk grows."""
+    """Without the cache markers, which move as the conversation grows."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The scripted model, and a last word on where the runs were killed."""
+"""The scripted model, and a summary of where runs were killed."""
 
 from collections import Counter
 from collections.abc import Iterator

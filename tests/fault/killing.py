@@ -1,4 +1,4 @@
-"""One run of the story, from its start over its death to the check of what is left."""
+"""One scripted run: start, kill, and checks of the state it left."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.fault.victim import Victim
 from tests.modelserver import ModelServer
 from tests.wire.program import BOBSTAY, Frame, initialize, prompt
 
-SAID = "Do the twenty things."
+PROMPT = "Do the twenty things."
 
 
 class Killing:
@@ -27,14 +27,14 @@ class Killing:
         options = ("--session-id", self.session, *story.ARGUMENTS)
         victim = await Victim.begin(self.server, self.folder, *options, program=program, answer=self.person)
         try:
-            victim.send(initialize(), prompt(f"{self.token} {SAID}"))
+            victim.send(initialize(), prompt(f"{self.token} {PROMPT}"))
             await until(victim)
             if victim.process.returncode is None:
                 await victim.kill_now()
         finally:
             await victim.kill()
         self.model.stops = {}
-        return await check_all(self.server, self.folder, self.session, self.token, victim, f"{self.token} {SAID}")
+        return await check_all(self.server, self.folder, self.session, self.token, victim, f"{self.token} {PROMPT}")
 
     def person(self, request: Frame) -> Frame | None:
         """Allows everything but the one thing."""

@@ -1,4 +1,4 @@
-"""The places at which the run is killed, chosen by a seed: the same seed, the same places."""
+"""Points at which the run is killed, chosen by a seed."""
 
 import os
 import random
@@ -7,14 +7,14 @@ SEED = os.environ.get("BOBSTAY_FAULT_SEED") or "1"
 POINTS = int(os.environ.get("BOBSTAY_FAULT_POINTS") or "24")
 
 SHARES = {"streaming": 0.2, "tool": 0.2, "append": 0.25, "approval": 0.15, "anywhere": 0.2}
-"""Of 200 places at least 30 of each kind."""
+"""Of 200 points at least 30 of each kind."""
 
 
 def points(kind: str) -> list[int]:
-    """The numbers of the places of a kind."""
+    """The numbers of the points of a kind."""
     return list(range(max(1, round(POINTS * SHARES[kind]))))
 
 
 def chooser(kind: str, number: int) -> random.Random:
-    """Decides all about one place: independent of all others, so that one can be repeated alone."""
+    """Random generator of one point, independent of all others, so that it can be repeated alone."""
     return random.Random(f"{SEED}-{kind}-{number}")

@@ -1,4 +1,4 @@
-"""A run of twenty tools whose every effect can be counted, and a model that goes on from any history it is sent."""
+"""A run of twenty tool calls with countable effects, and a model that continues from any history."""
 
 import os
 from collections import Counter
@@ -22,7 +22,7 @@ echo "$1" >> effects
 stand_at "after-$1"
 echo "did $1"
 """
-"""Leaves a line in `effects`. Where the test has laid a pipe it says so and stays there, with a stray beside it."""
+"""Adds a line to `effects`. Where the test created a pipe, it reports to it and blocks, with a stray process."""
 
 QUESTION = {
     "question": "Which colour?",
@@ -37,10 +37,10 @@ ARGUMENTS = (
 WORDS = "Now for the next part of the work, which is number {}. "
 
 
-NEVER_BEGAN = (repair.NOT_STARTED, pipeline.NEVER_BEGAN.format(reason="by the user"))
-"""What a call is answered with that was cut off before it began: by a crash, by an interrupt."""
+NEVER_BEGAN = (repair.NOT_STARTED, pipeline.NEVER_STARTED.format(reason="by the user"))
+"""Results of a call that was cut off before it began, by a crash or an interrupt."""
 UNSURE = (repair.INTERRUPTED, pipeline.INTERRUPTED.format(reason="by the user"))
-"""The same for one of which nobody knows how far it came."""
+"""Results of a call whose progress is unknown."""
 
 
 class Deed(Struct, frozen=True):
@@ -102,7 +102,7 @@ def lay_out(work: Path) -> None:
 
 
 def effects(work: Path) -> Counter[str]:
-    """How often each deed took place."""
+    """How often each deed happened."""
     path = work / "effects"
     seen = Counter(path.read_text().split() if path.exists() else [])
     for number in range(1, 4):
@@ -112,13 +112,13 @@ def effects(work: Path) -> Counter[str]:
 
 
 def written(work: Path) -> dict[str, tuple[int, int]]:
-    """What tells a file from one written again."""
+    """Identity of a file, which changes when it is written again."""
     states = {name: os.stat(work / name) for name in ("w1.txt", "w2.txt", "w3.txt") if (work / name).exists()}
     return {name: (state.st_ino, state.st_mtime_ns) for name, state in states.items()}
 
 
 def allow(request: dict[str, Any]) -> dict[str, Any]:
-    """What the person at the host says to all that is asked."""
+    """The answer of the host's user to every request."""
     given = request["input"]
     if request["tool_name"] == "AskUserQuestion":
         given = {**given, "answers": {QUESTION["question"]: "Blue"}}
@@ -126,23 +126,23 @@ def allow(request: dict[str, Any]) -> dict[str, Any]:
 
 
 class Model:
-    """Asks for what is not yet done, step by step. `stops` are answers that stand still somewhere, by their step."""
+    """Requests what is not done yet, step by step. `stops` are responses that block at some point, by their step."""
 
     def __init__(self, stops: dict[int, Step] | None = None) -> None:
         self.stops = dict(stops or {})
 
     def __call__(self, body: dict[str, Any]) -> Step:
-        told = results(body["messages"])
+        known = results(body["messages"])
         for number, step in enumerate(STEPS):
-            missing = [deed for deed in step if not _settled(deed, told)]
+            missing = [deed for deed in step if not _settled(deed, known)]
             if missing:
                 stop = self.stops.pop(number, None)
-                return _with_blocks(stop or Step(), blocks(number, missing, told))
+                return _with_blocks(stop or Step(), blocks(number, missing, known))
         return Step(blocks=[Say("All is done.")])
 
 
-def blocks(number: int, deeds: list[Deed], told: dict[str, str] | None = None) -> list[Part]:
-    attempts = Counter(identity.partition("-")[0] for identity in told or {})
+def blocks(number: int, deeds: list[Deed], known: dict[str, str] | None = None) -> list[Part]:
+    attempts = Counter(identity.partition("-")[0] for identity in known or {})
     calls = [Call(deed.tool, deed.input, f"{deed.name}-{attempts[deed.name] + 1}") for deed in deeds]
     return [Say(WORDS.format(number)), *calls]
 
@@ -161,8 +161,8 @@ def as_text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _settled(deed: Deed, told: dict[str, str]) -> bool:
-    answers = [text for identity, text in told.items() if identity.partition("-")[0] == deed.name]
+def _settled(deed: Deed, known: dict[str, str]) -> bool:
+    answers = [text for identity, text in known.items() if identity.partition("-")[0] == deed.name]
     return any(text not in NEVER_BEGAN and not (deed.repeatable and text in UNSURE) for text in answers)
 
 

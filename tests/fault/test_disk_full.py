@@ -1,4 +1,4 @@
-"""No room for the log: the run stops with one clear message, the log stays whole, and with room it goes on (F1)."""
+"""No space for the log: the run stops with a clear message, the log stays intact, and the run can resume (F1)."""
 
 import os
 import resource
@@ -11,13 +11,21 @@ import pytest
 from bobstay.model.event import InputQueued
 from bobstay.model.ids import new_id
 from tests.fault import story
-from tests.fault.aftermath import GO_ON, check_end, check_remains, check_requests, go_on, read_remains, sessions
-from tests.fault.killing import SAID, Killing
+from tests.fault.aftermath import (
+    RESUME_PROMPT,
+    check_end,
+    check_remains,
+    check_requests,
+    read_remains,
+    resume_run,
+    sessions,
+)
+from tests.fault.killing import PROMPT, Killing
 from tests.fault.victim import FULL_IF, Pipe, Victim, interposed
 from tests.modelserver import ModelServer
 from tests.wire.program import BOBSTAY, environment, initialize, prompt, request
 
-NO_ROOM = "no room to store the session in "
+NO_ROOM = "no space to store the session in "
 PRINT = ("-p", "--allowedTools", "Bash", "Read", "Write", "Edit", "--")
 
 
@@ -30,7 +38,7 @@ def run_printing(killing: Killing, *options: str, room: int | None = None) -> "s
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
     return subprocess.run(
-        [BOBSTAY, "--session-id", killing.session, *options, *PRINT, f"{killing.token} {SAID}"],
+        [BOBSTAY, "--session-id", killing.session, *options, *PRINT, f"{killing.token} {PROMPT}"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -43,14 +51,14 @@ def run_printing(killing: Killing, *options: str, room: int | None = None) -> "s
 
 
 async def check_goes_on(killing: Killing) -> None:
-    said = f"{killing.token} {SAID}"
+    prompt_text = f"{killing.token} {PROMPT}"
     work = killing.folder / "work"
     remains = read_remains(killing.folder, killing.session)
     assert remains.warnings == []
-    check_remains(remains, work, [], said)
+    check_remains(remains, work, [], prompt_text)
     before = {"effects": story.effects(work), "written": story.written(work)}
-    requests = await go_on(killing.server, killing.folder, killing.session, killing.token)
-    check_requests(requests, remains, said)
+    requests = await resume_run(killing.server, killing.folder, killing.session, killing.token)
+    check_requests(requests, remains, prompt_text)
     check_end(killing.folder, killing.session, remains, requests, before)
 
 
@@ -60,7 +68,7 @@ async def test_a_run_without_room_says_so_once_and_goes_on_later(killing: Killin
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout.startswith(f"Error: {NO_ROOM}{sessions(killing.folder)}/{killing.session}.jsonl: ")
     assert ended.stdout.count("\n") == 1
-    assert "Free some space and resume it. All that happened before is kept." in ended.stdout
+    assert "Free some space and resume it. Everything stored before is kept." in ended.stdout
     assert (sessions(killing.folder) / f"{killing.session}.jsonl").stat().st_size <= room
     await check_goes_on(killing)
 
@@ -104,7 +112,7 @@ async def test_a_waiting_message_survives_a_full_disk(killing: Killing) -> None:
     options = ("--session-id", killing.session, *story.ARGUMENTS)
     victim = await Victim.begin(killing.server, killing.folder, *options, program=program, answer=story.allow)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await pipe.reached(victim)
         victim.send(prompt("Mind the gap.", uuid=new_id()))
         await victim.until("lifecycle:queued")
@@ -122,12 +130,12 @@ async def test_a_waiting_message_survives_a_full_disk(killing: Killing) -> None:
     assert len([frame for frame in victim.frames if frame["type"] == "result"]) <= 2
     remains = read_remains(killing.folder, killing.session)
     assert len(remains.of(InputQueued)) == len(remains.state.queued) == 1
-    requests = await go_on(killing.server, killing.folder, killing.session, killing.token)
+    requests = await resume_run(killing.server, killing.folder, killing.session, killing.token)
     assert "Mind the gap." in str(requests[-1].body["messages"])
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "control_request",
     [
         prompt("Mind the gap."),
         request(2, "set_permission_mode", mode="acceptEdits"),
@@ -136,7 +144,7 @@ async def test_a_waiting_message_survives_a_full_disk(killing: Killing) -> None:
     ids=["steer", "mode", "model"],
 )
 async def test_what_cannot_be_stored_is_refused_in_words(
-    killing: Killing, server: ModelServer, wish: dict[str, object]
+    killing: Killing, server: ModelServer, control_request: dict[str, object]
 ) -> None:
     flag = killing.folder / "full"
     program = interposed(killing.folder / "bobstay", FULL_IF.format(flag=str(flag)))
@@ -144,10 +152,10 @@ async def test_what_cannot_be_stored_is_refused_in_words(
     options = ("--session-id", killing.session, *story.ARGUMENTS)
     victim = await Victim.begin(server, killing.folder, *options, program=program, answer=story.allow)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await pipe.reached(victim)
         flag.touch()
-        victim.send(wish)
+        victim.send(control_request)
         await victim.when(lambda frames: NO_ROOM in str(frames))
         victim.send(request(3, "interrupt"))
         assert await victim.end() == 1
@@ -157,4 +165,6 @@ async def test_what_cannot_be_stored_is_refused_in_words(
         await victim.kill()
         pipe.remove()
     assert read_remains(killing.folder, killing.session).warnings == []
-    assert GO_ON in str((await go_on(server, killing.folder, killing.session, killing.token))[0].body["messages"])
+    assert RESUME_PROMPT in str(
+        (await resume_run(server, killing.folder, killing.session, killing.token))[0].body["messages"]
+    )

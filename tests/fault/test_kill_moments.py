@@ -1,6 +1,6 @@
-"""kill -9 inside the storing of an entry, and at any moment whatever, in the midst of a run of twenty tools.
+"""kill -9 while an entry is stored, and at random moments, during a run of twenty tool calls.
 
-F1, F3, F4, H3-8: the session always loads, nothing told is lost, the run goes on, nothing runs twice.
+F1, F3, F4, H3-8: the session always loads, nothing reported is lost, the run can be resumed, nothing runs twice.
 The moments are chosen by BOBSTAY_FAULT_SEED; BOBSTAY_FAULT_POINTS says how many.
 """
 

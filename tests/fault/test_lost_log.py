@@ -1,4 +1,4 @@
-"""The log cannot be made, is taken away, or belongs to somebody else; and messages that wait when the program dies."""
+"""The log cannot be created, is removed, or belongs to another process; and queued messages after a crash."""
 
 import os
 
@@ -8,8 +8,8 @@ from bobstay.model.event import InputQueued, Prompted
 from bobstay.model.ids import new_id
 from bobstay.model.message import text_of
 from tests.fault import story
-from tests.fault.aftermath import go_on, read_remains, sessions
-from tests.fault.killing import SAID, Killing
+from tests.fault.aftermath import read_remains, resume_run, sessions
+from tests.fault.killing import PROMPT, Killing
 from tests.fault.test_disk_full import run_printing
 from tests.fault.victim import TORN_IF, Pipe, Victim, interposed
 from tests.modelserver import Gate, Step
@@ -26,7 +26,7 @@ def test_a_folder_that_takes_no_logs_is_named(killing: Killing, way: str) -> Non
         home.symlink_to("/proc/self")  # not even root can make a folder there
     ended = run_printing(killing)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith(f"cannot make the folder of sessions {home}/sessions: ")
+    assert ended.stderr.startswith(f"cannot create the sessions folder {home}/sessions: ")
     assert ended.stderr.count("\n") == 1
     assert not story.effects(killing.folder / "work")
 
@@ -38,7 +38,7 @@ def test_a_folder_without_permission_is_named(killing: Killing) -> None:
     place.chmod(0o500)
     ended = run_printing(killing)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"cannot make the session file {place}/{killing.session}.jsonl: Permission denied\n"
+    assert ended.stderr == f"cannot create the session file {place}/{killing.session}.jsonl: Permission denied\n"
 
 
 def options_of(killing: Killing) -> tuple[str, ...]:
@@ -46,18 +46,18 @@ def options_of(killing: Killing) -> tuple[str, ...]:
 
 
 async def test_a_run_whose_log_is_deleted_does_nothing_more(killing: Killing) -> None:
-    """What can no longer be written down is not done: the next effect needs a log first."""
+    """What cannot be stored is not executed: the next effect needs a log entry first."""
     gate = Gate()
     killing.model.stops[1] = Step(gate=gate)
     victim = await Victim.begin(killing.server, killing.folder, *options_of(killing), answer=story.allow)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await gate.reached()
         (sessions(killing.folder) / f"{killing.session}.jsonl").unlink()
         gate.open()
         result = await victim.until("result")
         assert result["is_error"]
-        assert "was deleted while it was in use" in result["errors"][0]
+        assert "was deleted while in use" in result["errors"][0]
         assert await victim.end() == 1
         assert await victim.errors() == ""
         await victim.leaves_nobody()
@@ -70,7 +70,7 @@ async def test_a_session_in_use_is_refused_and_its_user_named(killing: Killing) 
     pipe = Pipe(killing.folder / "work" / "before-b1")
     victim = await Victim.begin(killing.server, killing.folder, *options_of(killing), answer=story.allow)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await pipe.reached(victim)
         asked = len(killing.server.requests)
         second = await Victim.begin(killing.server, killing.folder, "--resume", killing.session, *story.ARGUMENTS)
@@ -86,7 +86,7 @@ async def test_a_session_in_use_is_refused_and_its_user_named(killing: Killing) 
         await victim.kill()
         pipe.remove()
     await victim.leaves_nobody()
-    await go_on(killing.server, killing.folder, killing.session, killing.token)
+    await resume_run(killing.server, killing.folder, killing.session, killing.token)
 
 
 async def waiting_message(killing: Killing, program: str = BOBSTAY) -> Victim:
@@ -96,7 +96,7 @@ async def waiting_message(killing: Killing, program: str = BOBSTAY) -> Victim:
         killing.server, killing.folder, *options_of(killing), program=program, answer=story.allow
     )
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await pipe.reached(victim)
         victim.send(prompt("Mind the gap.", uuid=new_id()))
         if program == BOBSTAY:
@@ -116,7 +116,7 @@ async def test_a_message_that_waited_when_the_run_was_killed_is_taken_up_later(k
     await waiting_message(killing)
     remains = read_remains(killing.folder, killing.session)
     assert [text_of(event.blocks) for event in remains.of(InputQueued)] == ["Mind the gap."]
-    requests = await go_on(killing.server, killing.folder, killing.session, killing.token)
+    requests = await resume_run(killing.server, killing.folder, killing.session, killing.token)
     assert "Mind the gap." in str(requests[-1].body["messages"])
     ended = read_remains(killing.folder, killing.session)
     assert [text_of(event.blocks) for event in ended.of(Prompted)].count("Mind the gap.") == 1

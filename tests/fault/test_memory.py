@@ -1,4 +1,4 @@
-"""A long run in one process: what it holds grows with the talk, not with the square of it (F25)."""
+"""A long run in one process: memory grows linearly with the conversation (F25)."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.wire.program import BOBSTAY, environment
 
 STEPS, OUTPUT = 300, 16_000
 BOUND = 64_000
-"""Kilobytes that 200 steps with 16 kB each may add. The talk itself is 3.2 MB; what is sent of it stands in memory
+"""Kilobytes that 200 steps with 16 kB each may add. The conversation itself is 3.2 MB; what is sent of it is in memory
 as messages, as the text of the request and in the socket's buffers, each a few MB."""
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT and SIGHUP in the midst of a run: everything answered, stored and ended, and the right exit code."""
+"""SIGTERM, SIGINT and SIGHUP during a run: everything is answered, stored and ended, with the right exit code."""
 
 import asyncio
 import signal
@@ -9,8 +9,8 @@ import pytest
 from bobstay.model.event import RunDone
 from tests.deadline import DEADLINE
 from tests.fault import story
-from tests.fault.aftermath import check_end, check_remains, check_requests, go_on, read_remains, sessions
-from tests.fault.killing import SAID, Killing
+from tests.fault.aftermath import check_end, check_remains, check_requests, read_remains, resume_run, sessions
+from tests.fault.killing import PROMPT, Killing
 from tests.fault.victim import Pipe, Victim
 from tests.modelserver import Gate, Step
 from tests.wire.program import initialize, prompt
@@ -60,7 +60,7 @@ async def stop(killing: Killing, until: Moment, *numbers: signal.Signals) -> Vic
     options = ("--session-id", killing.session, *story.ARGUMENTS)
     victim = await Victim.begin(killing.server, killing.folder, *options, answer=killing.person)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await until(victim)
         for number in numbers:
             victim.process.send_signal(number)
@@ -84,7 +84,7 @@ async def test_a_signal_ends_the_run_in_good_order(
     assert victim.process.returncode == CODES[number]
     assert not list(sessions(killing.folder).glob("*.lease"))
     remains = read_remains(killing.folder, killing.session)
-    said, work = f"{killing.token} {SAID}", killing.folder / "work"
+    prompt_text, work = f"{killing.token} {PROMPT}", killing.folder / "work"
     assert remains.warnings == []
     assert remains.state.unanswered == ()
     ending = remains.branch[-1].event
@@ -92,17 +92,17 @@ async def test_a_signal_ends_the_run_in_good_order(
     assert ending.ending in ({"completed"} if moment is resting else {"interrupted_streaming", "interrupted_tools"})
     result = next(frame for frame in victim.frames if frame["type"] == "result")
     assert result["is_error"] == (moment is not resting)
-    check_remains(remains, work, victim.frames, said)
+    check_remains(remains, work, victim.frames, prompt_text)
     before = {"effects": story.effects(work), "written": story.written(work)}
-    requests = await go_on(killing.server, killing.folder, killing.session, killing.token)
-    check_requests(requests, remains, said)
+    requests = await resume_run(killing.server, killing.folder, killing.session, killing.token)
+    check_requests(requests, remains, prompt_text)
     check_end(killing.folder, killing.session, remains, requests, before)
 
 
 async def test_a_second_signal_does_not_wait(killing: Killing) -> None:
-    """As after a crash: what was stored is there, and nobody is left."""
+    """As after a crash: what was stored is there, and no process is left."""
     victim = await stop(killing, working(killing), signal.SIGTERM, signal.SIGINT)
     assert victim.process.returncode in (130, 143)
     remains = read_remains(killing.folder, killing.session)
-    check_remains(remains, killing.folder / "work", victim.frames, f"{killing.token} {SAID}")
-    await go_on(killing.server, killing.folder, killing.session, killing.token)
+    check_remains(remains, killing.folder / "work", victim.frames, f"{killing.token} {PROMPT}")
+    await resume_run(killing.server, killing.folder, killing.session, killing.token)

@@ -1,4 +1,4 @@
-"""The log of a real run cut at every byte of its last three entries: it loads, and the real program goes on from it.
+"""The log of a real run truncated at every byte of its last three entries loads and can be resumed.
 
 F1, H3-8. Beside the cuts of `test_truncation`, which look at the log alone.
 """
@@ -14,8 +14,8 @@ from bobstay.model.event import InteractionOpened, MessageDone, Prompted, RunDon
 from bobstay.model.message import Text, text_of
 from bobstay.sessions.log_store import LogStore
 from tests.fault import story
-from tests.fault.aftermath import Remains, check_end, check_remains, check_requests, go_on, read_remains, sessions
-from tests.fault.killing import SAID, Killing
+from tests.fault.aftermath import Remains, check_end, check_remains, check_requests, read_remains, resume_run, sessions
+from tests.fault.killing import PROMPT, Killing
 from tests.fault.points import SEED, chooser
 from tests.fault.victim import Victim
 from tests.unit.engine.test_repair import illegalities
@@ -30,7 +30,7 @@ async def run_story(killing: Killing, way: str) -> Path:
     options = ("--session-id", killing.session, *story.ARGUMENTS)
     victim = await Victim.begin(killing.server, killing.folder, *options, answer=killing.person)
     try:
-        victim.send(initialize(), prompt(f"{killing.token} {SAID}"))
+        victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await victim.until("result" if way == "at its end" else "can_use_tool")
         await victim.kill_now()
     finally:
@@ -53,7 +53,7 @@ async def test_every_cut_of_the_last_three_entries_loads(killing: Killing, way: 
         assert len(remains.warnings) <= 1
         assert remains.branch == all_of_it.branch[: len(remains.branch)]
         assert len(remains.branch) >= len(all_of_it.branch) - 3
-        assert f"{killing.token} {SAID}" in [text_of(event.blocks) for event in remains.of(Prompted)]
+        assert f"{killing.token} {PROMPT}" in [text_of(event.blocks) for event in remains.of(Prompted)]
         assert remains.of(ToolDone) == all_of_it.of(ToolDone)
         state = remains.state.apply(Prompted("p", (Text("Go on."),)))
         assert illegalities(repair(state.messages, never_started=state.never_started)) == []
@@ -67,12 +67,12 @@ async def test_the_program_goes_on_from_a_cut(killing: Killing, way: str, place:
     kept = chooser(way, place).randrange(len(lines[-place]))
     print(f"seed {SEED}: {kept} bytes of entry -{place}")
     path.write_bytes(b"".join(lines[:-place]) + lines[-place][:kept])
-    work, said = killing.folder / "work", f"{killing.token} {SAID}"
+    work, prompt_text = killing.folder / "work", f"{killing.token} {PROMPT}"
     remains = read_remains(killing.folder, killing.session)
-    check_remains(remains, work, [], said)
+    check_remains(remains, work, [], prompt_text)
     before = {"effects": story.effects(work), "written": story.written(work)}
-    requests = await go_on(killing.server, killing.folder, killing.session, killing.token)
-    check_requests(requests, remains, said)
+    requests = await resume_run(killing.server, killing.folder, killing.session, killing.token)
+    check_requests(requests, remains, prompt_text)
     check_end(killing.folder, killing.session, remains, requests, before)
 
 

@@ -1,4 +1,4 @@
-"""Crashes at the worst moment: whatever bytes a log ends with, the session goes on."""
+"""Logs truncated by a crash: the session can be resumed whatever bytes the log ends with."""
 
 import os
 import signal
@@ -85,9 +85,9 @@ def test_an_end_that_is_none_of_ours_is_kept(tmp_path: Path) -> None:
     log.append(Noted("after"))
     log.close()
     assert len(branch) == 5
-    assert warnings == ["line 6 was skipped: it is no entry of a log"]
+    assert warnings == ["line 6 was skipped: it is not a log entry"]
     assert path.read_bytes().startswith(whole + b"my notes\n{")
-    assert [envelope.seq for envelope in store.peek(SESSION)[0]] == [1, 2, 3, 4, 5, 6]
+    assert [envelope.seq for envelope in store.read_branch(SESSION)[0]] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("damage", [b"garbage", b'{"seq":3,"id":', b"\xff\xfe\0", b'{"type":"something else"}'])
@@ -108,8 +108,8 @@ def test_a_bad_line_in_the_middle_is_skipped_and_reported(damage: bytes, tmp_pat
 APPEND_FOREVER = """
 import sys
 from bobstay.model.event import Noted
-from bobstay.sessions.log_store import Store
-log, _, _ = Store(sys.argv[1]).open(sys.argv[2])
+from bobstay.sessions.log_store import LogStore
+log, _, _ = LogStore(sys.argv[1]).open(sys.argv[2])
 text = "x" * 3000
 while True:
     print(log.append(Noted(text)).seq, flush=True)
@@ -142,8 +142,8 @@ SUBMIT_AND_HANG = """
 import sys
 from bobstay.model.event import Prompted, SessionStarted, ToolDone
 from bobstay.model.message import Text, ToolReply
-from bobstay.sessions.log_store import Store
-log = Store(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
+from bobstay.sessions.log_store import LogStore
+log = LogStore(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
 log.append(Prompted("p", (Text("the prompt"),)), sync=True)
 for number in range(int(sys.argv[3])):
     log.append(ToolDone(ToolReply(f"c{number}", (Text("done"),))), sync=True)
@@ -159,7 +159,7 @@ def test_prompt_and_results_are_on_disk_at_once(results: int, tmp_path: Path) ->
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.kill()
-    branch, warnings = LogStore(str(tmp_path)).peek(SESSION)
+    branch, warnings = LogStore(str(tmp_path)).read_branch(SESSION)
     assert warnings == []
     kinds = [type(envelope.event) for envelope in branch]
     assert kinds == [SessionStarted, Prompted, *[ToolDone] * results]
@@ -169,8 +169,8 @@ FILL_THE_DISK = """
 import resource, sys
 from bobstay.model.event import Noted, SessionStarted
 from bobstay.sessions.log import LogFull
-from bobstay.sessions.log_store import Store
-log = Store(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
+from bobstay.sessions.log_store import LogStore
+log = LogStore(sys.argv[1]).create(sys.argv[2], SessionStarted("/w", "1"))
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, most))
 stored = 1
@@ -193,9 +193,9 @@ def test_a_full_disk_is_told_and_leaves_a_whole_log(tmp_path: Path) -> None:
         output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output
     stored, message = output.split(" ", 1)
-    assert message.startswith("no room to store the session in ")
+    assert message.startswith("no space to store the session in ")
     assert "Free some space" in message
-    branch, warnings = LogStore(str(tmp_path)).peek(SESSION)
+    branch, warnings = LogStore(str(tmp_path)).read_branch(SESSION)
     assert warnings == []
     assert [envelope.seq for envelope in branch] == list(range(1, int(stored) + 2))
     assert branch[-1].event == Noted("room again")

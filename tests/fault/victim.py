@@ -1,4 +1,4 @@
-"""The installed program as a host runs it, made to be killed; and what of it is still alive afterwards."""
+"""The installed program as a host runs it, to be killed; and the processes it leaves behind."""
 
 import asyncio
 import os
@@ -83,13 +83,13 @@ class Victim(Program):
         await self.dead()
 
     async def dead(self) -> None:
-        """Wait until it has been killed, and read what it had said."""
+        """Wait until it has been killed, and read its remaining output."""
         async with asyncio.timeout(DEADLINE):
             assert await self.process.wait() == -signal.SIGKILL, await self.errors()
             await asyncio.gather(self._reader, self._errors, return_exceptions=True)
 
     async def leaves_nobody(self) -> None:
-        """Wait until all that came from it is gone."""
+        """Wait until every process it started has ended."""
         left = list[str]()
         async with asyncio.timeout(DEADLINE):
             for _ in range(1000):
@@ -101,7 +101,7 @@ class Victim(Program):
 
 
 class Pipe:
-    """A named pipe at which a tool says that it stands there."""
+    """A named pipe on which a tool reports that it has reached this point."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -128,7 +128,7 @@ class Pipe:
 
 
 def below(pid: int) -> dict[int, str]:
-    """All processes that descend from `pid`, with what tells each from a later one of the same number."""
+    """All descendants of `pid`, with an identity that survives reuse of process ids."""
     parents = {int(name): status for name in os.listdir("/proc") if name.isdigit() and (status := _status(int(name)))}
     found: dict[int, str] = {}
     todo = [pid]

@@ -1,4 +1,4 @@
-"""What tests look for in the SDK's messages."""
+"""Queries over the SDK's messages."""
 
 import json
 from typing import Any
@@ -15,13 +15,15 @@ from claude_agent_sdk import (
 
 
 def texts(messages: list[Any]) -> list[str]:
-    said = [message for message in messages if isinstance(message, AssistantMessage)]
-    return [block.text for message in said for block in message.content if isinstance(block, TextBlock)]
+    replies = [message for message in messages if isinstance(message, AssistantMessage)]
+    return [block.text for message in replies for block in message.content if isinstance(block, TextBlock)]
 
 
 def results(messages: list[Any]) -> list[ToolResultBlock]:
-    heard = [message for message in messages if isinstance(message, UserMessage) and isinstance(message.content, list)]
-    return [block for message in heard for block in message.content if isinstance(block, ToolResultBlock)]
+    user_messages = [
+        message for message in messages if isinstance(message, UserMessage) and isinstance(message.content, list)
+    ]
+    return [block for message in user_messages for block in message.content if isinstance(block, ToolResultBlock)]
 
 
 def result(messages: list[Any]) -> ResultMessage:

@@ -27,7 +27,7 @@ async def test_turns_share_their_history_and_session(world: World) -> None:
     assert len({result(messages).session_id for messages in turns}) == 1
     assert all(len(system(messages, "init")) == 1 for messages in turns)
     history = json.dumps(world.bodies[-1]["messages"])
-    assert all(word in history for word in ("First.", "Second.", '"m1"'))
+    assert all(phrase in history for phrase in ("First.", "Second.", '"m1"'))
 
 
 async def test_the_server_tells_about_itself(world: World) -> None:
@@ -72,7 +72,7 @@ async def test_an_interrupt_stops_the_words_and_leaves_the_session_alive(world: 
 
 
 async def test_an_interrupt_kills_the_tool(world: World) -> None:
-    """F4, F12: the call is answered, and nothing of it goes on."""
+    """F4, F12: the call is answered, and nothing of it keeps running."""
     command = "touch started; python3 -c \"import time; time.sleep(25); open('late.txt','w')\""
     async with ClaudeSDKClient(world.options(allowed_tools=["Bash"])) as client:
         await client.query(world.play(Step(blocks=[Call("Bash", {"command": command}, "i1")]), say("never"), name="a"))

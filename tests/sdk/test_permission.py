@@ -145,8 +145,8 @@ async def test_a_plan_is_approved_into_another_mode(world: World) -> None:
     prompt = world.play(write("early"), leave, write("late"), say("ok"))
     messages = await world.run(prompt, can_use_tool=Host(decide), permission_mode="plan")
     assert [(world.cwd / f"{name}.txt").exists() for name in ("early", "late")] == [False, True]
-    told = [data.get("permissionMode") for data in system(messages, "status")]
-    assert "acceptEdits" in told
+    report = [data.get("permissionMode") for data in system(messages, "status")]
+    assert "acceptEdits" in report
 
 
 async def test_a_question_is_answered_by_the_host(world: World) -> None:

@@ -1,4 +1,4 @@
-"""One question through the official SDK: what its users read."""
+"""One query through the official SDK."""
 
 import json
 import re
@@ -30,12 +30,12 @@ async def test_a_plain_question_is_answered(world: World) -> None:
 
 async def test_thinking_is_a_block_of_its_own(world: World) -> None:
     messages = await world.run(world.play(Step(blocks=[Think("Hmm."), Say("Done.")])))
-    said = [message for message in messages if isinstance(message, AssistantMessage)]
-    assert [type(message.content[0]).__name__ for message in said] == ["ThinkingBlock", "TextBlock"]
-    thought = said[0].content[0]
+    reply = [message for message in messages if isinstance(message, AssistantMessage)]
+    assert [type(message.content[0]).__name__ for message in reply] == ["ThinkingBlock", "TextBlock"]
+    thought = reply[0].content[0]
     assert isinstance(thought, ThinkingBlock)
     assert (thought.thinking, bool(thought.signature)) == ("Hmm.", True)
-    assert said[0].message_id == said[1].message_id
+    assert reply[0].message_id == reply[1].message_id
 
 
 async def test_files_are_read_edited_and_written(world: World) -> None:

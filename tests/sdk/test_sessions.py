@@ -1,4 +1,4 @@
-"""Sessions as the SDK's users handle them: resume at a message, import a foreign transcript, mirror (H6-3)."""
+"""Sessions through the SDK: resume at a message, import of a transcript, mirror (H6-3)."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""The scripted model, for tests that run a whole program."""
+"""The scripted model, for tests that run the whole program."""
 
 from collections.abc import Iterator
 

@@ -149,7 +149,7 @@ FLOWS: dict[str, Callable[[], Flow]] = {
 
 
 async def drive(path: str, name: str, server: ModelServer, directory: Path) -> list[Frame]:
-    """Run a flow to its end; return its frames without those that stand beside it."""
+    """Run a flow to its end; return its frames without unrelated ones."""
     flow = FLOWS[name]()
     token = server.play(f"{name}-{os.path.basename(path)}", *flow.steps)
     cwd = directory / "work"
@@ -201,10 +201,10 @@ def _check_inside(frame: Frame) -> None:
 RESULT_WORDS = ("subtype", "is_error", "terminal_reason", "num_turns", "stop_reason", "permission_denials")
 
 
-def verdict(frames: list[Frame]) -> dict[str, Any]:
-    """What a host acts upon in the result, which two programs must agree on."""
+def outcome_of(frames: list[Frame]) -> dict[str, Any]:
+    """The parts of the result that hosts act upon, on which both programs must agree."""
     result = next(frame for frame in frames if frame["type"] == "result")
-    words = {key: result.get(key) for key in RESULT_WORDS}
-    words["has_result"] = "result" in result
-    words["usage"] = {key: result["usage"][key] for key in sorted(golden.USAGE_KEYS)}
-    return words
+    phrase = {key: result.get(key) for key in RESULT_WORDS}
+    phrase["has_result"] = "result" in result
+    phrase["usage"] = {key: result["usage"][key] for key in sorted(golden.USAGE_KEYS)}
+    return phrase

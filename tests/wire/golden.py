@@ -1,4 +1,4 @@
-"""What flows look like on the wire: kinds of frames in order, and the keys hosts rely on.
+"""Golden flows of the wire protocol: kinds of frames in order, and the keys hosts rely on.
 
 `test_flows.py` holds our program to it, and `test_oracle.py` the protocol's first implementation.
 """
@@ -52,7 +52,7 @@ IGNORED = {
     *("answer:success", "notification", "thinking_tokens", "background_tasks_changed"),
     *("task_started", "task_notification", "task_updated", "rate_limit_event"),
 }
-"""Frames a host need not see, or that stand beside the flow."""
+"""Frames that are optional for hosts or unrelated to the flow."""
 
 FLOWS: dict[str, list[str]] = {
     "plain": ["running", "init", "assistant:text", "result", "idle"],

@@ -1,4 +1,4 @@
-"""A program that speaks the wire, run as a host runs it: by its pipes, in a scrubbed environment."""
+"""Runs a program that speaks the wire protocol as a host does: over pipes, in a clean environment."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.modelserver import ModelServer
 
 BOBSTAY = os.path.join(os.path.dirname(sys.executable), "bobstay")
 ORACLE = os.path.join(os.path.dirname(claude_agent_sdk.__file__), "_bundled", "claude")
-"""The protocol's first implementation, which the SDK brings along: what is true of it is the protocol."""
+"""The reference implementation of the protocol, which comes with the SDK."""
 
 ARGUMENTS = (
     *("--output-format", "stream-json", "--verbose", "--system-prompt", ""),
@@ -60,7 +60,7 @@ def prompt(text: str | list[Frame], **more: Any) -> Frame:
 
 
 class Program:
-    """What was read so far is in `frames`. Requests of the program are answered by `answer`; None leaves them open."""
+    """A running program. `frames` holds its output so far; `answer` answers its requests, or returns None not to."""
 
     def __init__(self, process: asyncio.subprocess.Process, answer: Callable[[Frame], Frame | None]) -> None:
         self.process = process
@@ -108,7 +108,7 @@ class Program:
         return found()[count - 1]
 
     async def end(self) -> int:
-        """Close its input, read what it still says, and return its exit code."""
+        """Close its input, read the remaining output, and return its exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         async with asyncio.timeout(DEADLINE):
@@ -129,8 +129,8 @@ class Program:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
             frame = json.loads(line)
-            if frame["type"] == "control_request" and (said := self._answer(frame["request"])) is not None:
-                response = {"subtype": "success", "request_id": frame["request_id"], "response": said}
+            if frame["type"] == "control_request" and (answer := self._answer(frame["request"])) is not None:
+                response = {"subtype": "success", "request_id": frame["request_id"], "response": answer}
                 self.send({"type": "control_response", "response": response})
             async with self._changed:
                 self.frames.append(frame)
@@ -140,7 +140,7 @@ class Program:
 
 
 def kind_of(frame: Frame) -> str:
-    """What a frame is, in one word."""
+    """The kind of a frame."""
     match frame["type"]:
         case "system" if frame["subtype"] == "session_state_changed":
             return str(frame["state"])

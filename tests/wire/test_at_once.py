@@ -1,4 +1,4 @@
-"""A host that writes several lines at once is served in the order of its lines."""
+"""Lines that a host writes at once are processed in order."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Background commands in print mode: the run ends only when nothing it should wait for is left (H1-12)."""
+"""Background commands in print mode: the run waits for them before it ends (H1-12)."""
 
 import json
 import os
@@ -96,15 +96,15 @@ def test_a_stream_tells_of_the_task_and_of_both_turns(server: ModelServer, start
         *("init", "assistant:text", "result"),
     ]
     by_kind = {kind_of(frame): frame for frame in reversed(frames)}
-    started, told = by_kind["task_started"], by_kind["task_notification"]
+    started, notice = by_kind["task_started"], by_kind["task_notification"]
     assert (started["tool_use_id"], started["description"]) == ("toolu_1", "Background job")
     assert (started["is_backgrounded"], started["task_type"]) == (True, "local_bash")
     lists = [frame["tasks"] for frame in frames if kind_of(frame) == "background_tasks_changed"]
     assert [[task["task_id"] for task in tasks] for tasks in lists] == [[started["task_id"]], []]
     assert by_kind["task_updated"]["patch"]["status"] == "completed"
-    assert (told["task_id"], told["tool_use_id"], told["status"]) == (started["task_id"], "toolu_1", "completed")
-    assert told["summary"] == 'Background command "Background job" completed (exit code 0)'
-    assert Path(told["output_file"]).read_text() == "late\n"
+    assert (notice["task_id"], notice["tool_use_id"], notice["status"]) == (started["task_id"], "toolu_1", "completed")
+    assert notice["summary"] == 'Background command "Background job" completed (exit code 0)'
+    assert Path(notice["output_file"]).read_text() == "late\n"
     first, second = (frame for frame in frames if frame["type"] == "result")
     assert "origin" not in first
     assert second["origin"]["kind"] == "task-notification"
@@ -168,8 +168,8 @@ async def test_a_host_may_stop_a_task(server: ModelServer, work: Path, tmp_path:
         started = await program.until("task_started")
         await program.until("idle")
         program.send(request(2, "stop_task", task_id="unknown"), request(3, "stop_task", task_id=started["task_id"]))
-        told = await program.until("task_notification")
-        assert (told["task_id"], told["status"]) == (started["task_id"], "stopped")
+        notice = await program.until("task_notification")
+        assert (notice["task_id"], notice["status"]) == (started["task_id"], "stopped")
         await program.until("answer:success", 3)
         assert await program.end() == 0
     finally:
@@ -236,14 +236,14 @@ async def test_a_prompt_while_a_command_runs_is_answered_at_once(
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "output"),
     [
         (("--max-turns", "3"), "Error: Reached max turns (3)"),
         (("--max-tokens", "300"), "Error: Reached maximum number of tokens (300): 360 used"),
     ],
 )
 def test_limits_hold_for_all_turns_of_a_prompt(
-    server: ModelServer, start: Start, work: Path, limit: tuple[str, str], said: str
+    server: ModelServer, start: Start, work: Path, limit: tuple[str, str], output: str
 ) -> None:
     """Three calls of 120 tokens each: two before the command ended and one after."""
     gate = Gate()
@@ -254,7 +254,7 @@ def test_limits_hold_for_all_turns_of_a_prompt(
     gate.open()
     (work / "go").touch()
     out, _, code = ended(process)
-    assert (out, code) == (f"{said}\n", 1)
+    assert (out, code) == (f"{output}\n", 1)
     assert len(server.requests) == 3
 
 

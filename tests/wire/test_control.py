@@ -1,4 +1,4 @@
-"""Requests in flight: answered, refused, withdrawn, or left behind by a host that went away."""
+"""Control requests in flight: answered, refused, withdrawn, or abandoned by the host."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ async def test_answers_find_their_questions_in_any_order() -> None:
     asked = [asyncio.ensure_future(channel.request({"subtype": "x", "n": number})) for number in range(3)]
     await asyncio.sleep(0)
     for frame in reversed(sent):
-        channel.answered(answer(frame, subtype="success", response={"n": frame["request"]["n"]}))
+        channel.resolve(answer(frame, subtype="success", response={"n": frame["request"]["n"]}))
     assert [(await future)["n"] for future in asked] == [0, 1, 2]
     assert len({frame["request_id"] for frame in sent}) == 3
 
@@ -29,7 +29,7 @@ async def test_an_answer_without_a_body_is_an_empty_one() -> None:
     channel = ControlChannel(sent.append)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
-    channel.answered(answer(sent[0], subtype="success"))
+    channel.resolve(answer(sent[0], subtype="success"))
     assert await asked == {}
 
 
@@ -38,7 +38,7 @@ async def test_an_error_is_raised_with_the_words_of_the_host() -> None:
     channel = ControlChannel(sent.append)
     asked = asyncio.ensure_future(channel.request({"subtype": "x"}))
     await asyncio.sleep(0)
-    channel.answered(answer(sent[0], subtype="error", error="callback exploded"))
+    channel.resolve(answer(sent[0], subtype="error", error="callback exploded"))
     with pytest.raises(ControlError, match="callback exploded"):
         await asked
 
@@ -52,7 +52,7 @@ async def test_a_dropped_question_is_withdrawn_and_its_late_answer_ignored() -> 
     with pytest.raises(asyncio.CancelledError):
         await asked
     assert sent[1] == {"type": "control_cancel_request", "request_id": sent[0]["request_id"]}
-    channel.answered(answer(sent[0], subtype="success", response={}))
+    channel.resolve(answer(sent[0], subtype="success", response={}))
 
 
 async def test_nobody_waits_for_a_host_that_is_gone() -> None:
@@ -68,7 +68,7 @@ async def test_nobody_waits_for_a_host_that_is_gone() -> None:
 
 @pytest.mark.parametrize("frame", [{}, {"response": 7}, {"response": {}}, {"response": {"request_id": ["x"]}}])
 async def test_a_malformed_answer_is_ignored(frame: Frame) -> None:
-    ControlChannel(lambda _: None).answered(frame)
+    ControlChannel(lambda _: None).resolve(frame)
 
 
 def test_our_own_answers_have_the_shape_of_the_wire() -> None:

@@ -1,4 +1,4 @@
-"""Events in, frames out: each kind of event as hosts of the wire see it."""
+"""Encoding of each kind of event as frames."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def turn(subject: EventEncoder, *events: Event, client_id: str = "") -> list[Fra
     return [frame for event in (*opening, *events) for frame in subject.frames(event)]
 
 
-def spoken(text: str = "Hello.") -> BlockDone:
+def lines(text: str = "Hello.") -> BlockDone:
     return BlockDone("msg_1", 0, Text(text), "m-1", Usage(100, 1))
 
 
@@ -66,18 +66,18 @@ def kinds(frames: list[Frame]) -> list[str]:
 
 
 def test_a_plain_turn_is_init_then_the_answer_then_one_result() -> None:
-    frames = turn(encoder(), spoken(), ended(), RunDone("completed", text="Hello.", stop="end_turn", duration_ms=5))
+    frames = turn(encoder(), lines(), ended(), RunDone("completed", text="Hello.", stop="end_turn", duration_ms=5))
     assert kinds(frames) == ["init", "assistant", "result"]
 
 
 def test_every_frame_carries_the_session_and_an_id_of_its_own() -> None:
-    frames = turn(encoder(partial=True, replay=True), spoken(), ended(), RunDone("completed", text="Hello."))
+    frames = turn(encoder(partial=True, replay=True), lines(), ended(), RunDone("completed", text="Hello."))
     assert all(frame["session_id"] == SESSION and is_uuid(frame["uuid"]) for frame in frames[:1] + frames[2:])
     assert len({frame["uuid"] for frame in frames}) == len(frames)
 
 
 def test_a_block_is_sent_alone_with_the_usage_as_of_the_beginning() -> None:
-    (frame,) = encoder().frames(spoken())
+    (frame,) = encoder().frames(lines())
     assert frame["message"] == {
         "id": "msg_1",
         "type": "message",
@@ -156,11 +156,11 @@ def test_a_denial_by_rule_or_mode_is_announced() -> None:
     assert frames[2]["decision_reason_type"] == "mode"
 
 
-@pytest.mark.parametrize(("source", "told"), [("user_temporary", "user_reject"), ("hook", "hook")])
-def test_a_denial_by_a_person_or_hook_is_only_in_the_result(source: str, told: str) -> None:
+@pytest.mark.parametrize(("source", "report"), [("user_temporary", "user_reject"), ("hook", "hook")])
+def test_a_denial_by_a_person_or_hook_is_only_in_the_result(source: str, report: str) -> None:
     frames = turn(encoder(), BlockDone("msg_1", 0, CALL, "m-1"), denied(source), RunDone("completed"))
     assert kinds(frames) == ["init", "assistant", "user", "result"]
-    assert frames[2]["tool_result_meta"][0]["permission_decision"]["source"] == told
+    assert frames[2]["tool_result_meta"][0]["permission_decision"]["source"] == report
     assert frames[3]["permission_denials"] == [
         {"tool_name": "Bash", "tool_use_id": "call_1", "tool_input": {"command": "ls"}}
     ]
@@ -174,7 +174,7 @@ def test_denials_are_not_carried_into_the_next_turn() -> None:
 
 def test_words_of_the_harness_are_synthetic_and_count_as_a_turn() -> None:
     reminder = Prompted("p2", (Text("go on"),), "harness", why="output_limit")
-    frames = turn(encoder(), spoken(), reminder, spoken(), RunDone("completed", text="x"))
+    frames = turn(encoder(), lines(), reminder, lines(), RunDone("completed", text="x"))
     assert frames[2]["isSynthetic"] is True
     assert frames[2]["message"]["content"] == [{"type": "text", "text": "go on"}]
     assert frames[-1]["num_turns"] == 2
@@ -191,8 +191,8 @@ def test_three_tools_make_four_turns() -> None:
 
 
 def test_an_interrupt_is_told_once_whether_or_not_the_loop_says_so() -> None:
-    told = Prompted("p2", (Text("[Request interrupted by user]"),), "harness", why="interrupt")
-    for events in ([told], []):
+    report = Prompted("p2", (Text("[Request interrupted by user]"),), "harness", why="interrupt")
+    for events in ([report], []):
         frames = turn(encoder(), *events, RunDone("interrupted_streaming"))
         assert kinds(frames) == ["init", "user", "result"]
         assert frames[1]["message"]["content"] == [{"type": "text", "text": "[Request interrupted by user]"}]
@@ -270,7 +270,7 @@ def test_a_note_before_the_turn_waits_for_init() -> None:
 
 
 def test_usage_is_of_the_turn_and_totals_are_of_the_session() -> None:
-    frames = turn(encoder(), spoken(), ended("tool_use"), spoken(), ended(), RunDone("completed", text="Hello."))
+    frames = turn(encoder(), lines(), ended("tool_use"), lines(), ended(), RunDone("completed", text="Hello."))
     result = frames[-1]
     assert (result["usage"]["input_tokens"], result["usage"]["output_tokens"]) == (200, 40)
     assert (result["total_cost_usd"], result["duration_api_ms"]) == (0.5, 47)

@@ -1,4 +1,4 @@
-"""No line is longer than hosts read, whatever is in it."""
+"""No line exceeds the length limit of hosts."""
 
 import json
 import time
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrunk
+from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrink
 from tests.deadline import DEADLINE
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.text(max_size=30))
@@ -54,7 +54,7 @@ def test_what_fits_is_left_alone(frame: dict[str, Any]) -> None:
 
 def test_the_display_is_cut_before_what_the_model_read() -> None:
     content = "result " * 10_000
-    frame = shrunk(tool_frame(content, {"stdout": "x" * 2_000_000, "stderr": "warn"}))
+    frame = shrink(tool_frame(content, {"stdout": "x" * 2_000_000, "stderr": "warn"}))
     assert frame["message"]["content"][0]["content"] == content
     assert frame["tool_use_result"]["stderr"] == "warn"
     assert "characters left out" in frame["tool_use_result"]["stdout"]
@@ -62,7 +62,7 @@ def test_the_display_is_cut_before_what_the_model_read() -> None:
 
 
 def test_the_longest_strings_are_cut_first() -> None:
-    frame = shrunk({"type": "x", "short": "s" * 5_000, "long": "l" * 3_000_000, "longer": "m" * 9_000_000})
+    frame = shrink({"type": "x", "short": "s" * 5_000, "long": "l" * 3_000_000, "longer": "m" * 9_000_000})
     assert frame["short"] == "s" * 5_000
     assert abs(len(frame["long"]) - len(frame["longer"])) < 1_000
     assert len(encode_line(frame)) > LINE_LIMIT * 0.9
@@ -80,7 +80,7 @@ def test_characters_are_counted_and_not_bytes() -> None:
 
 def test_half_an_image_is_none() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 2_000_000}}
-    frame = shrunk({"type": "user", "message": {"role": "user", "content": [image, {"type": "text", "text": "hi"}]}})
+    frame = shrink({"type": "user", "message": {"role": "user", "content": [image, {"type": "text", "text": "hi"}]}})
     first, second = frame["message"]["content"]
     assert first["type"] == "text"
     assert "image" in first["text"]

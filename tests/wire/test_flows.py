@@ -1,4 +1,4 @@
-"""A host at the other end: whole conversations with the real program, by its pipes."""
+"""Whole conversations between a host and the real program, over pipes."""
 
 import asyncio
 import json
@@ -184,7 +184,7 @@ async def test_a_prompt_during_an_answer_gets_a_turn_of_its_own(server: ModelSer
 
 
 async def test_a_prompt_during_a_tool_is_folded_in(server: ModelServer, start: Start, tmp_path: Path) -> None:
-    """H3-9: one result for both prompts, and the model reads the second beside the tool's output."""
+    """H3-9: one result for both prompts, and the model receives the second together with the tool's output."""
     command = "touch started; until [ -e go ]; do sleep 0.05; done"
     steps = [Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("Both seen.")]
     program = await start("--allowedTools", "Bash", "--replay-user-messages")
@@ -253,7 +253,7 @@ async def test_a_matcher_that_is_no_pattern_is_refused(start: Start) -> None:
     program = await start()
     program.send(initialize(hooks={"PreToolUse": [{"matcher": "(", "hookCallbackIds": ["h"]}]}))
     answer = await program.until("answer:error")
-    assert "no valid pattern" in answer["response"]["error"]
+    assert "not a valid pattern" in answer["response"]["error"]
 
 
 async def test_an_unknown_session_is_a_result_before_any_answer(start: Start) -> None:

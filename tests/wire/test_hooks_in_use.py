@@ -1,4 +1,4 @@
-"""Hooks of settings as people use them: the real program, real commands, what the person and programs are told."""
+"""Hooks from settings in the real program: real commands, and what users and hosts see."""
 
 import json
 import subprocess
@@ -25,8 +25,8 @@ def on(event: str, *entries: str | dict[str, Any], **group: Any) -> dict[str, An
     return {event: [{"hooks": listed, **group}]}
 
 
-def answer(**said: Any) -> str:
-    return f"echo '{json.dumps(said)}'"
+def answer(**output: Any) -> str:
+    return f"echo '{json.dumps(output)}'"
 
 
 class Here:
@@ -62,7 +62,7 @@ def here(server: ModelServer, tmp_path: Path) -> Here:
     return Here(server, tmp_path)
 
 
-def told(frames: list[Frame]) -> list[Frame]:
+def message(frames: list[Frame]) -> list[Frame]:
     return [frame for frame in frames if frame.get("subtype") == "informational"]
 
 
@@ -73,9 +73,9 @@ def test_words_for_the_person_are_a_frame_and_on_stderr_in_text_mode(server: Mod
         **on("Stop", answer(systemMessage="BYE")),
     }
     settings = json.dumps({"hooks": hooks})
-    (start, words, bye) = told(here.frames(server.play("frame", bash("echo 1"), END), "--settings", settings))
+    (start, phrase, bye) = message(here.frames(server.play("frame", bash("echo 1"), END), "--settings", settings))
     assert (start["content"], start["level"]) == ("SessionStart:startup says: HELLO", "notice")
-    assert (words["content"], words["level"]) == ("PreToolUse:Bash says: WORDS\x1b[2J", "notice")
+    assert (phrase["content"], phrase["level"]) == ("PreToolUse:Bash says: WORDS\x1b[2J", "notice")
     assert (bye["content"], bye["level"]) == ("Stop says: BYE", "notice")
     ended = here.run(server.play("text", bash("echo 1"), END), "--settings", settings)
     assert ended.stdout == "End.\n"
@@ -91,20 +91,20 @@ def test_a_hook_that_takes_too_long_is_told_of(server: ModelServer, here: Here) 
     entry = {"type": "command", "command": "sleep 1000", "timeout": 0.2}
     settings = json.dumps({"hooks": on("PreToolUse", entry)})
     frames = here.frames(server.play("slow", bash("echo went on"), END), "--settings", settings)
-    (note,) = told(frames)
+    (note,) = message(frames)
     assert (note["tag"], note["level"]) == ("hook_no_verdict", "warning")
     assert "went on" in here.sent()
     assert "no answer within 0.2 s" in here.run(server.play("text", bash("echo 1"), END), "--settings", settings).stderr
     strict = json.dumps({"hooks": on("PreToolUse", {**entry, "onFailure": "block"})})
     frames = here.frames(server.play("strict", bash("touch made"), END), "--settings", strict, "--allowedTools", "Bash")
-    assert told(frames)[0]["tag"] == "hook_no_verdict"
+    assert message(frames)[0]["tag"] == "hook_no_verdict"
     assert not (here.work / "made").exists()
 
 
 def test_a_blocked_prompt_is_told_with_its_reason(server: ModelServer, here: Here) -> None:
     settings = json.dumps({"hooks": on("UserPromptSubmit", "echo NOT-THIS >&2; exit 2")})
     frames = here.frames(server.play("blocked", END), "--settings", settings)
-    (note,) = told(frames)
+    (note,) = message(frames)
     assert (note["level"], note["prevent_continuation"]) == ("warning", True)
     result = frames[-1]
     assert "NOT-THIS" in result["result"]
@@ -118,7 +118,7 @@ def test_a_stop_hook_without_end_ends_and_the_cap_can_be_set(server: ModelServer
     steps = [Step(blocks=[Say(f"w{n}")]) for n in range(9)]
     frames = here.frames(server.play("endless", *steps), "--settings", settings)
     assert len(server.requests) == 3
-    assert "3 times in a row" in told(frames)[0]["content"]
+    assert "3 times in a row" in message(frames)[0]["content"]
     assert (frames[-1]["result"], frames[-1]["terminal_reason"]) == ("w2", "completed")
 
 
@@ -171,8 +171,8 @@ def test_bad_entries_are_named_with_their_place_and_the_rest_works(server: Model
     ended = here.run(server.play("bad", bash("echo 1"), END))
     assert (ended.stdout, ended.returncode) == ("End.\n", 0)
     assert (here.work / "ran").exists()
-    for words in ("'NoSuchEvent'", "hooks.Stop must be a list", "PreToolUse[0].matcher", "'prompt' are not run yet"):
-        assert words in ended.stderr
+    for phrase in ("'NoSuchEvent'", "hooks.Stop must be a list", "PreToolUse[0].matcher", "'prompt' are not run yet"):
+        assert phrase in ended.stderr
     assert f"{here.home}/.claude/settings.json:1:" in ended.stderr
 
 
@@ -231,7 +231,7 @@ def test_what_was_said_at_the_start_waits_for_a_prompt_that_passes(server: Model
 
 
 def test_a_script_of_the_project_that_the_model_rewrites_is_not_run(server: ModelServer, here: Here) -> None:
-    """H4-3: what was trusted is what is run."""
+    """H4-3: the trusted content is what runs."""
     (here.work / "check.sh").write_text("exit 0\n")
     here.project(hooks=on("PreToolUse", "sh ./check.sh"))
     rewrite = bash("echo 'touch ran' > check.sh", "a")
@@ -257,8 +257,8 @@ class Web:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 web.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
-                status, said = web.answers.get(self.path, (404, {}))
-                data = json.dumps(said).encode()
+                status, output = web.answers.get(self.path, (404, {}))
+                data = json.dumps(output).encode()
                 self.send_response(status)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()

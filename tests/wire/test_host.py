@@ -1,4 +1,4 @@
-"""The host as gate and as hooks: what it is asked, and what its answers mean."""
+"""The host as approver and as hooks: its requests and the meaning of its answers."""
 
 import asyncio
 from typing import Any
@@ -38,9 +38,9 @@ class Host:
 
     def _receive(self, frame: Frame) -> None:
         self.sent.append(frame)
-        if frame["type"] == "control_request" and (said := self._reply(frame["request"])) is not None:
-            response = {"request_id": frame["request_id"], **said}
-            asyncio.get_running_loop().call_soon(self.channel.answered, {"response": response})
+        if frame["type"] == "control_request" and (output := self._reply(frame["request"])) is not None:
+            response = {"request_id": frame["request_id"], **output}
+            asyncio.get_running_loop().call_soon(self.channel.resolve, {"response": response})
 
     def gate(self) -> HostApprover:
         return HostApprover(self.channel, self.states.append)
@@ -87,7 +87,7 @@ async def test_a_no_may_end_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("output", "text"),
     [
         ({"subtype": "error", "error": "callback exploded"}, "Tool permission request failed: callback exploded"),
         (yes(), "unknown behavior None"),
@@ -95,8 +95,8 @@ async def test_a_no_may_end_the_run() -> None:
         (yes(behavior="deny"), "did not allow"),
     ],
 )
-async def test_whatever_is_no_clear_yes_is_a_no(said: dict[str, Any], text: str) -> None:
-    answer = await Host(lambda _: said).gate().ask(OPENED)
+async def test_whatever_is_no_clear_yes_is_a_no(output: dict[str, Any], text: str) -> None:
+    answer = await Host(lambda _: output).gate().ask(OPENED)
     assert not answer.allow
     assert text in answer.message
 
@@ -119,7 +119,7 @@ async def test_the_state_runs_again_only_when_the_last_question_is_answered() ->
     asked = [asyncio.ensure_future(gate.ask(OPENED)) for _ in range(7)]
     await asyncio.sleep(0)
     for frame in host.sent:
-        host.channel.answered({"response": {"request_id": frame["request_id"], **yes(behavior="allow")}})
+        host.channel.resolve({"response": {"request_id": frame["request_id"], **yes(behavior="allow")}})
     await asyncio.gather(*asked)
     assert host.states == ["requires_action"] * 7 + ["running"]
 
@@ -152,8 +152,8 @@ def before(tool: str = "Bash") -> HookCall:
     return HookCall("PreToolUse", {"tool_name": tool}, tool, "call_1")
 
 
-def decision(word: str, **more: Any) -> dict[str, Any]:
-    return yes(hookSpecificOutput={"hookEventName": "PreToolUse", "permissionDecision": word, **more})
+def decision(fragment: str, **more: Any) -> dict[str, Any]:
+    return yes(hookSpecificOutput={"hookEventName": "PreToolUse", "permissionDecision": fragment, **more})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_matchers_name_tools_exactly_or_by_pattern(pattern: str | None, matching
 
 
 def test_a_matcher_that_is_no_pattern_is_refused_when_it_is_registered() -> None:
-    with pytest.raises(BadMatcherError, match="no valid pattern"):
+    with pytest.raises(BadMatcherError, match="not a valid pattern"):
         hooks(None, PreToolUse=[matcher("(")])
 
 
@@ -189,10 +189,10 @@ async def test_a_callback_gets_the_moment_and_its_fields() -> None:
 
 
 async def test_the_strictest_of_several_answers_holds() -> None:
-    words = {"h_allow": "allow", "h_ask": "ask", "h_deny": "deny"}
+    phrase = {"h_allow": "allow", "h_ask": "ask", "h_deny": "deny"}
 
     def reply(body: Frame) -> Frame:
-        return decision(words[body["callback_id"]], permissionDecisionReason=f"by {body['callback_id']}")
+        return decision(phrase[body["callback_id"]], permissionDecisionReason=f"by {body['callback_id']}")
 
     subject, host = hooks(reply, PreToolUse=[matcher(None, "h_allow", "h_ask"), matcher("Bash", "h_deny")])
     outcome = await subject.run(before())
@@ -206,15 +206,15 @@ async def test_all_callbacks_are_called_before_any_has_answered() -> None:
     while len(host.sent) < 3:
         await asyncio.sleep(0)
     for frame in host.sent:
-        host.channel.answered({"response": {"request_id": frame["request_id"], **yes(decision="block", reason="more")}})
+        host.channel.resolve({"response": {"request_id": frame["request_id"], **yes(decision="block", reason="more")}})
     outcome = await running
     assert (outcome.decision, outcome.reason) == ("block", "more")
 
 
 async def test_rewrites_context_and_words_for_the_person_are_read() -> None:
-    said = decision("allow", updatedInput={"command": "ls"}, additionalContext="note")
-    said["response"]["systemMessage"] = "hello"
-    subject, _ = hooks(lambda _: said, PreToolUse=[matcher()])
+    output = decision("allow", updatedInput={"command": "ls"}, additionalContext="note")
+    output["response"]["systemMessage"] = "hello"
+    subject, _ = hooks(lambda _: output, PreToolUse=[matcher()])
     outcome = await subject.run(before())
     assert outcome.updated_input == {"command": "ls"}
     assert outcome.context == ("note",)
@@ -247,14 +247,14 @@ async def test_a_hook_that_never_answers_is_given_up_and_withdrawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         {"async": True, "decision": "block"},
         {"hookSpecificOutput": "deny"},
         {"decision": 7, "hookSpecificOutput": {"permissionDecision": "maybe", "updatedInput": "x"}},
     ],
 )
-async def test_answers_of_a_wrong_shape_say_nothing(said: dict[str, Any]) -> None:
-    subject, _ = hooks(lambda _: yes(**said), PreToolUse=[matcher()])
+async def test_answers_of_a_wrong_shape_say_nothing(output: dict[str, Any]) -> None:
+    subject, _ = hooks(lambda _: yes(**output), PreToolUse=[matcher()])
     outcome = await subject.run(before())
     assert (outcome.decision, outcome.updated_input) == ("", None)

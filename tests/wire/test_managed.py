@@ -1,4 +1,4 @@
-"""The real program with the settings of an administrator where they are: in /etc, which only administrators write."""
+"""The real program with managed settings in /etc."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def beside(settings: Path) -> list[str]:
     program = shutil.which("bwrap")
     assert program is not None, "bubblewrap is not installed"
     etc = [f"/etc/{name}" for name in os.listdir("/etc") if f"/etc/{name}" != os.path.dirname(MANAGED)]
-    same = [word for path in etc for word in ("--ro-bind-try", path, path)]
+    same = [phrase for path in etc for phrase in ("--ro-bind-try", path, path)]
     return [program, "--dev-bind", "/", "/", "--tmpfs", "/etc", *same, "--ro-bind", str(settings), MANAGED, "--"]
 
 

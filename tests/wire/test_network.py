@@ -1,4 +1,4 @@
-"""The program in networks as they are: proxies, servers that do not run, certificates of a company's own."""
+"""The program behind proxies, with unreachable servers, and with private certificate authorities."""
 
 import asyncio
 import subprocess
@@ -66,10 +66,10 @@ async def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_helps
     run: Callable[..., Ended], tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path)
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readline())
+        received.append(await reader.readline())
 
     async with listening(serve, tls=authority.server("127.0.0.1")) as address:
 
@@ -78,10 +78,10 @@ async def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_helps
             return await asyncio.to_thread(lambda: run("-p", "hello", ANTHROPIC_BASE_URL=url, **variables))
 
         ended = await ask(CLAUDE_CODE_MAX_RETRIES="10")
-        assert (ended.returncode, heard) == (1, [])
+        assert (ended.returncode, received) == (1, [])
         assert "NODE_EXTRA_CA_CERTS" in ended.stdout
         await ask(CLAUDE_CODE_MAX_RETRIES="0", NODE_EXTRA_CA_CERTS=str(authority.file))
-        assert heard[-1].startswith(b"POST /v1/messages")
+        assert received[-1].startswith(b"POST /v1/messages")
 
 
 def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
@@ -93,7 +93,7 @@ def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ende
 
 
 def test_a_warning_of_the_run_is_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
-    """Such as that Ollama has given the model a window in which it soon forgets what it was asked (H3-12)."""
+    """For example that Ollama gave the model a context window too small for the prompt (H3-12)."""
     token = server.play("t", say("Hello."))
     ended = run("-p", token, "--model", "ollama/qwen3-4k", OLLAMA_HOST=f"{server.url}/ollama")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
@@ -105,7 +105,7 @@ def test_a_fallback_and_its_end_are_told_on_stderr(server: ModelServer, run: Cal
     model = ("--model", "claude-sonnet-4-5", "--fallback-model", "claude-haiku-4-5")
     ended = run("-p", server.play("t", busy), *model, CLAUDE_CODE_MAX_RETRIES="2")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
-    assert "claude-haiku-4-5 stands in for it" in ended.stderr
+    assert "using claude-haiku-4-5" in ended.stderr
     ended = run("-p", server.play("u", say("Hello again.")), "-c", CLAUDE_CODE_MAX_RETRIES="2")
     assert "Using claude-sonnet-4-5 again" in ended.stderr
     assert server.requests[-1].body["model"] == "claude-sonnet-4-5"
@@ -115,7 +115,7 @@ def test_a_fallback_of_the_default_model_tells_its_name(server: ModelServer, run
     busy = Step(status=529, times=3, then=say("Hello."))
     ended = run("-p", server.play("t", busy), "--fallback-model", "claude-haiku-4-5", CLAUDE_CODE_MAX_RETRIES="2")
     asked = server.requests[0].body["model"]
-    assert f"{asked} did not answer: claude-haiku-4-5 stands in for it" in ended.stderr
+    assert f"{asked} did not answer: using claude-haiku-4-5" in ended.stderr
     ended = run("-p", server.play("u", say("Hello again.")), "-c")
     assert f"Using {asked} again" in ended.stderr
     assert server.requests[-1].body["model"] == asked

@@ -1,4 +1,4 @@
-"""Streaming frames: whatever a vendor sends, hosts see well-formed streams."""
+"""Streaming frames are well formed, whatever a vendor sends."""
 
 import json
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""Print mode as shells and scripts use it: the real program, its output, its exit code."""
+"""Print mode as shells and scripts use it: output and exit code of the real program."""
 
 import json
 import os
@@ -86,8 +86,8 @@ def test_json_has_the_whole_answer_however_long_it_is(server: ModelServer, run: 
     """The limit of a line is one of hosts that read a stream; a whole document has none."""
     answer = "0123456789abcdef" * (3 * 1024 * 1024 // 16)
     flags = ["--verbose"] if verbose else []
-    said = json.loads(run("-p", "--output-format", "json", *flags, server.play("t", say(answer))).stdout)
-    assert (said[-1] if verbose else said)["result"] == answer
+    output = json.loads(run("-p", "--output-format", "json", *flags, server.play("t", say(answer))).stdout)
+    assert (output[-1] if verbose else output)["result"] == answer
 
 
 def test_stream_json_has_no_control_traffic(server: ModelServer, run: Run) -> None:
@@ -161,7 +161,7 @@ def test_sessions_can_be_listed_continued_and_not_taken_twice(server: ModelServe
 def test_a_signal_stops_the_run_in_good_order(
     number: signal.Signals, code: int, server: ModelServer, started: Any, run: Run
 ) -> None:
-    """F3: what was said until then is in the log, and the session can be taken up again."""
+    """F3: the conversation so far is in the log, and the session can be resumed."""
     gate = Gate()
     chosen = "00000000-0000-4000-8000-00000000000b"
     token = server.play("slow", Step(blocks=[Say("half "), Say("never")], gate=gate, gate_after=1))

@@ -1,4 +1,4 @@
-"""How endings are told: the table of the wire, row by row."""
+"""Result frames for each ending of a run."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 
 from bobstay.model.event import Ending, RunDone
 from bobstay.model.message import ToolCall, Usage
-from bobstay.wire.result_frame import VERDICTS, Tally, refused_start, result_frame
+from bobstay.wire.result_frame import RESULT_ROWS, Tally, refused_start, result_frame
 from tests.wire.test_encode import SESSION, Sum
 
 REQUIRED = {"type", "subtype", "duration_ms", "duration_api_ms", "is_error", "num_turns", "session_id", "uuid"}
@@ -17,7 +17,7 @@ def frame(done: RunDone, tally: Tally | None = None) -> dict[str, object]:
 
 
 def test_every_ending_has_a_row() -> None:
-    assert set(VERDICTS) == set(get_args(Ending))
+    assert set(RESULT_ROWS) == set(get_args(Ending))
 
 
 @pytest.mark.parametrize("ending", get_args(Ending))

@@ -1,4 +1,4 @@
-"""A trusted folder's own settings never get the keys of the person: not for its hosts, its hooks or its commands."""
+"""A trusted folder's settings never get the user's keys: not for its hosts, hooks or commands."""
 
 from pathlib import Path
 from typing import Any
@@ -7,34 +7,34 @@ import pytest
 
 from tests.modelserver import Call, ModelServer, Step
 from tests.wire.flows import say
-from tests.wire.standing import Standing
+from tests.wire.user_environment import UserEnvironment
 
 NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.fixture
-def standing(server: ModelServer, tmp_path: Path) -> Standing:
-    return Standing(server, tmp_path)
+def cli(server: ModelServer, tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment(server, tmp_path)
 
 
-def sent(standing: Standing) -> str:
+def sent(cli: UserEnvironment) -> str:
     """The headers of all requests that came to the folder's host."""
-    return str([request.headers for request in standing.server.requests])
+    return str([request.headers for request in cli.server.requests])
 
 
 @pytest.mark.parametrize("folder", [".claude", ".bobstay"])
-def test_a_key_in_the_users_settings_is_not_sent_to_a_folders_host(standing: Standing, folder: str) -> None:
-    standing.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key"}}, folder)
-    file = standing.project({"env": {"ANTHROPIC_BASE_URL": standing.server.url}})
-    ended = standing.ask("--trust", HTTPS_PROXY=NOWHERE)
-    assert standing.server.requests == []
-    assert f"{file}: env.ANTHROPIC_BASE_URL was left out" in ended.stderr
+def test_a_key_in_the_users_settings_is_not_sent_to_a_folders_host(cli: UserEnvironment, folder: str) -> None:
+    cli.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key"}}, folder)
+    file = cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url}})
+    ended = cli.ask("--trust", HTTPS_PROXY=NOWHERE)
+    assert cli.server.requests == []
+    assert f"{file}: env.ANTHROPIC_BASE_URL was ignored" in ended.stderr
 
 
-def test_an_address_in_the_users_settings_wins_over_a_folders(standing: Standing) -> None:
-    standing.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": standing.server.url}})
-    standing.project({"env": {"ANTHROPIC_BASE_URL": NOWHERE}})
-    assert standing.ask("--trust").stdout == "Hello.\n"
+def test_an_address_in_the_users_settings_wins_over_a_folders(cli: UserEnvironment) -> None:
+    cli.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": cli.server.url}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": NOWHERE}})
+    assert cli.ask("--trust").stdout == "Hello.\n"
 
 
 @pytest.mark.parametrize(
@@ -42,108 +42,108 @@ def test_an_address_in_the_users_settings_wins_over_a_folders(standing: Standing
     [("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"), ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")],
 )
 def test_a_folder_with_a_key_of_its_own_gets_none_from_the_users_settings(
-    standing: Standing, persons: str, folders: str
+    cli: UserEnvironment, persons: str, folders: str
 ) -> None:
-    standing.user({"env": {persons: "the-persons-key"}})
-    standing.project({"env": {"ANTHROPIC_BASE_URL": standing.server.url, folders: "of-the-project"}})
-    assert standing.ask("--trust").stdout == "Hello.\n"
-    assert "of-the-project" in sent(standing)
-    assert "the-persons-key" not in sent(standing)
+    cli.user({"env": {persons: "the-persons-key"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, folders: "of-the-project"}})
+    assert cli.ask("--trust").stdout == "Hello.\n"
+    assert "of-the-project" in sent(cli)
+    assert "the-persons-key" not in sent(cli)
 
 
 @pytest.mark.parametrize("where", ["environment", "env", "providers"])
-def test_headers_of_the_person_are_not_sent_to_a_folders_host(standing: Standing, where: str) -> None:
+def test_headers_of_the_person_are_not_sent_to_a_folders_host(cli: UserEnvironment, where: str) -> None:
     places: dict[str, dict[str, Any]] = {
         "environment": {},
         "env": {"env": {"ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: the-persons-token"}},
         "providers": {"providers": {"anthropic": {"headers": {"X-Gateway": "the-persons-token"}}}},
     }
     more = {"ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: the-persons-token"} if where == "environment" else {}
-    standing.user(places[where])
-    standing.project({"env": {"ANTHROPIC_BASE_URL": standing.server.url, "ANTHROPIC_API_KEY": "of-the-project"}})
-    assert standing.ask("--trust", **more).stdout == "Hello.\n"
-    assert "of-the-project" in sent(standing)
-    assert "the-persons-token" not in sent(standing)
+    cli.user(places[where])
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_API_KEY": "of-the-project"}})
+    assert cli.ask("--trust", **more).stdout == "Hello.\n"
+    assert "of-the-project" in sent(cli)
+    assert "the-persons-token" not in sent(cli)
 
 
-def test_headers_alone_keep_a_folder_from_choosing_the_host(standing: Standing) -> None:
-    standing.project({"env": {"ANTHROPIC_BASE_URL": standing.server.url, "ANTHROPIC_CUSTOM_HEADERS": "X-A: b"}})
+def test_headers_alone_keep_a_folder_from_choosing_the_host(cli: UserEnvironment) -> None:
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_CUSTOM_HEADERS": "X-A: b"}})
     more = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer the-persons-token", "ANTHROPIC_MODEL": "haiku"}
-    ended = standing.ask("--trust", HTTPS_PROXY=NOWHERE, **more)
-    assert standing.server.requests == []
-    assert "env.ANTHROPIC_BASE_URL was left out" in ended.stderr
+    ended = cli.ask("--trust", HTTPS_PROXY=NOWHERE, **more)
+    assert cli.server.requests == []
+    assert "env.ANTHROPIC_BASE_URL was ignored" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
-def test_a_folder_cannot_name_a_proxy_that_reads_the_persons_key(standing: Standing, name: str) -> None:
-    file = standing.project({"env": {name: standing.server.url}})
+def test_a_folder_cannot_name_a_proxy_that_reads_the_persons_key(cli: UserEnvironment, name: str) -> None:
+    file = cli.project({"env": {name: cli.server.url}})
     more = {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": "http://gateway.invalid"}
-    ended = standing.ask("--trust", **more)
-    assert standing.server.requests == []
-    assert f"{file}: env.{name} was left out" in ended.stderr
+    ended = cli.ask("--trust", **more)
+    assert cli.server.requests == []
+    assert f"{file}: env.{name} was ignored" in ended.stderr
 
 
-def shown_to_a_command(standing: Standing, *flags: str, **variables: str) -> str:
-    """What a command finds in its environment, written down by itself: what the model is sent is redacted."""
+def shown_to_a_command(cli: UserEnvironment, *flags: str, **variables: str) -> str:
+    """The environment of a command, written to a file by itself, because the model's copy is redacted."""
     steps = Step(blocks=[Call("Bash", {"command": "env > seen"}, "t1")]), say("Done.")
-    token = standing.server.play("t", *steps)
-    more = {"ANTHROPIC_BASE_URL": standing.server.url, **variables}
-    assert standing.run("-p", token, "--allowed-tools", "Bash,Write,Edit", *flags, **more).stdout == "Done.\n"
-    return (standing.work / "seen").read_text()
+    token = cli.server.play("t", *steps)
+    more = {"ANTHROPIC_BASE_URL": cli.server.url, **variables}
+    assert cli.run("-p", token, "--allowed-tools", "Bash,Write,Edit", *flags, **more).stdout == "Done.\n"
+    return (cli.work / "seen").read_text()
 
 
-def test_a_key_in_env_of_the_settings_is_for_models_and_not_for_commands(standing: Standing) -> None:
+def test_a_key_in_env_of_the_settings_is_for_models_and_not_for_commands(cli: UserEnvironment) -> None:
     env = {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_CUSTOM_HEADERS": "X-A: the-persons-token", "OTHER": "on"}
-    standing.user({"env": env})
-    seen = shown_to_a_command(standing)
+    cli.user({"env": env})
+    seen = shown_to_a_command(cli)
     assert "OTHER=on" in seen
     assert "the-persons" not in seen
-    standing.user({"env": env, "passVariables": ["ANTHROPIC_API_KEY"]})
-    assert "ANTHROPIC_API_KEY=the-persons-key" in shown_to_a_command(standing)
+    cli.user({"env": env, "passVariables": ["ANTHROPIC_API_KEY"]})
+    assert "ANTHROPIC_API_KEY=the-persons-key" in shown_to_a_command(cli)
 
 
 CORP = {"corp": {"api": "chat", "base_url": "http://127.0.0.1:9/v1", "key_env": "CORP_LLM_KEY"}}
 
 
-def test_a_folder_cannot_have_keys_of_models_passed_to_commands(standing: Standing) -> None:
-    standing.user({"providers": CORP})
+def test_a_folder_cannot_have_keys_of_models_passed_to_commands(cli: UserEnvironment) -> None:
+    cli.user({"providers": CORP})
     names = ["ANTHROPIC_API_KEY", "ANTHROPIC_CUSTOM_HEADERS", "CORP_LLM_KEY", "*_KEY", "GH_TOKEN"]
-    standing.project({"passVariables": names})
+    cli.project({"passVariables": names})
     more = {"ANTHROPIC_API_KEY": "persons-1", "ANTHROPIC_CUSTOM_HEADERS": "X-A: persons-2", "CORP_LLM_KEY": "persons-3"}
-    seen = shown_to_a_command(standing, "--trust", GH_TOKEN="passed", **more)
+    seen = shown_to_a_command(cli, "--trust", GH_TOKEN="passed", **more)
     assert "GH_TOKEN=passed" in seen
     assert "persons-" not in seen
 
 
-def test_no_pattern_passes_the_key_of_a_named_provider(standing: Standing) -> None:
-    standing.user({"providers": CORP, "passVariables": ["*_KEY", "ANTHROPIC_*"]})
+def test_no_pattern_passes_the_key_of_a_named_provider(cli: UserEnvironment) -> None:
+    cli.user({"providers": CORP, "passVariables": ["*_KEY", "ANTHROPIC_*"]})
     more = {"ANTHROPIC_CUSTOM_HEADERS": "X-A: persons-2", "CORP_LLM_KEY": "persons-3", "OTHER_KEY": "passed"}
-    seen = shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", **more)
+    seen = shown_to_a_command(cli, ANTHROPIC_API_KEY="persons-1", **more)
     assert "OTHER_KEY=passed" in seen
     assert "persons-" not in seen
-    standing.user({"providers": CORP, "passVariables": ["CORP_LLM_KEY"]})
-    assert "CORP_LLM_KEY=persons-3" in shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", **more)
+    cli.user({"providers": CORP, "passVariables": ["CORP_LLM_KEY"]})
+    assert "CORP_LLM_KEY=persons-3" in shown_to_a_command(cli, ANTHROPIC_API_KEY="persons-1", **more)
 
 
-def test_a_hook_finds_no_key_of_models_though_commands_are_passed_one(standing: Standing) -> None:
+def test_a_hook_finds_no_key_of_models_though_commands_are_passed_one(cli: UserEnvironment) -> None:
     hook = {"hooks": [{"type": "command", "command": "env > hook-saw"}]}
     settings = {"passVariables": ["ANTHROPIC_API_KEY", "GH_TOKEN"], "hooks": {"UserPromptSubmit": [hook]}}
-    standing.user(settings)
-    seen = shown_to_a_command(standing, ANTHROPIC_API_KEY="persons-1", GH_TOKEN="passed")
+    cli.user(settings)
+    seen = shown_to_a_command(cli, ANTHROPIC_API_KEY="persons-1", GH_TOKEN="passed")
     assert "persons-1" in seen
-    told = (standing.work / "hook-saw").read_text()
-    assert "GH_TOKEN=passed" in told
-    assert "persons-1" not in told
+    message = (cli.work / "hook-saw").read_text()
+    assert "GH_TOKEN=passed" in message
+    assert "persons-1" not in message
 
 
-def test_the_token_in_a_header_is_redacted_wherever_it_stands(standing: Standing) -> None:
+def test_the_token_in_a_header_is_redacted_wherever_it_stands(cli: UserEnvironment) -> None:
     secrets = {"gateway": "zx81Qk9fT3mPw", "cookie": "9fK2mQ8xT1aa", "named": "Lw7Qp2Zk9Vb4", "plain": "blue-team"}
     named = {"headers": {"Authorization": f"Bearer {secrets['named']}"}}
-    standing.user({"providers": {"openrouter": named}})
-    (standing.work / "notes").write_text(" ".join(secrets.values()))
+    cli.user({"providers": {"openrouter": named}})
+    (cli.work / "notes").write_text(" ".join(secrets.values()))
     steps = Step(blocks=[Call("Read", {"file_path": "notes"}, "t1")]), say("Done.")
     lines = f"Authorization: Bearer {secrets['gateway']}\nCookie: a=1; sid={secrets['cookie']}\nX-Team: blue-team"
-    variables = standing.anthropic(ANTHROPIC_CUSTOM_HEADERS=lines)
-    assert standing.run("-p", standing.server.play("t", *steps), **variables).stdout == "Done.\n"
-    raw = standing.server.requests[-1].raw.decode()
+    variables = cli.anthropic(ANTHROPIC_CUSTOM_HEADERS=lines)
+    assert cli.run("-p", cli.server.play("t", *steps), **variables).stdout == "Done.\n"
+    raw = cli.server.requests[-1].raw.decode()
     assert [name for name, value in secrets.items() if value in raw] == ["plain"]

@@ -1,4 +1,4 @@
-"""Where the URL of the console's database comes from. One with a password must not stay on a command line."""
+"""Reads the URL of the console's database, and keeps a password in it off the command line."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ VARIABLE = "BOBSTAY_DB"
 
 
 def database_url(option: str = "", file: str | None = None) -> str:
-    """What `--db` says, else the file of `--db-file`, else the variable, which no program started later finds.
+    """The URL of `--db`, else of the file `--db-file`, else of the variable, which is removed from the environment.
 
     Raises:
         ValueError: the file cannot be used. The text is for a person.
@@ -20,27 +20,27 @@ def database_url(option: str = "", file: str | None = None) -> str:
         return option or inherited
     try:
         with open(file, encoding="utf-8") as opened:
-            found = opened.read(10_000).strip()
+            url = opened.read(10_000).strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ValueError(f"The file {file} of --db-file cannot be read: {reason}.") from None
-    if not found or len(found.split()) != 1:
-        raise ValueError(f"The file {file} of --db-file must hold the URL of the database and nothing else.")
-    return found
+    if not url or len(url.split()) != 1:
+        raise ValueError(f"The file {file} of --db-file must contain the URL of the database and nothing else.")
+    return url
 
 
-def hide_password(arguments: list[str], url: str) -> None:
-    """Start this program anew without the URL on its command line, where all users of the machine can read it."""
+def restart_without_password(arguments: list[str], url: str) -> None:
+    """Restart this program without the URL on its command line, where other users could read it."""
     try:
         secret = urlsplit(url).password
     except ValueError:
         return
     if secret and sys.argv[1:2] == ["serve"]:
         os.environ[VARIABLE] = url
-        kept = [word for place, word in enumerate(arguments) if not _is_url(arguments, place)]
+        kept = [argument for index, argument in enumerate(arguments) if not _is_url(arguments, index)]
         os.execv(sys.executable, [sys.executable, "-m", "bobstay", "serve", *kept])  # noqa: S606 - no shell
 
 
-def _is_url(arguments: list[str], place: int) -> bool:
-    word = arguments[place]
-    return word == "--db" or word.startswith("--db=") or (place > 0 and arguments[place - 1] == "--db")
+def _is_url(arguments: list[str], index: int) -> bool:
+    argument = arguments[index]
+    return argument == "--db" or argument.startswith("--db=") or (index > 0 and arguments[index - 1] == "--db")

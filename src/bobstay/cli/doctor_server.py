@@ -1,4 +1,4 @@
-"""What `bobstay doctor` says about the console's server: folder, port, database, page. It changes nothing."""
+"""Checks of `bobstay doctor` for the console's server: folder, port, database, page. Changes nothing."""
 
 import asyncio
 import os
@@ -10,41 +10,41 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-Found: TypeAlias = tuple[str, Literal["ok", "warn", "fail"], str, str]
-"""Check, state, what is so, what to do."""
-PATIENCE = 8.0
+FindingRow: TypeAlias = tuple[str, Literal["ok", "warn", "fail"], str, str]
+"""Check, state, finding, fix."""
+TIMEOUT = 8.0
 _LISTEN = "0A"
 
 
-def server_findings(home: str, port: int, database: str = "") -> Iterator[Found]:
+def check_server(home: str, port: int, database: str = "") -> Iterator[FindingRow]:
     state = os.path.join(home, "server")
-    yield _folder(home, state)
-    yield _port(state, port)
-    yield _database(state, database)
-    yield _page()
+    yield _check_folder(home, state)
+    yield _check_port(state, port)
+    yield _check_database(state, database)
+    yield _check_page()
 
 
-def _folder(home: str, state: str) -> Found:
+def _check_folder(home: str, state: str) -> FindingRow:
     check = "console"
     try:
         found = os.lstat(state)
     except FileNotFoundError:
-        place = home if os.path.isdir(home) else os.path.dirname(home)
-        if os.access(place, os.W_OK | os.X_OK):
-            return check, "ok", f"{state} (not there yet; made when the console is first started)", ""
-        return check, "fail", f"{state} cannot be made", f"Make {place} yours, or set BOBSTAY_HOME."
+        parent = home if os.path.isdir(home) else os.path.dirname(home)
+        if os.access(parent, os.W_OK | os.X_OK):
+            return check, "ok", f"{state} (not there yet; created when the console is first started)", ""
+        return check, "fail", f"{state} cannot be created", f"Make {parent} yours, or set BOBSTAY_HOME."
     except OSError as error:
         return check, "fail", f"{state}: {error.strerror}", "Set BOBSTAY_HOME to a directory of yours."
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         return check, "fail", f"{state} is not a folder of yours", "Remove it, or set BOBSTAY_HOME."
     if not os.access(state, os.R_OK | os.W_OK | os.X_OK):
-        return check, "fail", f"{state} cannot be written", f"chmod u+rwx {state}"
+        return check, "fail", f"{state} is not writable", f"chmod u+rwx {state}"
     if stat.S_IMODE(found.st_mode) & 0o077:
-        return check, "warn", f"others may look into {state}", f"chmod 700 {state}"
+        return check, "warn", f"other users can read {state}", f"chmod 700 {state}"
     return check, "ok", state, ""
 
 
-def _port(state: str, port: int) -> Found:
+def _check_port(state: str, port: int) -> FindingRow:
     from bobstay.server.state_lock import holder_of
 
     holder = holder_of(state)
@@ -56,14 +56,14 @@ def _port(state: str, port: int) -> Found:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            who = _listening(port)
+            who = _find_listener(port)
             text = f"port {port} is taken by {who}" if who else f"port {port} cannot be used: {error.strerror}"
             return "port", "warn", text, "Start the console with another --port."
     return "port", "ok", f"{port} is free", ""
 
 
-def _listening(port: int) -> str:
-    """Which process listens on a port, as far as this user may know."""
+def _find_listener(port: int) -> str:
+    """The process that listens on a port, if this user may see it."""
     inodes: set[str] = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -80,49 +80,49 @@ def _listening(port: int) -> str:
             links = (os.readlink(f"/proc/{name}/fd/{fd}") for fd in os.listdir(f"/proc/{name}/fd"))
             if any(link in wanted for link in links):
                 with open(f"/proc/{name}/comm", encoding="utf-8", errors="replace") as file:
-                    words = "".join(letter if letter.isprintable() else "?" for letter in file.read().strip())
-                return f"{words} (process {name})"
+                    command = "".join(letter if letter.isprintable() else "?" for letter in file.read().strip())
+                return f"{command} (process {name})"
         except OSError:
-            continue  # it ended, or is somebody else's
+            continue  # it ended, or belongs to another user
     return "a process of another user"
 
 
-def _database(state: str, address: str) -> Found:
+def _check_database(state: str, address: str) -> FindingRow:
     from bobstay.server.db.database_engines import resolve
     from bobstay.server.db.database_errors import DatabaseProblem
 
     try:
         url = resolve(address, state)
         if url.drivername.startswith("sqlite") and not os.path.exists(url.database or ""):
-            return "database", "ok", f"{url.database} (not there yet; made when the console is first started)", ""
+            return "database", "ok", f"{url.database} (not there yet; created when the console is first started)", ""
         with asyncio.Runner() as runner:
-            found, wanted = runner.run(_versions(url))
+            found, wanted = runner.run(_read_versions(url))
     except DatabaseProblem as error:
         return "database", "fail", str(error), ""
     except TimeoutError:
-        return "database", "fail", "the database does not answer", "See whether it runs, and the address given to --db."
+        return "database", "fail", "the database does not answer", "Check that it runs, and the address given to --db."
     where = (url.database or "") if url.drivername.startswith("sqlite") else url.render_as_string(hide_password=True)
     if found and found > wanted:
         return "database", "fail", f"{where} has schema {found}, newer than {wanted}", "Use the newer bobstay, or --db."
-    behind = "" if found == wanted else f", brought to {wanted} when the console starts"
+    behind = "" if found == wanted else f", migrated to {wanted} when the console starts"
     return "database", "ok", f"{where} (schema {found or 'none yet'}{behind})", ""
 
 
-async def _versions(url: "URL") -> tuple[str, str]:
-    from bobstay.server.db.database_engines import looking
+async def _read_versions(url: "URL") -> tuple[str, str]:
+    from bobstay.server.db.database_engines import read_only_engine
     from bobstay.server.db.migration import versions
 
-    engine = looking(url)
+    engine = read_only_engine(url)
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await versions(engine)
     finally:
         await engine.dispose()
 
 
-def _page() -> Found:
+def _check_page() -> FindingRow:
     from bobstay.server.static_files import BUILT, INDEX
 
     if os.path.isfile(os.path.join(BUILT, INDEX)):
         return "page", "ok", f"built, in {BUILT}", ""
-    return "page", "warn", "the page of the console is not built: a plain one is shown", "Run `make web` (needs Node)."
+    return "page", "warn", "the page of the console is not built: a plain page is shown", "Run `make web` (needs Node)."

@@ -1,4 +1,4 @@
-"""The permission rules that hold in a folder, each with the file and line it stands in."""
+"""Effective permission rules of a folder, with the file and line of each."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -13,73 +13,73 @@ from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.permissions.mode import ALIASES
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule, check
-from bobstay.permissions.suggest import broad
+from bobstay.permissions.suggest import broad_rule_warning
 
 if TYPE_CHECKING:
     from bobstay.permissions.sandbox.availability import Availability
 
 ORDER = ("deny", "ask", "allow")
-"""The first list with a rule that matches decides."""
+"""The first list with a matching rule decides."""
 
 
-class Written(Struct, frozen=True):
-    """Where a rule stands."""
+class RuleLocation(Struct, frozen=True):
+    """File, list and position of a rule."""
 
     list: str
     source: str
     file: str
     index: int
-    """Its place in its list in its file, from 0."""
+    """Index in its list in its file, from 0."""
 
     @property
     def line(self) -> int:
-        """The line in its file; 0 if that cannot be told."""
+        """The line in its file; 0 if unknown."""
         try:
             with open(self.file, "rb") as file:
-                found = json_position.of_path(file.read(), f"$.permissions.{self.list}[{self.index}]")
+                position = json_position.locate_path(file.read(), f"$.permissions.{self.list}[{self.index}]")
         except OSError:
             return 0
-        return found[0] if found else 0
+        return position[0] if position else 0
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.file}:{line}" if (line := self.line) else self.file
 
 
-class EffectiveRule(Written, frozen=True, kw_only=True):
+class EffectiveRule(RuleLocation, frozen=True, kw_only=True):
     rule: Rule
 
     @property
     def warning(self) -> str:
-        return broad(self.rule)
+        return broad_rule_warning(self.rule)
 
 
-class Malformed(Written, frozen=True, kw_only=True):
-    """A rule that means nothing: no session starts while it stands there."""
+class MalformedRule(RuleLocation, frozen=True, kw_only=True):
+    """A rule that cannot be parsed: no session starts until it is fixed."""
 
     text: str
     why: str
 
 
-class InForce:
-    """What the settings of a folder mean for permissions."""
+class EffectivePermissions:
+    """The permission settings that apply in a folder."""
 
     def __init__(
         self, cwd: str, environment: Environment, *, trust: bool = False, with_malformed: bool = False
     ) -> None:
-        """Raises `BrokenSettings` for a file that cannot be used, and for such a rule if it is not `with_malformed`."""
+        """Raises `BrokenSettings` for an invalid file, and for a malformed rule unless `with_malformed` is set."""
         self.cwd = cwd
         self.environment = environment
-        wanted = None if with_malformed else check
-        self.loaded: LoadedSettings = load(cwd, environment.paths, trust=trust, check_rule=wanted)
-        found = _written(self.loaded.rules)
-        self.rules = tuple(one for one in found if isinstance(one, EffectiveRule))
-        self.malformed = tuple(one for one in found if isinstance(one, Malformed))
+        check_rule = None if with_malformed else check
+        self.loaded: LoadedSettings = load(cwd, environment.paths, trust=trust, check_rule=check_rule)
+        parsed = _parse_rules(self.loaded.rules)
+        self.rules = tuple(entry for entry in parsed if isinstance(entry, EffectiveRule))
+        self.malformed = tuple(entry for entry in parsed if isinstance(entry, MalformedRule))
 
     @property
-    def in_order(self) -> list[EffectiveRule]:
-        """As they are looked at: deny before ask before allow, the strongest source first."""
-        return sorted(self.rules, key=lambda each: ORDER.index(each.list))
+    def ordered(self) -> list[EffectiveRule]:
+        """In order of evaluation: deny before ask before allow, the strongest source first."""
+        return sorted(self.rules, key=lambda rule: ORDER.index(rule.list))
 
     @property
     def mode(self) -> str:
@@ -88,7 +88,7 @@ class InForce:
 
     @property
     def sandbox(self) -> "Availability | None":
-        """What commands would be put into; None if the settings want no sandbox."""
+        """The sandbox for commands; None if the settings do not enable one."""
         if not self.loaded.settings.sandbox.enabled:
             return None
         from bobstay.permissions.sandbox.availability import available
@@ -96,25 +96,25 @@ class InForce:
         return available(workspace=self.cwd, unverified=bool(self.loaded.settings.sandbox.allow_unverified))
 
     def policy(self, mode: str) -> Policy:
-        """The policy of a session here, which asks nothing that a sandbox spares."""
-        from bobstay.assembly.session_sandbox import needs_no_question
+        """The policy a session in this folder would use, including sandbox auto-allow."""
+        from bobstay.assembly.session_sandbox import build_auto_allow
 
         policy = Policy(
             mode,
-            [_labelled(number, each) for number, each in enumerate(self.rules)],
+            [_label_source(number, each) for number, each in enumerate(self.rules)],
             root=self.cwd,
             directories=self.loaded.settings.permissions.additional_directories,
             home=self.environment.paths.home,
             can_bypass=True,
         )
         if (sandbox := self.sandbox) is not None:
-            policy.sandboxed = needs_no_question(self.loaded.settings.sandbox, lambda: sandbox)
+            policy.sandboxed = build_auto_allow(self.loaded.settings.sandbox, lambda: sandbox)
         return policy
 
     def judge(
         self, policy: Policy, tool: str, accesses: tuple[Access, ...], given: dict[str, Any]
     ) -> tuple[PolicyDecision, EffectiveRule | None]:
-        """The decision a session would come to, and the rule behind it if it was one."""
+        """The decision a session would make, and the rule behind it, if any."""
         from msgspec.structs import replace
 
         from bobstay.assembly.trust_policy import UntrustedJudge
@@ -130,22 +130,22 @@ class InForce:
         ]
 
 
-def _written(rules: tuple[RuleText, ...]) -> list[EffectiveRule | Malformed]:
+def _parse_rules(rules: tuple[RuleText, ...]) -> list[EffectiveRule | MalformedRule]:
     counted: dict[tuple[str, str], int] = {}
-    found: list[EffectiveRule | Malformed] = []
+    parsed: list[EffectiveRule | MalformedRule] = []
     for text in rules:
-        index = counted.get((text.file, text.verdict), 0)
-        counted[text.file, text.verdict] = index + 1
-        place = (text.verdict, text.source, os.path.abspath(text.file), index)
+        index = counted.get((text.file, text.behavior), 0)
+        counted[text.file, text.behavior] = index + 1
+        location = (text.behavior, text.source, os.path.abspath(text.file), index)
         try:
-            found.append(EffectiveRule(*place, rule=Rule.parse(text.text, BEHAVIORS[text.verdict], text.source)))
+            parsed.append(EffectiveRule(*location, rule=Rule.parse(text.text, BEHAVIORS[text.behavior], text.source)))
         except BadRule as error:
-            found.append(Malformed(*place, text=text.text, why=str(error)))
-    return found
+            parsed.append(MalformedRule(*location, text=text.text, why=str(error)))
+    return parsed
 
 
-def _labelled(number: int, each: EffectiveRule) -> Rule:
-    """The rule with a source that leads back to its place."""
+def _label_source(number: int, each: EffectiveRule) -> Rule:
+    """The rule with its number in the source, to find it again in a decision."""
     from msgspec.structs import replace
 
     return replace(each.rule, source=f"{each.source}#{number}")

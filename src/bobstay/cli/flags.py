@@ -1,12 +1,12 @@
-"""The table of command-line flags, one row a flag: what it is called, what it takes, what it means."""
+"""Table of command-line flags, one row per flag."""
 
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 Kind: TypeAlias = Literal["switch", "value", "optional", "rules", "repeat", "paths"]
-"""`optional` may stand alone; `rules` takes a comma list or several words that look like rules; `repeat` one value
-each time it is given; `paths` one or more existing paths (or JSON)."""
+"""`optional`: a value may follow; `rules`: a comma-separated list, or several arguments that look like rules; `repeat`:
+one value each time; `paths`: one or more existing paths (or JSON)."""
 
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan")
 
@@ -14,19 +14,19 @@ MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manu
 class Flag(Struct, frozen=True):
     names: tuple[str, ...]
     field: str
-    """The field of Options it fills; "" for a flag that is accepted and changes nothing."""
+    """The field of `Options` it sets; "" for a flag that is accepted and ignored."""
     kind: Kind = "switch"
-    takes: str = ""
-    """What its value is called in the help."""
+    metavar: str = ""
+    """Name of its value in the help."""
     help: str = ""
-    """"" hides it from the help."""
+    """"" leaves it out of the help."""
     group: str = ""
     choices: tuple[str, ...] = ()
-    read: Literal["", "integer", "count", "number", "json", "commas"] = ""
-    given: Any = True
-    """What a switch sets, and an `optional` that stands alone."""
+    convert: Literal["", "integer", "count", "number", "json", "commas"] = ""
+    const: Any = True
+    """Value of a switch, and of an `optional` without a value."""
     refuse: str = ""
-    """Why it cannot be used: it would promise something we do not do."""
+    """Why it is refused; accepting it would promise something unsupported."""
 
 
 _SERVICE = "it needs a service of another vendor, which bobstay does not use"
@@ -40,7 +40,7 @@ FLAGS: tuple[Flag, ...] = (
         "output_format",
         "value",
         "FORMAT",
-        "text (default), json (one result), stream-json (a line an event)",
+        "text (default), json (one result), stream-json (one line per event)",
         "Output",
         choices=("text", "json", "stream-json"),
     ),
@@ -57,11 +57,13 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         ("--include-partial-messages",),
         "include_partial_messages",
-        help="words as they come (stream-json only)",
+        help="partial text as it arrives (stream-json only)",
         group="Output",
     ),
-    Flag(("--include-hook-events",), "include_hook_events", help="what command hooks did", group="Output"),
-    Flag(("--replay-user-messages",), "replay_user_messages", help="echo prompts when they are taken", group="Output"),
+    Flag(("--include-hook-events",), "include_hook_events", help="frames for command hooks", group="Output"),
+    Flag(
+        ("--replay-user-messages",), "replay_user_messages", help="echo prompts when they are accepted", group="Output"
+    ),
     Flag(
         ("--json-schema",),
         "json_schema",
@@ -69,7 +71,7 @@ FLAGS: tuple[Flag, ...] = (
         "JSON",
         "the answer must match this schema",
         "Output",
-        read="json",
+        convert="json",
     ),
     Flag(("--session-mirror",), "session_mirror"),
     Flag(("--forward-subagent-text",), ""),
@@ -84,7 +86,7 @@ FLAGS: tuple[Flag, ...] = (
         "MODELS",
         "used when the first is overloaded (comma list)",
         "Model",
-        read="commas",
+        convert="commas",
     ),
     Flag(
         ("--effort",),
@@ -97,29 +99,31 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("--thinking",), "thinking", "value", "MODE", choices=("adaptive", "enabled", "disabled")),
     Flag(("--thinking-display",), "thinking_display", "value", "MODE"),
-    Flag(("--max-thinking-tokens",), "max_thinking_tokens", "value", "N", read="count"),
-    Flag(("--betas",), "betas", "value", "NAMES", "beta headers of the API", "Model", read="commas"),
+    Flag(("--max-thinking-tokens",), "max_thinking_tokens", "value", "N", convert="count"),
+    Flag(("--betas",), "betas", "value", "NAMES", "beta headers of the API", "Model", convert="commas"),
     Flag(
         ("--max-turns",),
         "max_turns",
         "value",
         "N",
-        "stop after so many model calls in a turn",
+        "stop after this many model calls in a turn",
         "Limits",
-        read="integer",
+        convert="integer",
     ),
     Flag(
         ("--max-budget-usd",),
         "max_budget_usd",
         "value",
         "X",
-        "stop when so many dollars are spent",
+        "stop when this many dollars are spent",
         "Limits",
-        read="number",
+        convert="number",
     ),
-    Flag(("--max-tokens",), "max_tokens_total", "value", "N", "stop after so many tokens", "Limits", read="integer"),
-    Flag(("--max-seconds",), "max_seconds", "value", "S", "stop after so many seconds", "Limits", read="number"),
-    Flag(("--task-budget",), "task_budget", "value", "N", read="integer"),
+    Flag(
+        ("--max-tokens",), "max_tokens_total", "value", "N", "stop after this many tokens", "Limits", convert="integer"
+    ),
+    Flag(("--max-seconds",), "max_seconds", "value", "S", "stop after this many seconds", "Limits", convert="number"),
+    Flag(("--task-budget",), "task_budget", "value", "N", convert="integer"),
     Flag(("--autocompact",), "", "optional"),
     # prompt
     Flag(
@@ -182,7 +186,7 @@ FLAGS: tuple[Flag, ...] = (
         "ask",
         "value",
         "WHO",
-        "console: whoever looks at `bobstay serve` answers what needs permission",
+        "console: approval requests are answered in `bobstay serve`",
         "Tools and permission",
         choices=("console",),
     ),
@@ -190,22 +194,22 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         ("--dangerously-skip-permissions",),
         "dangerously_skip_permissions",
-        help="ask about nothing (deny rules still hold)",
+        help="never ask (deny rules still apply)",
         group="Tools and permission",
     ),
     Flag(
         ("--allow-dangerously-skip-permissions",),
         "allow_dangerously_skip_permissions",
-        help="let that be switched on later",
+        help="allow switching that on later",
         group="Tools and permission",
     ),
-    Flag(("--add-dir",), "add_dirs", "paths", "DIR", "one more directory to work in", "Tools and permission"),
+    Flag(("--add-dir",), "add_dirs", "paths", "DIR", "an additional working directory", "Tools and permission"),
     Flag(("--trust",), "trust", help="trust this directory's settings for this run", group="Tools and permission"),
     Flag(("--restricted",), "", refuse=_LATER),
     # session
-    Flag(("-c", "--continue"), "continue_", help="go on with the newest session of this directory", group="Session"),
-    Flag(("-r", "--resume"), "resume", "optional", "ID", "go on with this session", "Session", given=""),
-    Flag(("--fork-session",), "fork_session", help="with the two above: in a new session", group="Session"),
+    Flag(("-c", "--continue"), "continue_", help="resume the newest session of this directory", group="Session"),
+    Flag(("-r", "--resume"), "resume", "optional", "ID", "resume this session", "Session", const=""),
+    Flag(("--fork-session",), "fork_session", help="with the two above: continue in a new session", group="Session"),
     Flag(("--session-id",), "session_id", "value", "UUID", "the id of the new session", "Session"),
     Flag(("-n", "--name"), "name", "value", "NAME", "the name of the session", "Session"),
     Flag(("--resume-session-at",), "resume_session_at", "value", "UUID"),
@@ -227,19 +231,19 @@ FLAGS: tuple[Flag, ...] = (
         "LIST",
         "which of user, project, local to read (empty = none)",
         "Settings",
-        read="commas",
+        convert="commas",
     ),
     Flag(("--mcp-config",), "mcp_config", "paths", "PATH|JSON", "MCP servers", "Settings"),
     Flag(("--strict-mcp-config",), "strict_mcp_config", help="only those MCP servers", group="Settings"),
     Flag(("--agent",), "agent", "value", "NAME", refuse=_LATER),
-    Flag(("--agents",), "agents", "value", "JSON", read="json"),
+    Flag(("--agents",), "agents", "value", "JSON", convert="json"),
     Flag(("--plugin-dir",), "plugin_dirs", "repeat", "PATH"),
     Flag(("--plugin-url",), "", "repeat", refuse=_LATER),
     Flag(("--disable-slash-commands",), "disable_slash_commands"),
-    Flag(("--bare",), "setting_sources", given=()),
-    Flag(("--safe-mode",), "setting_sources", given=()),
+    Flag(("--bare",), "setting_sources", const=()),
+    Flag(("--safe-mode",), "setting_sources", const=()),
     # other
-    Flag(("--debug", "-d"), "debug", "optional", "FILTER", "say more on stderr", "Other", given=""),
+    Flag(("--debug", "-d"), "debug", "optional", "FILTER", "debug output on stderr", "Other", const=""),
     Flag(("--debug-file",), "debug_file", "value", "PATH"),
     Flag(("--worktree", "-w"), "", "optional", refuse=_LATER),
     Flag(("--tmux",), "", "optional", refuse=_LATER),

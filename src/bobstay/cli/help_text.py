@@ -1,4 +1,4 @@
-"""The help text, made from the table of flags."""
+"""Builds the help text from the table of flags."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ and asks before it does what you have not allowed.
 """
 
 
-def usage(commands: Mapping[str, str]) -> str:
+def build_usage(commands: Mapping[str, str]) -> str:
     groups: dict[str, list[Flag]] = {}
     for flag in FLAGS:
         if flag.help:
@@ -27,9 +27,9 @@ def usage(commands: Mapping[str, str]) -> str:
 
 
 def _row(flag: Flag) -> str:
-    takes = ""
-    if flag.takes:
-        takes = f" [{flag.takes}]" if flag.kind == "optional" else f" {flag.takes}"
-    left = ", ".join(flag.names) + takes
+    value = ""
+    if flag.metavar:
+        value = f" [{flag.metavar}]" if flag.kind == "optional" else f" {flag.metavar}"
+    left = ", ".join(flag.names) + value
     gap = "\n" + " " * 36 if len(left) > 33 else " " * (34 - len(left))
     return f"  {left}{gap}{flag.help}\n"

@@ -1,4 +1,4 @@
-"""The command `bobstay`: the first look at the arguments, before anything costly is imported."""
+"""Entry point of the command `bobstay`: dispatches sub-commands before anything costly is imported."""
 
 import sys
 
@@ -6,16 +6,16 @@ from bobstay.version import __version__
 
 COMMANDS = {
     "serve": "start the console: watch, steer and approve agents in the browser",
-    "token": "make, list and revoke tokens for programs that use the console",
-    "reindex": "make the console's tables anew from the logs",
-    "sessions": "list the sessions kept on this machine",
+    "token": "create, list and revoke tokens for programs that use the console",
+    "reindex": "rebuild the console's tables from the logs",
+    "sessions": "list the sessions stored on this machine",
     "permissions": "explain a decision; list, add and remove rules",
-    "auth": "store, list and forget keys of model providers",
-    "doctor": "look whether everything is in place",
-    "trust": "show, give or take back trust in a folder",
+    "auth": "store, list and remove keys of model providers",
+    "doctor": "check the installation",
+    "trust": "show, grant or revoke trust in a folder",
     "help": "show this help",
 }
-"""Sub-commands, each in the module of its name, imported only when it is called."""
+"""Sub-commands, each in the module `<name>_command`, imported only when it is called."""
 
 
 def main() -> None:
@@ -23,30 +23,30 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Do what `arguments` ask for; return the exit code."""
+    """Run the command; return the exit code."""
     first = arguments[0] if arguments else ""
     if first in ("--version", "-v"):
         sys.stdout.write(f"{__version__} (bobstay)\n")
         return 0
     if first in ("--help", "-h", "help"):
-        from bobstay.cli.help_text import usage
+        from bobstay.cli.help_text import build_usage
 
-        sys.stdout.write(usage(COMMANDS))
+        sys.stdout.write(build_usage(COMMANDS))
         return 0
-    _hide_keys()
+    _blank_keys()
     if first in COMMANDS:
         from importlib import import_module
 
-        return int(import_module(f"bobstay.cli.{first}").run(arguments[1:]))
+        return int(import_module(f"bobstay.cli.{first}_command").run(arguments[1:]))
     from bobstay.cli.print_command import run as print_mode
 
     return print_mode(arguments)
 
 
-def _hide_keys() -> None:
-    """Keep the keys out of what other programs of this user, such as the agent's commands, can read of this process."""
-    from bobstay.config.secret_variables import holds_secret, secret_in_argument
+def _blank_keys() -> None:
+    """Blank keys in the memory of this process that other programs of this user, such as commands, could read."""
+    from bobstay.config.secret_variables import find_secret_in_argument, has_secret
     from bobstay.system.process_memory import blank_arguments, blank_environment
 
-    blank_environment(holds_secret)
-    blank_arguments(secret_in_argument)
+    blank_environment(has_secret)
+    blank_arguments(find_secret_in_argument)

@@ -1,59 +1,59 @@
-"""From what a command line says to Options: the rules among flags, and what the environment adds."""
+"""Builds `Options` from the command line and the environment, and checks which flags go together."""
 
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from bobstay.cli.flag_parser import UsageError, parse
+from bobstay.cli.flag_parser import UsageError, parse_arguments
 from bobstay.config.options import Options
 from bobstay.model.ids import is_uuid
 
 
 def read_options(arguments: list[str], environment: Mapping[str, str], *, terminal: bool) -> Options:
-    """Read a command line. `terminal` says whether a person sits at both ends.
+    """Read the command line. `terminal`: whether both stdin and stdout are terminals.
 
     Raises:
-        UsageError: its parts do not go together.
+        UsageError: the flags contradict each other.
     """
-    said = parse(arguments)
-    _translate(said)
-    said["print"] = said.get("print", False) or not terminal or said.get("input_format") == "stream-json"
-    said["entrypoint"] = environment.get("CLAUDE_CODE_ENTRYPOINT", "")
-    said["session_state_frames"] = _state_frames(environment)
+    values = parse_arguments(arguments)
+    _normalise(values)
+    values["print"] = values.get("print", False) or not terminal or values.get("input_format") == "stream-json"
+    values["entrypoint"] = environment.get("CLAUDE_CODE_ENTRYPOINT", "")
+    values["session_state_frames"] = _state_frames(environment)
     if (wait := environment.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")).isdigit():
-        said["background_wait"] = int(wait) / 1000
-    options = Options(**said)
+        values["background_wait"] = int(wait) / 1000
+    options = Options(**values)
     _check_formats(options)
     _check_session(options)
     _check_permission(options, environment)
     return options
 
 
-def _translate(said: dict[str, Any]) -> None:
-    """Put other spellings into ours."""
-    said.pop("version", None)
-    said.pop("help", None)
-    if said.get("permission_mode") == "manual":
-        said["permission_mode"] = "default"
-    if said.get("dangerously_skip_permissions"):
-        said.setdefault("permission_mode", "bypassPermissions")
-    if said.get("thinking") == "enabled":
-        said["thinking"] = "adaptive"
-    if said.get("tools") == ("default",):
-        said["tools"] = None
+def _normalise(values: dict[str, Any]) -> None:
+    """Normalise alternative spellings."""
+    values.pop("version", None)
+    values.pop("help", None)
+    if values.get("permission_mode") == "manual":
+        values["permission_mode"] = "default"
+    if values.get("dangerously_skip_permissions"):
+        values.setdefault("permission_mode", "bypassPermissions")
+    if values.get("thinking") == "enabled":
+        values["thinking"] = "adaptive"
+    if values.get("tools") == ("default",):
+        values["tools"] = None
     for field in ("prompt", "system_prompt", "append_system_prompt"):
-        if field in said:
-            # Bytes that are no UTF-8 reach us as lone surrogates, which no JSON can carry.
-            said[field] = said[field].encode(errors="surrogateescape").decode(errors="replace")
+        if field in values:
+            # Bytes that are not UTF-8 arrive as lone surrogates, which JSON cannot represent.
+            values[field] = values[field].encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _state_frames(environment: Mapping[str, str]) -> str:
-    if _on(environment.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS")):
+    if _is_on(environment.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS")):
         return "all"
-    return "host_only" if _on(environment.get("CLAUDE_CODE_SDK_READS_SESSION_STATE")) else ""
+    return "host_only" if _is_on(environment.get("CLAUDE_CODE_SDK_READS_SESSION_STATE")) else ""
 
 
-def _on(value: str | None) -> bool:
+def _is_on(value: str | None) -> bool:
     return (value or "").lower() in ("1", "true", "yes", "on")
 
 
@@ -104,7 +104,7 @@ def _check_permission(options: Options, environment: Mapping[str, str]) -> None:
     elif options.permission_prompt_tool is not None:
         raise UsageError("Error: --permission-prompt-tool can only be `stdio`: MCP tools are not supported yet.")
     bypass = options.permission_mode == "bypassPermissions" or options.dangerously_skip_permissions
-    if bypass and os.geteuid() == 0 and not _on(environment.get("IS_SANDBOX")):
+    if bypass and os.geteuid() == 0 and not _is_on(environment.get("IS_SANDBOX")):
         raise UsageError(
             "Error: permissions cannot be bypassed by root. In a container or another sandbox of your own, "
             "set IS_SANDBOX=1 to say so."

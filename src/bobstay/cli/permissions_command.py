@@ -13,14 +13,14 @@ import msgspec
 from bobstay.cli.flag_parser import UsageError
 from bobstay.config.environment import Environment
 from bobstay.config.paths import local_settings, project_settings
-from bobstay.config.settings_files import BrokenSettings, load, raw_rules
+from bobstay.config.settings_files import BrokenSettings, load, read_raw_rules
 from bobstay.permissions.mode import MODES
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
-from bobstay.permissions.rule_updates import UpdateFailed, take_out, write
-from bobstay.permissions.suggest import broad
+from bobstay.permissions.rule_updates import UpdateFailed, remove_entries, write
+from bobstay.permissions.suggest import broad_rule_warning
 
 if TYPE_CHECKING:
-    from bobstay.cli.effective_rules import Written
+    from bobstay.cli.effective_rules import RuleLocation
 
 SCOPES = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 LISTS = ("allow", "ask", "deny")
@@ -28,29 +28,29 @@ LISTS = ("allow", "ask", "deny")
 
 def run(arguments: list[str]) -> int:
     try:
-        asked = _parser().parse_args(arguments)
+        options = _parser().parse_args(arguments)
         environment = Environment.read()
-        match asked.action:
+        match options.action:
             case "check":
-                return _check(asked, environment)
+                return _check(options, environment)
             case "list":
-                return _list(environment, as_json=asked.json)
+                return _list(environment, as_json=options.json)
             case "add":
-                return _add(asked, environment)
+                return _add(options, environment)
             case _:
-                return _remove(asked, environment)
+                return _remove(options, environment)
     except BrokenSettings as error:
-        # Whatever the other rules say: with one that cannot be read nothing is known to be allowed.
-        sys.stderr.write(f"{error}\nNothing is allowed before that is mended.\n")
+        # With a rule that cannot be read, nothing is known to be allowed.
+        sys.stderr.write(f"{error}\nNothing is allowed until that is fixed.\n")
         return 1
     except (UsageError, UpdateFailed, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    except SystemExit as left:  # after --help
-        return int(left.code or 0)
+    except SystemExit as ended:  # after --help
+        return int(ended.code or 0)
 
 
-# ---------------------------------------------------------------- what is asked for
+# ---------------------------------------------------------------- arguments
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,17 +61,17 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="bobstay permissions", description="Explain a decision; list, add and remove rules.")
     actions = parser.add_subparsers(dest="action", required=True, parser_class=_Parser)
-    check = actions.add_parser("check", help="what would be decided: exit code 0 allow, 3 ask, 4 deny, 1 error")
+    check = actions.add_parser("check", help="explain a decision: exit code 0 allow, 3 ask, 4 deny, 1 error")
     check.add_argument("what", nargs="?", help="a command; with --tool a path, a URL, or nothing")
     check.add_argument("--tool", default="Bash", help="Bash (default), Read, Edit, Write, WebFetch, mcp__server__tool")
     check.add_argument("--input", help="the whole input of the call, as JSON")
-    check.add_argument("--mode", choices=sorted(MODES), help="as if in this mode; else the one the settings name")
-    check.add_argument("--trust", action="store_true", help="as if this folder were trusted")
+    check.add_argument("--mode", choices=sorted(MODES), help="assume this mode; default: the mode of the settings")
+    check.add_argument("--trust", action="store_true", help="assume that this folder is trusted")
     check.add_argument("--json", action="store_true")
     check.add_argument(
-        "--stdin", action="store_true", help="cases as JSON lines, judged without looking at this machine"
+        "--stdin", action="store_true", help="judge cases given as JSON lines, independently of this machine"
     )
-    listing = actions.add_parser("list", help="all rules in force, in the order they are looked at")
+    listing = actions.add_parser("list", help="all effective rules, in order of evaluation")
     listing.add_argument("--json", action="store_true")
     adding = actions.add_parser("add", help="add rules to a settings file")
     adding.add_argument("rules", nargs="+", metavar="RULE", help="such as 'Bash(git log:*)'")
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     for kind in LISTS:
         kinds.add_argument(f"--{kind}", dest="list", action="store_const", const=kind, default="allow")
     adding.add_argument("--scope", choices=tuple(SCOPES), default="local", help="local (default), project or user")
-    removing = actions.add_parser("remove", help="remove a rule from the settings files it stands in")
+    removing = actions.add_parser("remove", help="remove a rule from the settings files that contain it")
     removing.add_argument("rules", nargs="+", metavar="RULE")
     removing.add_argument("--scope", choices=tuple(SCOPES), help="only from there")
     return parser
@@ -88,122 +88,129 @@ def _parser() -> argparse.ArgumentParser:
 # ---------------------------------------------------------------- check and list
 
 
-def _check(asked: Any, environment: Environment) -> int:
-    from bobstay.cli.check_command import explain, judge_lines
+def _check(options: Any, environment: Environment) -> int:
+    from bobstay.cli.check_command import explain_decision, judge_lines
 
-    if asked.stdin:
+    if options.stdin:
         return judge_lines(sys.stdin.buffer, sys.stdout.buffer)
     given = None
-    if asked.input is not None:
+    if options.input is not None:
         try:
-            given = msgspec.json.decode(asked.input, type=dict[str, Any])
+            given = msgspec.json.decode(options.input, type=dict[str, Any])
         except msgspec.DecodeError as error:
             raise UsageError(f"--input is not a JSON object: {error}") from error
-    if asked.what is None and given is None and not asked.tool.startswith("mcp__"):
+    if options.what is None and given is None and not options.tool.startswith("mcp__"):
         raise UsageError("Nothing to check was named. Usage: bobstay permissions check 'git log | head'")
-    from bobstay.cli.effective_rules import InForce
+    from bobstay.cli.effective_rules import EffectivePermissions
 
-    here = InForce(os.getcwd(), environment, trust=asked.trust)
-    return explain(here, asked.tool, asked.what or "", given, asked.mode or "", as_json=asked.json)
+    permissions = EffectivePermissions(os.getcwd(), environment, trust=options.trust)
+    return explain_decision(
+        permissions, options.tool, options.what or "", given, options.mode or "", as_json=options.json
+    )
 
 
 def _list(environment: Environment, *, as_json: bool) -> int:
-    from bobstay.cli.effective_rules import InForce
+    from bobstay.cli.effective_rules import EffectivePermissions
 
-    here = InForce(os.getcwd(), environment, with_malformed=True)
+    permissions = EffectivePermissions(os.getcwd(), environment, with_malformed=True)
     if as_json:
-        told = [
+        rows = [
             *(
                 _row(each, order=order, rule=each.rule.text, warning=each.warning or None)
-                for order, each in enumerate(here.in_order, start=1)
+                for order, each in enumerate(permissions.ordered, start=1)
             ),
-            *(_row(each, rule=each.text, malformed=each.why) for each in here.malformed),
+            *(_row(each, rule=each.text, malformed=each.why) for each in permissions.malformed),
         ]
-        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
-        return 1 if here.malformed else 0
-    if not here.rules:
-        sys.stdout.write("No rules. What is not read-only is asked about.\n")
-    for order, each in enumerate(here.in_order, start=1):
-        sys.stdout.write(f"{order:3}  {each.list:<5}  {each.rule.text}\n       {each.source}: {each.place}\n")
+        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
+        return 1 if permissions.malformed else 0
+    if not permissions.rules:
+        sys.stdout.write("No rules. Everything that is not read-only needs approval.\n")
+    for order, each in enumerate(permissions.ordered, start=1):
+        sys.stdout.write(f"{order:3}  {each.list:<5}  {each.rule.text}\n       {each.source}: {each.location}\n")
         if each.warning:
             sys.stdout.write(f"       warning: {each.warning}\n")
-    for bad in here.malformed:
-        shown = bad.text if bad.text.isprintable() else repr(bad.text)  # a folder chose it: it may move the cursor
-        sys.stdout.write(f"  -  {bad.list:<5}  {shown[:200]}  (malformed)\n       {bad.source}: {bad.place}\n")
+    for bad in permissions.malformed:
+        # Untrusted text may contain terminal control characters.
+        shown = bad.text if bad.text.isprintable() else repr(bad.text)
+        sys.stdout.write(f"  -  {bad.list:<5}  {shown[:200]}  (malformed)\n       {bad.source}: {bad.location}\n")
         sys.stdout.write(f"       {bad.why[:400]}\n")
         if bad.text.isprintable() and len(bad.text) <= 200:
             sys.stdout.write(f"       to remove it: bobstay permissions remove {shlex.quote(bad.text)}\n")
-    if here.loaded.untrusted_notice:
-        sys.stdout.write(f"\n{here.loaded.untrusted_notice}\n")
-    if here.malformed:
-        sys.stderr.write("Nothing is allowed before the malformed rules are mended or removed.\n")
-    return 1 if here.malformed else 0
+    if permissions.loaded.untrusted_notice:
+        sys.stdout.write(f"\n{permissions.loaded.untrusted_notice}\n")
+    if permissions.malformed:
+        sys.stderr.write("Nothing is allowed until the malformed rules are fixed or removed.\n")
+    return 1 if permissions.malformed else 0
 
 
-def _row(each: "Written", **more: Any) -> dict[str, Any]:
-    place = {"list": each.list, "source": each.source, "file": each.file, "line": each.line or None}
-    return {"order": None, **place, "warning": None, "malformed": None, **more}
+def _row(each: "RuleLocation", **more: Any) -> dict[str, Any]:
+    location = {"list": each.list, "source": each.source, "file": each.file, "line": each.line or None}
+    return {"order": None, **location, "warning": None, "malformed": None, **more}
 
 
 # ---------------------------------------------------------------- add and remove
 
 
-def _add(asked: Any, environment: Environment) -> int:
+def _add(options: Any, environment: Environment) -> int:
     cwd = os.getcwd()
-    for text in asked.rules:
+    for text in options.rules:
         try:
-            rule = Rule.parse(text, BEHAVIORS[asked.list])
+            rule = Rule.parse(text, BEHAVIORS[options.list])
         except BadRule as error:
             raise UsageError(f"Not added: {error}") from error
-        if warning := broad(rule):
+        if warning := broad_rule_warning(rule):
             sys.stderr.write(f"Warning: {warning}\n")
     files = environment.paths.destinations(cwd)
-    update = _update("addRules", asked.list, [text.strip() for text in asked.rules], asked.scope)
-    with _keeping_trust(cwd, environment):
+    update = _update("addRules", options.list, [text.strip() for text in options.rules], options.scope)
+    with _preserve_trust(cwd, environment):
         changed = write((update,), files)
-    file = files[SCOPES[asked.scope]]
+    file = files[SCOPES[options.scope]]
     sys.stdout.write(f"{'Added to' if changed else 'Already in'} {file}\n")
-    if asked.list == "allow" and asked.scope != "user":
+    if options.list == "allow" and options.scope != "user":
         loaded = load(cwd, environment.paths)
         if not loaded.trusted:
             sys.stderr.write(
-                "Warning: this folder is not trusted, so its allow rules are left out until it is. "
+                "Warning: this folder is not trusted, so its allow rules are ignored until it is. "
                 "See `bobstay trust`, or use --scope user.\n"
             )
     return 0
 
 
-def _remove(asked: Any, environment: Environment) -> int:
+def _remove(options: Any, environment: Environment) -> int:
     cwd = os.getcwd()
     found = 0
-    for scope, file in _files(cwd, environment):
-        if asked.scope not in (None, scope):
+    for scope, file in _list_files(cwd, environment):
+        if options.scope not in (None, scope):
             continue
-        for kind, present in raw_rules(file).items():
-            named = [entry for entry in present if any(_same(entry, wanted, kind) for wanted in asked.rules)]
+        for kind, present in read_raw_rules(file).items():
+            named = [entry for entry in present if any(_is_same_rule(entry, wanted, kind) for wanted in options.rules)]
             if not named:
                 continue
-            with _keeping_trust(cwd, environment):
-                take_out(file, kind, named)
+            with _preserve_trust(cwd, environment):
+                remove_entries(file, kind, named)
             found += len(named)
-            sys.stdout.write("".join(f"Removed {_spelled(entry)} ({kind}) from {file}\n" for entry in named))
+            sys.stdout.write("".join(f"Removed {_format_entry(entry)} ({kind}) from {file}\n" for entry in named))
     if found:
         return 0
-    sys.stderr.write(f"No such rule in {asked.scope or 'user, project or local'} settings: {', '.join(asked.rules)}\n")
-    managed = raw_rules(environment.paths.managed)
-    if any(_same(entry, wanted, kind) for kind in managed for entry in managed[kind] for wanted in asked.rules):
-        sys.stderr.write(f"It stands in {environment.paths.managed}, which only an administrator changes.\n")
+    sys.stderr.write(
+        f"No such rule in {options.scope or 'user, project or local'} settings: {', '.join(options.rules)}\n"
+    )
+    managed = read_raw_rules(environment.paths.managed)
+    if any(
+        _is_same_rule(entry, wanted, kind) for kind in managed for entry in managed[kind] for wanted in options.rules
+    ):
+        sys.stderr.write(f"It is in {environment.paths.managed}, which only an administrator can change.\n")
     return 1
 
 
-def _files(cwd: str, environment: Environment) -> Iterator[tuple[str, str]]:
+def _list_files(cwd: str, environment: Environment) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     groups = (
         ("local", local_settings(cwd)),
         ("project", project_settings(cwd)),
         ("user", environment.paths.user_settings),
     )
-    # In the home directory the project's files are the user's own: they count once, as the user's.
+    # In the home directory the project's files are the user's own: list them once, as the user's.
     own = {os.path.realpath(file) for file in environment.paths.user_settings}
     for scope, files in groups:
         for file in files:
@@ -213,22 +220,22 @@ def _files(cwd: str, environment: Environment) -> Iterator[tuple[str, str]]:
                 yield scope, file
 
 
-def _spelled(entry: Any) -> str:
+def _format_entry(entry: Any) -> str:
     return entry if isinstance(entry, str) else msgspec.json.encode(entry).decode()
 
 
-def _same(text: Any, wanted: str, kind: str) -> bool:
-    """Whether two spellings are one rule: `Bash` is `Bash(*)`. What means nothing is the same as itself."""
+def _is_same_rule(text: Any, wanted: str, kind: str) -> bool:
+    """Whether two texts are the same rule: `Bash` is `Bash(*)`. Malformed rules are compared as text."""
     if not isinstance(text, str):
         try:
             return bool(msgspec.json.decode(wanted) == text)
         except msgspec.DecodeError:
             return False
     try:
-        one, other = (Rule.parse(each, BEHAVIORS[kind]) for each in (text, wanted))
+        first, second = (Rule.parse(each, BEHAVIORS[kind]) for each in (text, wanted))
     except BadRule:
         return text.strip() == wanted.strip()
-    return (one.tool, one.pattern) == (other.tool, other.pattern)
+    return (first.tool, first.pattern) == (second.tool, second.pattern)
 
 
 def _update(kind: str, behavior: str, rules: list[str], scope: str) -> dict[str, Any]:
@@ -241,15 +248,15 @@ def _update(kind: str, behavior: str, rules: list[str], scope: str) -> dict[str,
 
 
 @contextmanager
-def _keeping_trust(cwd: str, environment: Environment) -> Generator[None, None, None]:
-    """What a person changes by this very command does not make the folder a changed one."""
-    from bobstay.config.trust import own_change
-    from bobstay.config.trust_store import TrustUnusable
+def _preserve_trust(cwd: str, environment: Environment) -> Generator[None, None, None]:
+    """Keep the folder trusted: a change made by this command does not invalidate its trust."""
+    from bobstay.config.trust import preserve_trust
+    from bobstay.config.trust_store import TrustStoreError
 
     folder = os.path.realpath(cwd)
     files = (*local_settings(folder), *project_settings(folder))
     try:
-        with own_change(folder, environment.paths, files):
+        with preserve_trust(folder, environment.paths, files):
             yield
-    except TrustUnusable as error:
+    except TrustStoreError as error:
         sys.stderr.write(f"Warning: the folder will count as changed: {error}\n")

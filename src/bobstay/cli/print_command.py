@@ -6,12 +6,12 @@ import sys
 
 from bobstay.cli.flag_parser import UsageError
 from bobstay.cli.option_rules import read_options
-from bobstay.cli.stdin_prompt import prompt_from
+from bobstay.cli.stdin_prompt import read_prompt
 from bobstay.config.options import Options
 
 
 def run(arguments: list[str]) -> int:
-    gc.disable()  # what is imported now stays: looking through it again and again is a tenth of the start
+    gc.disable()  # modules imported now are never freed: scanning them costs a tenth of the start-up time
     try:
         terminal = sys.stdin.isatty() and sys.stdout.isatty()
         options = read_options(arguments, os.environ, terminal=terminal)
@@ -25,40 +25,40 @@ def run(arguments: list[str]) -> int:
 def _prompt(options: Options) -> str:
     if not options.print:
         raise UsageError('Error: this version has no terminal UI yet. Use: bobstay -p "what to do"')
-    return "" if options.input_format == "stream-json" else prompt_from(options.prompt)
+    return "" if options.input_format == "stream-json" else read_prompt(options.prompt)
 
 
 def _run(options: Options, prompt: str) -> int:
     import asyncio
 
-    from bobstay.print_mode.run_print import run as printed
+    from bobstay.print_mode.run_print import run as run_print
 
     if options.debug is not None or options.debug_file:
-        _log(options)
+        _configure_logging(options)
     if options.mcp_config:
         sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
     gc.freeze()
     gc.enable()
-    return asyncio.run(printed(options, prompt))
+    return asyncio.run(run_print(options, prompt))
 
 
-def _log(options: Options) -> None:
+def _configure_logging(options: Options) -> None:
     import logging
 
     from bobstay.config.secret_variables import secret_values
     from bobstay.redaction.redactor import Redactor
 
-    mask = Redactor(secret_values(os.environ))
+    redactor = Redactor(secret_values(os.environ))
 
-    class Masked(logging.Formatter):
-        """Records are read by others than those who may know the secrets."""
+    class RedactingFormatter(logging.Formatter):
+        """Removes secrets from log records."""
 
         def format(self, record: logging.LogRecord) -> str:
-            return mask.text(super().format(record))
+            return redactor.redact(super().format(record))
 
     handler = logging.FileHandler(options.debug_file) if options.debug_file else logging.StreamHandler()
-    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.DEBUG, handlers=[handler])
     for name in filter(None, (options.debug or "").split(",")):
-        # "!part" keeps a part quiet; naming parts keeps all others quiet.
+        # "!name" silences a logger below bobstay; a plain name sets it to debug.
         logging.getLogger(f"bobstay.{name.lstrip('!')}").setLevel(logging.ERROR if name[0] == "!" else logging.DEBUG)

@@ -1,4 +1,4 @@
-"""`bobstay reindex`: makes the console's tables anew from the sessions' logs."""
+"""`bobstay reindex`: rebuilds the console's tables from the session logs."""
 
 import asyncio
 import os
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 USAGE = """\
 Usage: bobstay reindex [--db URL | --db-file FILE] [--set-aside] [--adopt]
 
-Drops what the console's tables hold of sessions and makes it anew from their logs. Tasks of people, tokens, settings
-and the audit trail are kept. The server must not run meanwhile.
+Drops the session data in the console's tables and rebuilds it from the logs. Tasks of people, tokens, settings and
+the audit log are kept. The server must not run meanwhile.
 
   --db URL        the database, as given to `bobstay serve`; SQLite in bobstay's folder if not named
-  --db-file FILE  a file that holds that URL; or the variable BOBSTAY_DB. For URLs with a password
-  --set-aside     move a damaged SQLite file aside first; what no log holds is saved from it as far as it can be read
-  --adopt         use a database that holds the sessions of another home: they are replaced by those of this one
+  --db-file FILE  a file that contains that URL; or the variable BOBSTAY_DB. For URLs with a password
+  --set-aside     move a damaged SQLite file aside first; data that is in no log is salvaged from it
+  --adopt         use a database with sessions of another home: they are replaced by those of this one
 """
 
 
 def run(arguments: list[str]) -> int:
-    """Return 0 if all is in the tables, 1 if something went wrong, 2 for a wrong command line."""
-    words = list(arguments)
+    """Return 0 on success, 1 if something failed, 2 for an invalid command line."""
+    remaining = list(arguments)
     url, aside, adopt = "", False, False
     file: str | None = None
-    while words:
-        word = words.pop(0)
-        if word in ("--help", "-h"):
+    while remaining:
+        argument = remaining.pop(0)
+        if argument in ("--help", "-h"):
             sys.stdout.write(USAGE)
             return 0
-        if word == "--set-aside":
+        if argument == "--set-aside":
             aside = True
-        elif word == "--adopt":
+        elif argument == "--adopt":
             adopt = True
-        elif word == "--db" and words:
-            url = words.pop(0)
-        elif word.startswith("--db="):
-            url = word.removeprefix("--db=")
-        elif word == "--db-file" and words:
-            file = words.pop(0)
-        elif word.startswith("--db-file="):
-            file = word.removeprefix("--db-file=")
+        elif argument == "--db" and remaining:
+            url = remaining.pop(0)
+        elif argument.startswith("--db="):
+            url = argument.removeprefix("--db=")
+        elif argument == "--db-file" and remaining:
+            file = remaining.pop(0)
+        elif argument.startswith("--db-file="):
+            file = argument.removeprefix("--db-file=")
         else:
             sys.stderr.write(USAGE)
             return 2
@@ -71,7 +71,7 @@ def run(arguments: list[str]) -> int:
 async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
     from bobstay.server.db.database import Database
     from bobstay.server.db.database_engines import resolve
-    from bobstay.server.db.salvage import salvage, set_aside
+    from bobstay.server.db.salvage import quarantine_database, salvage
     from bobstay.sessions.log_store import LogStore
 
     state = f"{paths.bobstay}/server"
@@ -81,26 +81,26 @@ async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
         if not file.drivername.startswith("sqlite") or not file.database:
             sys.stderr.write("Only a SQLite file can be set aside. Restore a PostgreSQL database from its backup.\n")
             return 2
-        moved = set_aside(file.database, state)
+        moved = quarantine_database(file.database, state)
     store = LogStore(paths.sessions)
-    began = time.monotonic()
+    started = time.monotonic()
     database = await Database.open(url, state, store, adopt=adopt)
     try:
-        saved = await salvage(database, moved) if moved else None
+        salvaged = await salvage(database, moved) if moved else None
         counts = await database.rebuild(store)
     finally:
         await database.close()
-    _tell(counts, saved, time.monotonic() - began)
+    _print_report(counts, salvaged, time.monotonic() - started)
     return 1 if counts.skipped else 0
 
 
-def _tell(counts: "Counts", saved: "SalvageReport | None", seconds: float) -> None:
-    if saved is not None:
-        sys.stdout.write(f"The damaged file is kept as {saved.path}.\n")
-        rows = ", ".join(f"{count} of {table}" for table, count in saved.saved.items()) or "nothing"
+def _print_report(counts: "Counts", salvaged: "SalvageReport | None", seconds: float) -> None:
+    if salvaged is not None:
+        sys.stdout.write(f"The damaged file is kept as {salvaged.path}.\n")
+        rows = ", ".join(f"{count} of {table}" for table, count in salvaged.saved.items()) or "nothing"
         sys.stdout.write(f"Saved from it: {rows}.\n")
-        if saved.lost:
-            sys.stdout.write(f"Could not be read, or not wholly: {', '.join(saved.lost)}.\n")
+        if salvaged.lost:
+            sys.stdout.write(f"Could not be read, or not wholly: {', '.join(salvaged.lost)}.\n")
     sys.stdout.write(f"{counts.sessions} sessions, {counts.entries} entries in {seconds:.1f} s.\n")
     if counts.skipped:
         sys.stdout.write(f"{counts.skipped} entries were refused by the database; they are in the logs.\n")

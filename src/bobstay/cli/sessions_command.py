@@ -1,4 +1,4 @@
-"""`bobstay sessions`: which sessions there are, newest first."""
+"""`bobstay sessions`: lists sessions, newest first."""
 
 import os
 import sys
@@ -10,7 +10,9 @@ from bobstay.sessions.log_store import LogStore
 
 def run(arguments: list[str]) -> int:
     if arguments and arguments != ["--all"]:
-        sys.stderr.write("Usage: bobstay sessions [--all]\nLists this directory's sessions; with --all, everybody's.\n")
+        sys.stderr.write(
+            "Usage: bobstay sessions [--all]\nLists the sessions of this directory; with --all, of every directory.\n"
+        )
         return 0 if arguments[0] in ("--help", "-h") else 1
     here = None if arguments else os.getcwd()
     listed = _store().list(here)

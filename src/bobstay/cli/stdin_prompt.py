@@ -1,4 +1,4 @@
-"""The prompt of print mode: from the command line, from a pipe, or from both."""
+"""Reads the prompt of print mode from the command line, a pipe, or both."""
 
 import os
 import select
@@ -7,19 +7,21 @@ import sys
 
 from bobstay.cli.flag_parser import UsageError
 
-PATIENCE = 3.0
-"""Seconds to wait for the first byte of a pipe when there is a prompt already: nobody may ever write to it."""
+FIRST_BYTE_TIMEOUT = 3.0
+"""Seconds to wait for the first byte of a pipe if there is a prompt already: nothing may ever be written to it."""
 LIMIT = 10 * 1024 * 1024
 
 
-def prompt_from(argument: str | None, descriptor: int = 0) -> str:
-    """Return what to work on.
+def read_prompt(argument: str | None, descriptor: int = 0) -> str:
+    """Return the prompt.
 
     Raises:
-        UsageError: there is nothing, or too much.
+        UsageError: there is none, or it is too long.
     """
-    piped = "" if _is_terminal(descriptor) else _piped(descriptor, wait=PATIENCE if argument else None)
-    prompt = "\n".join(part for part in (argument or "", piped) if part.strip())
+    from_pipe = (
+        "" if _is_terminal(descriptor) else _read_pipe(descriptor, wait=FIRST_BYTE_TIMEOUT if argument else None)
+    )
+    prompt = "\n".join(part for part in (argument or "", from_pipe) if part.strip())
     if not prompt:
         raise UsageError(
             "Error: Input must be provided either through stdin or as a prompt argument when using --print"
@@ -31,16 +33,16 @@ def _is_terminal(descriptor: int) -> bool:
     try:
         return os.isatty(descriptor) or stat.S_ISDIR(os.fstat(descriptor).st_mode)
     except OSError:
-        # Closed: as good as nobody there.
+        # A closed descriptor provides no input.
         return True
 
 
-def _piped(descriptor: int, wait: float | None) -> str:
+def _read_pipe(descriptor: int, wait: float | None) -> str:
     ready, _, _ = select.select([descriptor], [], [], wait)
     if not ready:
         sys.stderr.write(
-            f"Warning: nothing came on stdin within {PATIENCE:g} s; going on without it. "
-            "To say that nothing will come, use: < /dev/null\n"
+            f"Warning: nothing came on stdin within {FIRST_BYTE_TIMEOUT:g} s; continuing without it. "
+            "If nothing will come, use: < /dev/null\n"
         )
         return ""
     pieces: list[bytes] = []

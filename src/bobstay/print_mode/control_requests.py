@@ -1,10 +1,10 @@
-"""The control requests a host may send, one method each; whatever else it asks is answered with an error."""
+"""Answers the control requests of a host, one method each; unknown requests get an error."""
 
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
 from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
 from bobstay.sessions.log import LogError
 from bobstay.version import PROTOCOL_LEVEL
@@ -16,7 +16,7 @@ _NO_MCP = "MCP servers are not supported by this version of bobstay"
 
 
 class RefusedRequestError(Exception):
-    """A request that cannot be granted; `code` is for programs."""
+    """A request that is refused; `code` is for programs."""
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class RefusedRequestError(Exception):
 class Requests:
     def __init__(
         self,
-        session: Session,
+        session: AgentSession,
         hooks: HostHooks,
         encoder: EventEncoder,
         send: Callable[[Frame], None],
@@ -37,7 +37,7 @@ class Requests:
         self._encoder = encoder
         self._send = send
         self._busy = busy
-        self._known: dict[str, Callable[[Frame], Awaitable[Frame | None]]] = {
+        self._methods: dict[str, Callable[[Frame], Awaitable[Frame | None]]] = {
             "initialize": self._initialize,
             "interrupt": self._interrupt,
             "set_permission_mode": self._set_mode,
@@ -54,29 +54,29 @@ class Requests:
         }
 
     async def answer(self, frame: Frame) -> None:
-        """Answer one `control_request`, whatever it is."""
+        """Answer one `control_request`."""
         request_id = str(frame.get("request_id", ""))
         request = frame.get("request")
         request = request if isinstance(request, dict) else {}
         subtype = str(request.get("subtype", ""))
-        grant = self._known.get(subtype)
-        if grant is None:
+        method = self._methods.get(subtype)
+        if method is None:
             text = f"Unsupported control request subtype: {subtype}"
             self._send(failure(request_id, text, "unsupported_request"))
             return
         try:
-            response = await grant(request)
+            response = await method(request)
         except RefusedRequestError as refusal:
             self._send(failure(request_id, str(refusal), refusal.code))
             return
         except LogError as error:
             self._send(failure(request_id, str(error), "not_stored"))
             return
-        beside: Frame = {"pending_permission_requests": []} if subtype == "initialize" else {}
-        self._send(success(request_id, response, **beside))
+        extra: Frame = {"pending_permission_requests": []} if subtype == "initialize" else {}
+        self._send(success(request_id, response, **extra))
         if subtype == "set_permission_mode":
-            for told in self._encoder.mode(self._session.mode):
-                self._send(told)
+            for mode_frame in self._encoder.mode(self._session.mode):
+                self._send(mode_frame)
 
     async def _initialize(self, request: Frame) -> Frame:
         try:
@@ -150,6 +150,6 @@ class Requests:
         self._session.set_thinking(given)
 
     async def _stop_task(self, request: Frame) -> Frame:
-        """An unknown id is no error: the task may have ended by itself."""
+        """Stop a background task. An unknown id is not an error: the task may have ended already."""
         await self._session.background.stop(str(request.get("task_id", "")))
         return {}

@@ -1,43 +1,43 @@
-"""Lets a console reach a run, but not before the run has asked its model: nothing may stand before that."""
+"""Opens the control socket of a run with a delay, so that it does not delay the first model request."""
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 
 if TYPE_CHECKING:
     from bobstay.print_mode.control_socket import ControlSocket
 
-SOON = 0.2
+DELAY = 0.2
 """Seconds after the start."""
 
 
 class DelayedControlSocket:
     def __init__(self) -> None:
-        self._contact: ControlSocket | None = None
+        self._socket: ControlSocket | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def contact(self) -> "ControlSocket":
-        if self._contact is None:
+    def socket(self) -> "ControlSocket":
+        if self._socket is None:
             from bobstay.print_mode.control_socket import ControlSocket
 
-            self._contact = ControlSocket()
-        return self._contact
+            self._socket = ControlSocket()
+        return self._socket
 
-    def attend(self, session: Session) -> None:
-        """Listen for `session`; at once if it has to ask somebody."""
-        if self._contact is not None:
-            self._contact.attend(session)
-        self._task = asyncio.create_task(self._later(session))
+    def attach(self, session: AgentSession) -> None:
+        """Control `session`. Listening starts after the delay, or earlier if an approval is needed."""
+        if self._socket is not None:
+            self._socket.attach(session)
+        self._task = asyncio.create_task(self._listen_later(session))
 
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        if self._contact is not None:
-            await self._contact.close()
+        if self._socket is not None:
+            await self._socket.close()
 
-    async def _later(self, session: Session) -> None:
-        await asyncio.sleep(SOON)
-        contact = self.contact()
-        contact.attend(session)
-        await contact.listen()
+    async def _listen_later(self, session: AgentSession) -> None:
+        await asyncio.sleep(DELAY)
+        socket = self.socket()
+        socket.attach(session)
+        await socket.listen()

@@ -1,22 +1,22 @@
-"""What a command hook does, as frames for programs that follow along."""
+"""Frames that report the progress of command hooks."""
 
 from bobstay.hooks.hook_event import HookReport
 from bobstay.wire import wire_frames
 from bobstay.wire.wire_frames import Frame
 
 
-def hook_frame(session_id: str, report: HookReport) -> Frame:
+def build_hook_frame(session_id: str, report: HookReport) -> Frame:
     fields = {"hook_id": report.id, "hook_name": report.name, "hook_event": report.event}
-    ran = report.ran
-    if ran is None:
+    result = report.result
+    if result is None:
         return wire_frames.system(session_id, "hook_started", **fields)
     return wire_frames.system(
         session_id,
         "hook_response",
         **fields,
-        output=ran.stdout + ran.stderr,
-        stdout=ran.stdout,
-        stderr=ran.stderr,
-        exit_code=ran.code,
+        output=result.stdout + result.stderr,
+        stdout=result.stdout,
+        stderr=result.stderr,
+        exit_code=result.code,
         outcome=report.outcome,
     )

@@ -1,4 +1,4 @@
-"""The host program at the other end of the wire as the one who is asked for permission."""
+"""Approver that forwards approval requests to the host."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionOpened
 from bobstay.wire.control_channel import ControlChannel, ControlError
-from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrunk
+from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrink
 from bobstay.wire.wire_frames import Frame
 
 _ENVELOPE = 200
-"""Characters the envelope of a control request takes at most."""
+"""Maximum size of the envelope of a control request."""
 
 
 class HostApprover:
-    """Puts each question to the host as `can_use_tool`. A question that is dropped is withdrawn there too."""
+    """Sends each approval request to the host as `can_use_tool`; a cancelled request is withdrawn there too."""
 
     can_ask = True
 
@@ -24,24 +24,24 @@ class HostApprover:
         self._open = 0
 
     async def ask(self, opened: InteractionOpened) -> Answer:
-        body = question(opened)
+        body = build_request(opened)
         shown = body
         if len(encode_line(body, limit=LINE_LIMIT * 64)) > LINE_LIMIT - _ENVELOPE:
-            shown = shrunk(body, LINE_LIMIT - _ENVELOPE)
+            shown = shrink(body, LINE_LIMIT - _ENVELOPE)
         self._open += 1
         self._state("requires_action")
         try:
-            said = await self._channel.request(shown)
+            response = await self._channel.request(shown)
         except ControlError as error:
             return Answer(allow=False, message=f"Tool permission request failed: {error}")
         finally:
             self._open -= 1
             if not self._open:
                 self._state("running")
-        return answer(said, asked=opened.call.input, shown=shown["input"])
+        return parse_answer(response, original=opened.call.input, shown=shown["input"])
 
 
-def question(opened: InteractionOpened) -> Frame:
+def build_request(opened: InteractionOpened) -> Frame:
     body: Frame = {
         "subtype": "can_use_tool",
         "tool_name": opened.call.name,
@@ -64,27 +64,27 @@ def question(opened: InteractionOpened) -> Frame:
     return body
 
 
-def answer(said: dict[str, Any], *, asked: dict[str, Any], shown: object) -> Answer:
-    """What a host's answer means. Anything that is not a clear yes is a no."""
-    message = said.get("message")
-    match said.get("behavior"):
+def parse_answer(response: dict[str, Any], *, original: dict[str, Any], shown: object) -> Answer:
+    """Interpret the host's response. Anything but a clear approval is a denial."""
+    message = response.get("message")
+    match response.get("behavior"):
         case "allow":
-            return _allowed(said, asked, shown)
+            return _parse_allowed(response, original, shown)
         case "deny":
             text = message if isinstance(message, str) and message else "The host did not allow this call."
-            return Answer(allow=False, message=text, interrupt=said.get("interrupt") is True)
+            return Answer(allow=False, message=text, interrupt=response.get("interrupt") is True)
         case other:
             return Answer(allow=False, message=f"Tool permission request failed: unknown behavior {other!r}")
 
 
-def _allowed(said: dict[str, Any], asked: dict[str, Any], shown: object) -> Answer:
-    updates = said.get("updatedPermissions")
+def _parse_allowed(response: dict[str, Any], original: dict[str, Any], shown: object) -> Answer:
+    updates = response.get("updatedPermissions")
     permissions = tuple(entry for entry in updates if isinstance(entry, dict)) if isinstance(updates, list) else ()
-    changed = said.get("updatedInput")
-    if not isinstance(changed, dict) or changed in (asked, shown):
-        # Hosts send the input back unchanged: what runs is then what the model sent, even if it was shown cut.
+    changed = response.get("updatedInput")
+    if not isinstance(changed, dict) or changed in (original, shown):
+        # Hosts return the input unchanged: run what the model sent, even if it was shown truncated.
         return Answer(allow=True, updates=permissions)
-    if shown != asked:
+    if shown != original:
         text = "The input was too long to be shown whole, so a changed version of it cannot be run."
         return Answer(allow=False, message=text)
     return Answer(allow=True, input=changed, updates=permissions)

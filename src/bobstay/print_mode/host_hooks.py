@@ -1,4 +1,4 @@
-"""Hooks a host registered with `initialize`: called over the wire, all of a moment at once."""
+"""Hooks that a host registered with `initialize`; all hooks of an event are called concurrently."""
 
 import asyncio
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import Struct
 
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.hooks.hook_outcome import failed, merged, outcome_of
+from bobstay.hooks.hook_outcome import failure_outcome, merge_outcomes, parse_outcome
 from bobstay.hooks.hook_settings import DEFAULT_TIMEOUT, NAMES
-from bobstay.hooks.matcher import BadMatcherError, checked_pattern, matches
+from bobstay.hooks.matcher import BadMatcherError, matches, parse_matcher
 from bobstay.model.ids import new_id
 from bobstay.wire.control_channel import ControlChannel, ControlError
 from bobstay.wire.wire_frames import Frame
@@ -22,24 +22,24 @@ class Matcher(Struct, frozen=True):
     callbacks: tuple[str, ...]
     timeout: float
     block: bool
-    """Whether a callback that fails counts as a no."""
+    """Whether a failing callback blocks."""
 
     def matches(self, subject: str) -> bool:
         return matches(self.pattern, subject)
 
 
 class HostHooks:
-    """Empty until a host registers something."""
+    """The hooks of a host; none until it registers some."""
 
     def __init__(self, channel: ControlChannel) -> None:
         self._channel = channel
         self._matchers: dict[str, tuple[Matcher, ...]] = {}
 
     def register(self, hooks: object) -> None:
-        """Take what `initialize` brought; it replaces what was registered before.
+        """Register the hooks of `initialize`, replacing earlier ones.
 
         Raises:
-            BadMatcherError: a matcher cannot be read.
+            BadMatcherError: a matcher is invalid.
         """
         if isinstance(hooks, dict):
             self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in NAMES}
@@ -54,7 +54,7 @@ class HostHooks:
             return NO_OPINION
         fields = {"hook_event_name": call.name, **call.fields}
         outcomes = await asyncio.gather(*(self._call(call, fields, matcher, callback) for matcher, callback in calls))
-        return merged(outcomes)
+        return merge_outcomes(outcomes)
 
     async def _call(self, call: HookCall, fields: Frame, matcher: Matcher, callback: str) -> HookOutcome:
         body = {
@@ -64,13 +64,13 @@ class HostHooks:
             "tool_use_id": call.tool_use_id or new_id(),
         }
         try:
-            said = await asyncio.wait_for(self._channel.request(body), matcher.timeout)
+            response = await asyncio.wait_for(self._channel.request(body), matcher.timeout)
         except ControlError as error:
-            return failed(call, str(error), block=matcher.block)
+            return failure_outcome(call, str(error), block=matcher.block)
         except TimeoutError:
-            words = f"no answer within {matcher.timeout:g} s"
-            return failed(call, words, block=matcher.block, late=True)
-        return outcome_of(call, said, block=matcher.block)
+            reason = f"no answer within {matcher.timeout:g} s"
+            return failure_outcome(call, reason, block=matcher.block, late=True)
+        return parse_outcome(call, response, block=matcher.block)
 
 
 def _matchers(entries: object) -> tuple[Matcher, ...]:
@@ -82,7 +82,7 @@ def _matcher(entry: dict[str, Any]) -> Matcher:
     callbacks = entry.get("hookCallbackIds")
     timeout = entry.get("timeout")
     return Matcher(
-        checked_pattern(entry.get("matcher") or None),
+        parse_matcher(entry.get("matcher") or None),
         tuple(str(callback) for callback in callbacks) if isinstance(callbacks, list) else (),
         float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
         entry.get("onFailure") == "block",

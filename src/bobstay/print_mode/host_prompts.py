@@ -1,4 +1,4 @@
-"""Prompts as hosts send them, read into our own blocks."""
+"""Parses prompts of hosts into message blocks."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from bobstay.model.api_shape import block_from_json
 from bobstay.model.message import Block, Image, Text
 
 
-def prompt_blocks(frame: dict[str, Any]) -> tuple[Block, ...]:
-    """The content of a `user` line. What we have no word for is named, so that nobody thinks it was read."""
+def parse_prompt(frame: dict[str, Any]) -> tuple[Block, ...]:
+    """The content of a `user` line. Unsupported content is replaced by a note that names it."""
     message = frame.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
@@ -17,7 +17,7 @@ def prompt_blocks(frame: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(_block(entry) for entry in content)
 
 
-def client_id(frame: dict[str, Any]) -> str:
+def parse_client_id(frame: dict[str, Any]) -> str:
     given = frame.get("uuid")
     return given if isinstance(given, str) else ""
 

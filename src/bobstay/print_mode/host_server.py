@@ -1,28 +1,28 @@
-"""A host program drives the session over stdin and stdout: prompts and requests in, frames and questions out."""
+"""Serves a host over stdin and stdout: prompts and requests in, frames and approval requests out."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Event, RunDone
 from bobstay.print_mode.control_requests import Requests
 from bobstay.print_mode.host_hooks import HostHooks
-from bobstay.print_mode.host_prompts import client_id, prompt_blocks
-from bobstay.print_mode.print_face import PATIENCE, end_background, next_turn, shown
+from bobstay.print_mode.host_prompts import parse_client_id, parse_prompt
+from bobstay.print_mode.print_face import INTERRUPT_TIMEOUT, end_background, next_turn, show_turn
 from bobstay.print_mode.signals import SignalStop
 from bobstay.sessions.log import LogError
 from bobstay.wire import wire_frames
 from bobstay.wire.control_channel import ControlChannel
 from bobstay.wire.event_encoder import EventEncoder
-from bobstay.wire.result_frame import VERDICTS, refused_start
+from bobstay.wire.result_frame import RESULT_ROWS, refused_start
 from bobstay.wire.stdio import FrameWriter, LineReader, parse_line
 from bobstay.wire.wire_frames import Frame
 
 
 class StateFrames:
-    """Tells the host whether the session runs, waits for it, or rests: if it asked to be told, then without gaps."""
+    """Reports the session's state (running, requires_action, idle) to a host that asked for it, without gaps."""
 
     def __init__(self, output: FrameWriter, wanted: Literal["", "host_only", "all"]) -> None:
         self._output = output
@@ -41,11 +41,11 @@ class StateFrames:
 
 
 class HostServer:
-    """Reads until the host closes its end. What it asks is done in the order it came; answers never wait in line."""
+    """Serves until the host closes its end. Requests are processed in order; responses are never queued behind them."""
 
     def __init__(
         self,
-        session: Session,
+        session: AgentSession,
         channel: ControlChannel,
         hooks: HostHooks,
         encoder: EventEncoder,
@@ -61,9 +61,9 @@ class HostServer:
         self._output = output
         self._state = state
         self._requests = Requests(session, hooks, encoder, output.send, lambda: self._turns is not None)
-        self._todo: asyncio.Queue[Frame | None] = asyncio.Queue()
+        self._inbox: asyncio.Queue[Frame | None] = asyncio.Queue()
         self._turns: asyncio.Task[None] | None = None
-        self._heard_all = False
+        self._input_done = False
         self._failed = False
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,28 +71,28 @@ class HostServer:
     async def run(self, lines: LineReader, stop: SignalStop, wait: float) -> int:
         """Serve until the end of input, or until a signal; return the exit code.
 
-        After the end of input, background commands are waited for: at most `wait` seconds after each answer.
+        After the end of input it waits for background commands, at most `wait` seconds after each answer.
 
         Raises:
-            BadLineError: the host sent a line that is no JSON object.
+            BadLineError: the host sent a line that is not a JSON object.
             HostGoneError: it no longer reads.
         """
         self._start(self._read(lines))
         self._session.background.listeners.append(self._background_ended)
         self._start(self._work(wait))
-        asked = asyncio.ensure_future(stop.asked())
+        stopping = asyncio.ensure_future(stop.requested())
         try:
-            await asyncio.wait((asked, self._over), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((stopping, self._over), return_when=asyncio.FIRST_COMPLETED)
             if self._over.done():
                 self._over.result()
         finally:
-            asked.cancel()
+            stopping.cancel()
             await self._stop()
         self._mirror()
         return 1 if self._failed else 0
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Let `work` go on beside everything else; should it break, all is over."""
+        """Run `work` concurrently; an exception in it ends the server."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -105,15 +105,15 @@ class HostServer:
             return
         if error is not None:
             self._over.set_exception(error)
-        elif self._heard_all and self._turns is None:
+        elif self._input_done and self._turns is None:
             self._over.set_result(None)
 
     async def _stop(self) -> None:
-        """Leave nothing running; what a turn has to say at its end is still said."""
+        """Stop everything, after giving a running turn time to emit its last frames."""
         if self._turns is not None:
             await self._session.interrupt()
         if self._turns is not None:
-            await asyncio.wait((self._turns,), timeout=PATIENCE)
+            await asyncio.wait((self._turns,), timeout=INTERRUPT_TIMEOUT)
         for task in self._tasks:
             task.cancel()
 
@@ -122,37 +122,37 @@ class HostServer:
             frame = parse_line(line)
             match frame.get("type"):
                 case "control_response":
-                    self._channel.answered(frame)
+                    self._channel.resolve(frame)
                 case "user" | "control_request":
-                    self._todo.put_nowait(frame)
+                    self._inbox.put_nowait(frame)
                 case _:
-                    # keep_alive, and whatever newer hosts say that we have no ear for.
+                    # keep_alive, and types of newer hosts.
                     continue
         self._channel.close()
-        self._todo.put_nowait(None)
+        self._inbox.put_nowait(None)
 
     async def _work(self, wait: float) -> None:
-        while (frame := await self._todo.get()) is not None:
+        while (frame := await self._inbox.get()) is not None:
             if frame["type"] == "user":
                 self._prompt(frame)
-                await asyncio.sleep(0)  # the turn begins before the next line is read, which may interrupt it
+                await asyncio.sleep(0)  # let the turn start before the next line, which may interrupt it
             else:
                 await self._requests.answer(frame)
-        await self._all_turns_over()
+        await self._wait_for_turns()
         while not self._failed and await self._session.background.wait(wait):
             self._run_notices()
-            await self._all_turns_over()
+            await self._wait_for_turns()
         await end_background(self._session)
-        self._heard_all = True
+        self._input_done = True
 
-    async def _all_turns_over(self) -> None:
+    async def _wait_for_turns(self) -> None:
         while self._turns is not None:
             await asyncio.wait((self._turns,))
 
     # ------------------------------------------------------------ turns
 
     def _prompt(self, frame: Frame) -> None:
-        blocks, given = prompt_blocks(frame), client_id(frame)
+        blocks, given = parse_prompt(frame), parse_client_id(frame)
         if not blocks:
             self._output.send(refused_start(self._session.id, "The message has no content that could be understood."))
             return
@@ -172,32 +172,32 @@ class HostServer:
         self._run_notices()
 
     def _run_notices(self) -> None:
-        """Let the model know of background commands that ended, unless it is at work: then it hears of them there."""
+        """Notify the model of finished background commands, unless a running turn does so."""
         if self._turns is None and self._session.background.has_wake_notice:
             self._begin(self._session.run_notices())
 
     def _begin(self, events: AsyncGenerator[Event, None]) -> None:
         self._state.change("running")
-        self._turns = self._start(self._take_turns(events))
+        self._turns = self._start(self._run_turns(events))
 
     def _queued(self, given: str) -> None:
         if given:
             self._output.send(wire_frames.lifecycle(self._session.id, given, "queued"))
 
-    async def _take_turns(self, first: AsyncGenerator[Event, None]) -> None:
+    async def _run_turns(self, first: AsyncGenerator[Event, None]) -> None:
         events: AsyncGenerator[Event, None] | None = first
         try:
             while events is not None:
                 done = await self._turn(events)
                 events = next_turn(self._session, done)
         finally:
-            # Nothing is awaited between the last look at the queue and here: no prompt can fall in between.
+            # No await since the last check of the queue, so that no prompt is lost in between.
             self._turns = None
         self._state.change("idle")
 
     async def _turn(self, events: AsyncGenerator[Event, None]) -> RunDone | None:
-        done = await shown(events, self._show)
-        self._failed = done is None or VERDICTS[done.ending].is_error
+        done = await show_turn(events, self._show)
+        self._failed = done is None or RESULT_ROWS[done.ending].is_error
         return done
 
     def _show(self, event: Event) -> None:

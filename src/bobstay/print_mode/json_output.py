@@ -1,4 +1,4 @@
-"""Print mode for programs that want one answer: the result frame, or with `verbose` an array of all frames."""
+"""JSON output of print mode: the result frame, or with `verbose` an array of all frames."""
 
 from bobstay.model.event import Event, Noted
 from bobstay.model.live_events import LIVE
@@ -8,8 +8,8 @@ from bobstay.wire.line_limit import encode_line
 from bobstay.wire.stdio import FrameWriter
 from bobstay.wire.wire_frames import Frame
 
-LONGEST = 64 * 1024 * 1024
-"""Characters of one frame. This is one document, not lines for a host that reads at most 1 MiB: only memory counts."""
+MAX_FRAME = 64 * 1024 * 1024
+"""Characters of one frame. The output is one document, so the 1 MiB line limit of hosts does not apply."""
 
 
 class JsonFace:
@@ -17,7 +17,7 @@ class JsonFace:
         self._encoder = encoder
         self._output = output
         self._verbose = verbose
-        self._kept: list[bytes] = []
+        self._frames: list[bytes] = []
         self._result: Frame | None = None
 
     def show(self, event: Event) -> None:
@@ -27,12 +27,12 @@ class JsonFace:
             show_note(event)
         for frame in self._encoder.frames(event):
             if self._verbose:
-                self._kept.append(encode_line(frame, LONGEST))
+                self._frames.append(encode_line(frame, MAX_FRAME))
             elif frame["type"] == "result":
                 self._result = frame
 
     def finish(self) -> None:
         if self._verbose:
-            self._output.write(b"[" + b",".join(self._kept) + b"]\n")
+            self._output.write(b"[" + b",".join(self._frames) + b"]\n")
         elif self._result is not None:
-            self._output.write(encode_line(self._result, LONGEST) + b"\n")
+            self._output.write(encode_line(self._result, MAX_FRAME) + b"\n")

@@ -1,4 +1,4 @@
-"""What all ways of printing share: a session as they see it, and one prompt taken to its end."""
+"""Common parts of the output formats: session facts, encoder, and running one prompt to its end."""
 
 import asyncio
 import sys
@@ -7,29 +7,29 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
 from bobstay.print_mode.signals import SignalStop
 from bobstay.wire.event_encoder import EventEncoder
-from bobstay.wire.result_frame import VERDICTS
+from bobstay.wire.result_frame import RESULT_ROWS
 from bobstay.wire.wire_frames import Facts
 
-PATIENCE = 5.0
-"""Seconds an interrupted turn is given to end."""
+INTERRUPT_TIMEOUT = 5.0
+"""Seconds an interrupted turn gets to end."""
 
 
 class PrintFace(Protocol):
-    """Shows the events of a session in its own way."""
+    """Output format of print mode."""
 
     def show(self, event: Event) -> None: ...
 
     def finish(self) -> None:
-        """All turns are over: write what was held back."""
+        """Write buffered output after the last turn."""
         ...
 
 
-def facts_of(session: Session) -> Facts:
+def build_facts(session: AgentSession) -> Facts:
     return Facts(
         cwd=str(session.cwd),
         tools=tuple(session.tools),
@@ -40,20 +40,20 @@ def facts_of(session: Session) -> Facts:
     )
 
 
-def encoder_for(session: Session, *, partial: bool = False, replay: bool = False) -> EventEncoder:
+def build_encoder(session: AgentSession, *, partial: bool = False, replay: bool = False) -> EventEncoder:
     return EventEncoder(
         session.id,
-        lambda: facts_of(session),
+        lambda: build_facts(session),
         session.totals,
         partial=partial,
         replay=replay,
         entry=lambda: session.entry,
-        mask=session.mask,
+        redactor=session.redactor,
     )
 
 
 async def run_once(
-    session: Session,
+    session: AgentSession,
     blocks: tuple[Block, ...],
     face: PrintFace,
     stop: SignalStop,
@@ -61,36 +61,37 @@ async def run_once(
     wait: float,
     seconds: float | None = None,
 ) -> int:
-    """Work on one prompt, on all it queues and on what its background commands bring; return the last exit code.
+    """Run one prompt, its queued messages and the notices of its background commands; return the exit code.
 
-    `wait` is for how many seconds after an answer background commands are waited for, `seconds` for how many the whole
-    may take, waiting included. When a signal asks to stop, the
-    session is interrupted and the turn comes to its own end.
+    `wait` limits how many seconds to wait for background commands after an answer, `seconds` the whole run, waiting
+    included. On a signal the session is interrupted and the turn ends regularly.
     """
     session.background.listeners.append(face.show)
     turns = _Turns(session, face.show, wait, seconds)
     running = asyncio.ensure_future(turns.run(blocks))
-    asked = asyncio.ensure_future(stop.asked())
+    stopping = asyncio.ensure_future(stop.requested())
     try:
-        await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
         if not running.done() and session.busy:
             await session.interrupt()
-            await asyncio.wait((running,), timeout=PATIENCE)
+            await asyncio.wait((running,), timeout=INTERRUPT_TIMEOUT)
         if running.done():
             running.result()
     finally:
-        asked.cancel()
+        stopping.cancel()
         running.cancel()
     await end_background(session)
     face.finish()
     done = turns.done
-    return 1 if session.busy or done is None or VERDICTS[done.ending].is_error else 0
+    return 1 if session.busy or done is None or RESULT_ROWS[done.ending].is_error else 0
 
 
 class _Turns:
-    """The turns of one run, until nothing is left that it should wait for."""
+    """The turns of one run, until there is nothing left to wait for."""
 
-    def __init__(self, session: Session, show: Callable[[Event], None], wait: float, seconds: float | None) -> None:
+    def __init__(
+        self, session: AgentSession, show: Callable[[Event], None], wait: float, seconds: float | None
+    ) -> None:
         self._session = session
         self._show = show
         self._wait = wait
@@ -102,32 +103,32 @@ class _Turns:
         events: AsyncGenerator[Event, None] | None = self._session.run(blocks)
         while events is not None:
             self.done = None
-            self.done = await shown(events, self._show)
+            self.done = await show_turn(events, self._show)
             events = next_turn(self._session, self.done, waited=0.0)
-            if events is None and self._goes_on():
-                began = time.monotonic()
-                left = self._wait if self._until is None else min(self._wait, self._until - began)
+            if events is None and self._may_wait():
+                started = time.monotonic()
+                left = self._wait if self._until is None else min(self._wait, self._until - started)
                 if await self._session.background.wait(left):
-                    events = next_turn(self._session, self.done, waited=time.monotonic() - began)
+                    events = next_turn(self._session, self.done, waited=time.monotonic() - started)
 
-    def _goes_on(self) -> bool:
-        """A run that a limit, an error or a person ended does not wait for what its commands bring."""
-        return self.done is not None and not VERDICTS[self.done.ending].is_error
+    def _may_wait(self) -> bool:
+        """Whether to wait for background commands: not after a limit, an error or an interrupt."""
+        return self.done is not None and not RESULT_ROWS[self.done.ending].is_error
 
 
-async def end_background(session: Session) -> None:
-    """End what still runs in the background, and say so: nobody would ever hear of it again."""
+async def end_background(session: AgentSession) -> None:
+    """End background commands that still run, with a warning, because their results would be lost."""
     if ended := await session.background.end():
         titles = ", ".join(f'"{title}"' for title in ended)
         sys.stderr.write(f"Warning: still running in the background, ended with the session: {titles}\n")
 
 
 def next_turn(
-    session: Session, done: RunDone | None, *, waited: float | None = None
+    session: AgentSession, done: RunDone | None, *, waited: float | None = None
 ) -> AsyncGenerator[Event, None] | None:
-    """The turn to take next: about a queued message, or notices of background commands that ended.
+    """The next turn: a queued message, or notices of background commands that ended.
 
-    `waited`: see `Session.run_notices`. None after a turn that could not be stored: the next would fail alike.
+    `waited`: see `AgentSession.run_notices`. None after a turn that could not be stored: the next would fail too.
     """
     if done is None or done.error == "log":
         return None
@@ -136,7 +137,7 @@ def next_turn(
     return session.run_notices(waited=waited) if session.background.has_wake_notice else None
 
 
-async def shown(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:
+async def show_turn(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> RunDone | None:
     """Show every event of a turn; return the last one."""
     done = None
     async with aclosing(events):

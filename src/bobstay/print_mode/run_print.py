@@ -1,16 +1,16 @@
-"""Print mode from its options to its exit code."""
+"""Runs print mode: opens a session, runs the prompt or serves a host, and returns the exit code."""
 
 import sys
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.config.options import Options
 from bobstay.hooks.hook_event import HookReport
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.print_mode.delayed_control import DelayedControlSocket
-from bobstay.print_mode.print_face import PrintFace, encoder_for, run_once
+from bobstay.print_mode.print_face import PrintFace, build_encoder, run_once
 from bobstay.print_mode.signals import SignalStop
 from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError
 
@@ -21,9 +21,9 @@ async def run(options: Options, prompt: str) -> int:
     output = FrameWriter()
     try:
         if options.input_format == "stream-json":
-            code = await _hosted(options, output, stop)
+            code = await _run_hosted(options, output, stop)
         else:
-            code = await _single(options, prompt, output, stop)
+            code = await _run_single(options, prompt, output, stop)
     except StartError as error:
         _refuse(options, output, str(error))
         code = 1
@@ -31,30 +31,30 @@ async def run(options: Options, prompt: str) -> int:
         sys.stderr.write(f"{error}\n")
         code = 1
     except HostGoneError:
-        # Nobody is left to tell.
+        # The reader is gone, so there is nobody to report to.
         code = 1
     return stop.code or code
 
 
-async def _single(options: Options, prompt: str, output: FrameWriter, stop: SignalStop) -> int:
-    reach = DelayedControlSocket()
-    gate = reach.contact() if options.ask == "console" else None
-    session = await open_session(options, gate, None, hook_watcher=_hook_watcher(options, output))
-    told = 0
+async def _run_single(options: Options, prompt: str, output: FrameWriter, stop: SignalStop) -> int:
+    control = DelayedControlSocket()
+    approver = control.socket() if options.ask == "console" else None
+    session = await open_session(options, approver, None, hook_watcher=_hook_watcher(options, output))
+    shown = 0
     try:
-        told = _warn(session)
+        shown = _warn(session)
         if not options.no_session_persistence:
-            reach.attend(session)
+            control.attach(session)
         face = _face(options, session, output)
         wait, seconds = options.background_wait, options.max_seconds
         return await run_once(session, (Text(prompt),), face, stop, wait=wait, seconds=seconds)
     finally:
-        await reach.close()
+        await control.close()
         await session.close()
-        _warn(session, told)
+        _warn(session, shown)
 
 
-def _face(options: Options, session: Session, output: FrameWriter) -> PrintFace:
+def _face(options: Options, session: AgentSession, output: FrameWriter) -> PrintFace:
     if options.output_format == "text":
         from bobstay.print_mode.text_output import TextFace
 
@@ -62,13 +62,13 @@ def _face(options: Options, session: Session, output: FrameWriter) -> PrintFace:
     if options.output_format == "json":
         from bobstay.print_mode.json_output import JsonFace
 
-        return JsonFace(encoder_for(session), output, verbose=options.verbose)
+        return JsonFace(build_encoder(session), output, verbose=options.verbose)
     from bobstay.print_mode.stream_json_output import StreamFace
 
-    return StreamFace(encoder_for(session, partial=options.include_partial_messages), output)
+    return StreamFace(build_encoder(session, partial=options.include_partial_messages), output)
 
 
-async def _hosted(options: Options, output: FrameWriter, stop: SignalStop) -> int:
+async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -> int:
     from bobstay.print_mode.host_approver import HostApprover
     from bobstay.print_mode.host_hooks import HostHooks
     from bobstay.print_mode.host_server import HostServer, StateFrames
@@ -79,44 +79,44 @@ async def _hosted(options: Options, output: FrameWriter, stop: SignalStop) -> in
     channel = ControlChannel(output.send)
     state = StateFrames(output, options.session_state_frames)
     hooks = HostHooks(channel)
-    gate = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else None
+    approver = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else None
     watcher = _hook_watcher(options, output)
-    session = await open_session(options, gate, hooks, hook_watcher=watcher)
-    told = 0
+    session = await open_session(options, approver, hooks, hook_watcher=watcher)
+    shown = 0
     try:
-        told = _warn(session)
+        shown = _warn(session)
         state.session_id = session.id
-        encoder = encoder_for(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
+        encoder = build_encoder(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
         server = HostServer(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
         return await server.run(lines, stop, options.background_limit)
     finally:
         await session.close()
-        _warn(session, told)
+        _warn(session, shown)
 
 
 def _hook_watcher(options: Options, output: FrameWriter) -> HookWatcher | None:
-    """Tells a program that follows along of command hooks: those of the session's start always, others if asked."""
+    """Reports command hooks as frames: those of SessionStart always, others on request."""
     if options.output_format != "stream-json":
         return None
 
-    def tell(session_id: str, report: HookReport) -> None:
+    def report_hook(session_id: str, report: HookReport) -> None:
         if options.include_hook_events or report.event == "SessionStart":
-            from bobstay.print_mode.hook_frames import hook_frame
+            from bobstay.print_mode.hook_frames import build_hook_frame
 
-            output.send(hook_frame(session_id, report))
+            output.send(build_hook_frame(session_id, report))
 
-    return tell
+    return report_hook
 
 
-def _warn(session: Session, told: int = 0) -> int:
-    """Print the warnings after the first `told`; return how many there are now."""
-    for warning in session.warnings[told:]:
+def _warn(session: AgentSession, shown: int = 0) -> int:
+    """Print the warnings after the first `shown`; return how many there are now."""
+    for warning in session.warnings[shown:]:
         sys.stderr.write(f"Warning: {warning}\n")
     return len(session.warnings)
 
 
 def _refuse(options: Options, output: FrameWriter, error: str) -> None:
-    """Say why there is no session. A host that waits for frames is told in one, if the one it wants is not there."""
+    """Report why there is no session; also as a frame if the session to resume does not exist."""
     sys.stderr.write(f"{error}\n")
     if options.output_format == "stream-json" and options.resume is not None:
         from bobstay.wire.result_frame import refused_start

@@ -1,4 +1,4 @@
-"""What signals mean for a run: stop it in good order the first time, at once the second."""
+"""Signal handling of print mode: the first signal stops the run gracefully, the second at once."""
 
 import asyncio
 import os
@@ -8,22 +8,22 @@ _CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 class SignalStop:
-    """Set by the first signal; `code` is then what the process should exit with."""
+    """Set by the first signal; `code` is then the exit code of the process."""
 
     def __init__(self) -> None:
         self.code = 0
-        self._asked = asyncio.Event()
+        self._requested = asyncio.Event()
 
     def listen(self) -> None:
         loop = asyncio.get_running_loop()
         for number, code in _CODES.items():
-            loop.add_signal_handler(number, self._signalled, code)
+            loop.add_signal_handler(number, self._on_signal, code)
 
-    async def asked(self) -> None:
-        await self._asked.wait()
+    async def requested(self) -> None:
+        await self._requested.wait()
 
-    def _signalled(self, code: int) -> None:
+    def _on_signal(self, code: int) -> None:
         if self.code:
             os._exit(code)
         self.code = code
-        self._asked.set()
+        self._requested.set()

@@ -1,4 +1,4 @@
-"""Print mode for programs that follow along: every frame as a line, as it happens."""
+"""Stream-json output of print mode: one frame per line, as it happens."""
 
 from bobstay.model.event import Event
 from bobstay.wire.event_encoder import EventEncoder
@@ -15,4 +15,4 @@ class StreamFace:
             self._output.send(frame)
 
     def finish(self) -> None:
-        """Nothing was held back."""
+        """Nothing is buffered."""

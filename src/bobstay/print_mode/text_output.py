@@ -1,10 +1,10 @@
-"""Print mode for people and shell scripts: the final answer on stdout; on stderr, why it takes longer."""
+"""Text output of print mode: the final answer on stdout, delays and notes on stderr."""
 
 import sys
 
 from bobstay.model.event import Event, ModelChanged, Noted, RunDone
 from bobstay.model.live_events import Retrying
-from bobstay.wire.result_frame import VERDICTS, failure_text
+from bobstay.wire.result_frame import RESULT_ROWS, failure_text
 from bobstay.wire.stdio import FrameWriter
 
 
@@ -18,15 +18,15 @@ class TextFace:
         if isinstance(event, RunDone):
             self._done = event
         elif isinstance(event, Retrying):
-            # A person who sees nothing for minutes takes the program for dead.
+            # Minutes of silence look like a hang.
             count = f"{event.attempt} of {event.attempts}"
             why = _one_line(event.reason or event.error).rstrip(".")
             _show_line(f"{why}. Trying again in {event.delay:.0f} s ({count}).")
         elif isinstance(event, ModelChanged) and event.why == "fallback":
-            text = f"{event.previous} did not answer: {event.model} stands in for it until this turn ends."
+            text = f"{event.previous} did not answer: using {event.model} until this turn ends."
             _show_line(_one_line(text))
         elif isinstance(event, ModelChanged) and event.why == "restored":
-            _show_line(_one_line(f"Using {event.model} again; {event.previous} stood in for it in the last turn."))
+            _show_line(_one_line(f"Using {event.model} again; {event.previous} was its fallback in the last turn."))
         elif isinstance(event, Noted) and event.level != "info":
             show_note(event)
 
@@ -37,7 +37,7 @@ class TextFace:
     def _text(self, done: RunDone) -> str:
         if done.ending == "max_turns":
             return f"Error: Reached max turns ({self._max_turns or done.turns})"
-        if VERDICTS[done.ending].says_result:
+        if RESULT_ROWS[done.ending].has_result:
             return done.text
         return f"Error: {failure_text(done)}"
 
@@ -48,13 +48,13 @@ def _show_line(text: str) -> None:
 
 
 def _one_line(text: str) -> str:
-    """What a server said, without what could steer a terminal."""
+    """`text` of a server on one line, without control characters."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text[:500])
     return " ".join(shown.split())
 
 
 def show_note(note: Noted) -> None:
-    """Write for the person what is no part of the answer. Whoever wrote it, it must not move the cursor."""
+    """Write a note to stderr, without control characters, because its text may be untrusted."""
     shown = "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in note.text)
     begin = f"{note.level.capitalize()}: " if note.level in ("warning", "error") else ""
     sys.stderr.write(f"{begin}{shown}\n")

@@ -1,38 +1,44 @@
-"""What a tool is: one class in one file, found by scanning, never registered elsewhere."""
+"""Base class of tools, with their inputs, outcomes, claims and the services a session offers them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from bobstay.model.event import Durable
+from bobstay.model.event import Durable, Task
 from bobstay.model.message import ReplyPart
-from bobstay.permissions.access import Access
+from bobstay.permissions.access import Access, PolicyDecision
+from bobstay.tools.tool_error import ToolError as ToolError  # noqa: PLC0414 - re-exported: tools import it from here
+
+if TYPE_CHECKING:
+    from bobstay.system.network import Network
+    from bobstay.tools.search_engines import SearchEngine
+    from bobstay.tools.shell_session import ShellSession
 
 A = TypeVar("A", bound="Args")
 
 
 class Args(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Input of a tool. The JSON schema the model is given is generated from this.
+    """Input of a tool. The JSON schema sent to the model is generated from it.
 
-    Say what a field means with `Annotated[str, Meta(description="...")]`.
+    Describe a field with `Annotated[str, Meta(description="...")]`.
     """
 
 
 class Outcome(Struct, frozen=True):
-    """What a call gave."""
+    """Result of a tool call."""
 
     content: str | tuple[ReplyPart, ...]
-    """For the model. Text beyond the tool's cap is cut and spilled by the toolbox."""
+    """For the model. The toolbox cuts text beyond the tool's cap and saves the rest to a spill file."""
     display: Any = None
-    """For people and programs, JSON values only; SPEC 5.3 names the shapes hosts know."""
+    """For people and programs: JSON values only, in the shapes hosts of the wire protocol know."""
     is_error: bool = False
     files: dict[str, str] = {}
     """Path to content hash of each file whose content the model now knows."""
     events: tuple[Durable, ...] = ()
-    """Facts the call brought about, such as `TasksReplaced` or `ModeChanged`."""
+    """Events the call caused, such as `TasksReplaced` or `ModeChanged`."""
     cwd: str = ""
     lines_added: int = 0
     lines_removed: int = 0
@@ -40,27 +46,19 @@ class Outcome(Struct, frozen=True):
     """Set only by the tool that ends a run with structured output."""
 
 
-class ToolError(Exception):
-    """An expected failure. Its text is handed to the model as an error reply."""
-
-    def __init__(self, message: str, *, display: Any = None) -> None:
-        super().__init__(message)
-        self.display = display
-
-
 class Claim(Struct, frozen=True):
-    """A resource a call needs while it runs, such as `file:/a/b`. Shared claims of one name go together."""
+    """A resource a call needs while it runs, such as `file:/a/b`. Shared claims on one name may be held together."""
 
     name: str
     shared: bool = False
 
 
 EVERYTHING = Claim("*")
-"""What a call claims that does not know better: it runs alone."""
+"""The default claim: the call runs alone."""
 
 
 class FileLedger(Protocol):
-    """Which file contents the model has seen in this session."""
+    """Records which file contents the model has seen in this session."""
 
     def known(self, path: str) -> str | None:
         """The content hash the model last saw of `path`, or None if it never did."""
@@ -68,84 +66,98 @@ class FileLedger(Protocol):
 
 
 Need: TypeAlias = Literal["", "person", "search", "schema"]
-"""What a session must have for a tool to be offered in it: somebody to ask, a way to search the web, a schema."""
+"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema."""
+
+
+class ToolServices(Struct):
+    """Session-wide services that tools share. A session may lack any of them."""
+
+    shells: "ShellSession | None" = None
+    instructions_for: Callable[[str], str] | None = None
+    """Returns the instruction files that apply to a path and were not shown yet, or ""."""
+    schema: dict[str, Any] | None = None
+    """JSON schema the final answer must match."""
+    search: "SearchEngine | None" = None
+    network: "Network | None" = None
+    may_fetch: Callable[[str], PolicyDecision] | None = None
+    """Judges a URL by the permission rules, for redirects."""
+    denied_reads: Callable[[], Callable[[str], bool] | None] | None = None
+    """Returns a predicate for paths whose reading a rule denies; None if no rule does."""
+    tasks: Callable[[], tuple[Task, ...]] | None = None
+    """Returns the current task list."""
+    plan_file: Path | None = None
+    is_unread: Callable[[str], bool] | None = None
+    """Whether the model still has to be notified that the background command with this id ended."""
 
 
 class Context(Struct):
-    """What the session lends a tool for one call."""
+    """Everything a tool may use during one call."""
 
     cwd: Path
-    """Where relative paths start: the session's directory, or where its shell stands."""
+    """Base of relative paths: the current directory of the session's shell."""
     root: Path
-    """The session's own directory; it never changes."""
+    """The session's directory; it never changes."""
     directories: tuple[Path, ...]
-    """All working directories: `root` and those added to it."""
+    """All working directories: `root` and the additional ones."""
     files: FileLedger
     spill: Path
-    """A directory of this session for output too long to show; made on demand."""
+    """Directory of this session for output too long to show; created on demand."""
     report: Callable[[str], None]
-    """Show progress (a piece of live output) to people."""
+    """Shows progress (a piece of live output) to people."""
     call_id: str = ""
     session_id: str = ""
     mode: str = "default"
-    parts: dict[str, Any] = {}
-    """Session-long objects by name, for tools that share one:
-
-    `shells` (tools.shells.Shells), `instructions` (path -> text of instruction files newly entered, or ""),
-    `schema` (the JSON schema asked for), `search` (tools.search.Search), `may_fetch` (url -> Decision, for redirects),
-    `hides` (() -> None, or a function that tells whether a rule denies reading the file at a path),
-    `tasks` (() -> tuple[Task, ...], the list as it stands), `plan_file` (Path),
-    `unread` (id -> bool, whether the model is still to be told that this background command ended)."""
+    services: ToolServices = field(default_factory=ToolServices)
     environment: dict[str, str] = {}
-    """What child processes inherit, already scrubbed of keys."""
+    """Environment of child processes, without keys and other secrets."""
 
 
 class Tool(ABC, Generic[A]):
-    """Subclass it in a module of its own under `tools/builtin`; state what is true, leave the rest.
+    """A tool. Subclass it in a module of its own under `tools/builtin` and override what applies.
 
-    What is not stated is assumed the unsafe way: the call writes, runs alone, and is asked about.
+    The defaults assume the worst: the call writes, must run alone, and needs approval.
     """
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     hint: ClassVar[str] = ""
-    """Words by which a search over tools finds this one."""
+    """Search terms that find this tool."""
     description: ClassVar[str]
     args: ClassVar[type[Any]]
     cap: ClassVar[int] = 30_000
     """Characters of result shown to the model; the rest goes to a spill file."""
     interaction: ClassVar[Literal["permission", "question", "plan"]] = "permission"
-    """What kind of question a person sees when this tool is asked about."""
+    """Kind of interaction a person sees when this tool needs approval."""
     needs: ClassVar[Need] = ""
-    """Kept beside the schema as data, so that offering tools imports none of them."""
+    """Stored beside the schema, so that offering a tool does not import it."""
 
     def read_only(self, args: A, context: Context) -> bool:
         return False
 
     def destructive(self, args: A, context: Context) -> bool:
-        """Whether the call may destroy what cannot be brought back. People are then offered no lasting permission."""
+        """Whether the call may destroy data for good. People are then offered no lasting permission."""
         return False
 
     def polls(self, args: A) -> bool:
-        """Whether this call only waits, or looks at something that changes by itself: repeating it is no error."""
+        """Whether this call only waits for or watches something else, so that repeating it is no error."""
         return False
 
     def access(self, args: A, context: Context) -> tuple[Access, ...]:
-        """State all that this call would touch. It decides nothing and does nothing.
+        """Declare everything this call would touch. Has no side effects and decides nothing.
 
-        An empty answer means "unknown", and is asked about.
+        An empty tuple means "unknown": the call needs approval.
         """
         return ()
 
     def claims(self, args: A, context: Context) -> tuple[Claim, ...]:
-        """The resources this call needs to itself, or may share, while it runs."""
+        """Resources this call needs while it runs, exclusively or shared."""
         return (EVERYTHING,)
 
     async def check(self, args: A, context: Context) -> None:
-        """Refuse, by `ToolError`, what is well formed but makes no sense. No side effects."""
+        """Raise `ToolError` for input that is well formed but makes no sense. No side effects."""
 
     def content_of(self, display: Any) -> str:
-        """What the model reads of a result whose display a hook replaced; nothing but what stands in it."""
+        """The text for the model when a hook replaced the display: derived from `display` alone."""
         if isinstance(display, str):
             return display
         import msgspec
@@ -154,7 +166,7 @@ class Tool(ABC, Generic[A]):
 
     @abstractmethod
     async def run(self, args: A, context: Context) -> Outcome:
-        """Do it. Raise `ToolError` for a failure the model should read.
+        """Execute the call. Raise `ToolError` for a failure the model should read.
 
-        May be cancelled at any await; what it started must then not outlive it.
+        The call may be cancelled at any await; nothing it started may outlive it.
         """

@@ -1,6 +1,6 @@
-"""Tools that other installed packages bring, by the entry point group `bobstay.tools`.
+"""Loads tools that installed packages provide through the entry point group `bobstay.tools`.
 
-The usual module for this takes 40 ms to import and look around; reading the few files that matter takes one.
+`importlib.metadata` takes 40 ms to import and scan; reading the few relevant files takes one.
 """
 
 import os
@@ -14,15 +14,15 @@ from bobstay.tools.base import Tool
 _GROUP = "[bobstay.tools]"
 
 
-def installed_tools(paths: list[str] | None = None) -> tuple[tuple[Tool[Any], ...], tuple[str, ...]]:
-    """Import what installed packages name. Return the tools, and what was wrong with those that are not among them."""
+def load_installed_tools(paths: list[str] | None = None) -> tuple[tuple[Tool[Any], ...], tuple[str, ...]]:
+    """Import the tools of installed packages. Return them, and warnings about those that could not be loaded."""
     tools: list[Tool[Any]] = []
     warnings: list[str] = []
     for text in _entry_point_files(sys.path if paths is None else paths):
-        for label, target in _named(text):
+        for label, target in _parse_targets(text):
             try:
-                tools.extend(_made(target))
-            except Exception as error:  # noqa: BLE001 - the code of strangers, run at import: anything may come
+                tools.extend(_load_target(target))
+            except Exception as error:  # noqa: BLE001 - third-party code runs at import and may raise anything
                 warnings.append(
                     f"the installed tool {label} ({target}) cannot be used: {type(error).__name__}: {error}"
                 )
@@ -30,7 +30,7 @@ def installed_tools(paths: list[str] | None = None) -> tuple[tuple[Tool[Any], ..
 
 
 def _entry_point_files(paths: list[str]) -> Iterator[str]:
-    """The text of each file of entry points that mentions our group."""
+    """The text of each entry point file that mentions our group."""
     for folder in dict.fromkeys(paths):
         if not folder.endswith(("site-packages", "dist-packages")):
             continue
@@ -55,8 +55,8 @@ def _entry_point_files(paths: list[str]) -> Iterator[str]:
                 yield content.decode("utf-8", "replace")
 
 
-def _named(text: str) -> Iterator[tuple[str, str]]:
-    """The names and targets under our group's heading."""
+def _parse_targets(text: str) -> Iterator[tuple[str, str]]:
+    """The names and targets in our group's section."""
     inside = False
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
@@ -66,7 +66,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
             yield label.strip(), target.partition("[")[0].strip()
 
 
-def _made(target: str) -> Iterator[Tool[Any]]:
+def _load_target(target: str) -> Iterator[Tool[Any]]:
     module, _, attribute = target.partition(":")
     value: Any = import_module(module)
     for part in filter(None, attribute.split(".")):

@@ -1,4 +1,4 @@
-"""Makes a tool of an ordinary typed function, for people who build bobstay into programs of their own."""
+"""Makes a tool from a typed function, for programs that embed bobstay."""
 
 import asyncio
 import inspect
@@ -13,34 +13,34 @@ from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool
 
 
 class FunctionTool(Tool[Args]):
-    """A tool that calls a function. Made by `tool`, not by hand."""
+    """A tool that calls a function. Create it with `tool`."""
 
     function: Callable[..., Any]
-    wants_context: str = ""
-    """The name of the parameter that takes the call's context, if there is one."""
-    touches_nothing: bool = False
+    context_parameter: str = ""
+    """Name of the parameter that receives the call's context, or ""."""
+    is_read_only: bool = False
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        """Call the function itself, as if it had never been made a tool."""
+        """Call the function itself."""
         return type(self).function(*positional, **named)
 
     def read_only(self, args: Args, context: Context) -> bool:
-        return self.touches_nothing
+        return self.is_read_only
 
     def access(self, args: Args, context: Context) -> tuple[Access, ...]:
-        return (Access("none"),) if self.touches_nothing else ()
+        return (Access("none"),) if self.is_read_only else ()
 
     def claims(self, args: Args, context: Context) -> tuple[Claim, ...]:
-        return () if self.touches_nothing else (EVERYTHING,)
+        return () if self.is_read_only else (EVERYTHING,)
 
     async def run(self, args: Args, context: Context) -> Outcome:
         function = type(self).function
         named = {name: getattr(args, name) for name in args.__struct_fields__}
-        if self.wants_context:
-            named[self.wants_context] = context
+        if self.context_parameter:
+            named[self.context_parameter] = context
         if inspect.iscoroutinefunction(function):
-            return _outcome(await function(**named))
-        return _outcome(await asyncio.to_thread(function, **named))
+            return _to_outcome(await function(**named))
+        return _to_outcome(await asyncio.to_thread(function, **named))
 
 
 @overload
@@ -61,32 +61,34 @@ def tool(
     description: str | None = None,
     read_only: bool = False,
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """Make a tool of a function whose parameters all have types. Use it as `@tool` or `@tool(name=...)`.
+    """Make a tool from a function whose parameters all have types. Use it as `@tool` or `@tool(name=...)`.
 
-    The docstring, or `description`, tells the model what it does; `Annotated[int, "how many"]` explains a parameter;
-    one of type `Context` gets the call's context. A plain function runs in a thread, an async one in the event loop.
-    Say `read_only=True` only of a function that changes nothing and gives nothing away: it then runs without being
-    asked about, and beside other calls.
+    The docstring, or `description`, tells the model what it does; `Annotated[int, "how many"]` describes a parameter;
+    one of type `Context` receives the call's context. A plain function runs in a thread, an async one in the event
+    loop. Set `read_only=True` only for a function that changes nothing and discloses nothing: it then runs without
+    approval and in parallel with other calls.
 
     Raises:
         TypeError: the function cannot be described to a model.
     """
     if function is not None:
-        return _made(function, name, description, read_only=read_only)
+        return _build_tool(function, name, description, read_only=read_only)
 
     def wrap(wrapped: Callable[..., Any]) -> FunctionTool:
-        return _made(wrapped, name, description, read_only=read_only)
+        return _build_tool(wrapped, name, description, read_only=read_only)
 
     return wrap
 
 
-def _made(function: Callable[..., Any], name: str | None, description: str | None, *, read_only: bool) -> FunctionTool:
+def _build_tool(
+    function: Callable[..., Any], name: str | None, description: str | None, *, read_only: bool
+) -> FunctionTool:
     called = name or function.__name__
     text = description or inspect.getdoc(function)
     if not text:
-        raise TypeError(f"{called} needs a docstring or a description: the model knows nothing else of it")
-    fields, wants_context = _fields(function, called)
-    made = type(
+        raise TypeError(f"{called} needs a docstring or a description: it is all the model knows about it")
+    fields, context_parameter = _fields(function, called)
+    built = type(
         called,
         (FunctionTool,),
         {
@@ -96,35 +98,35 @@ def _made(function: Callable[..., Any], name: str | None, description: str | Non
             "description": text,
             "args": msgspec.defstruct(f"{called}_args", fields, bases=(Args,), frozen=True, kw_only=True),
             "function": staticmethod(function),
-            "wants_context": wants_context,
-            "touches_nothing": read_only,
+            "context_parameter": context_parameter,
+            "is_read_only": read_only,
         },
     )()
-    assert isinstance(made, FunctionTool)
-    return made
+    assert isinstance(built, FunctionTool)
+    return built
 
 
 def _fields(function: Callable[..., Any], called: str) -> tuple[list[Any], str]:
-    """The parameters as fields of a struct, and the name of the one that takes the context."""
+    """The parameters as struct fields, and the name of the one that receives the context."""
     hints = get_type_hints(function, include_extras=True)
     fields: list[Any] = []
-    wants_context = ""
+    context_parameter = ""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise TypeError(f"{called}: the parameter {parameter.name} cannot be given by name, as a model gives it")
+            raise TypeError(f"{called}: the parameter {parameter.name} cannot be passed by name, as a model passes it")
         if parameter.name not in hints:
             raise TypeError(f"{called}: the parameter {parameter.name} has no type")
         if hints[parameter.name] is Context:
-            wants_context = parameter.name
+            context_parameter = parameter.name
             continue
-        described = _described(hints[parameter.name])
+        described = _to_msgspec_hint(hints[parameter.name])
         bare = parameter.default is inspect.Parameter.empty
         fields.append((parameter.name, described) if bare else (parameter.name, described, parameter.default))
-    return fields, wants_context
+    return fields, context_parameter
 
 
-def _described(hint: Any) -> Any:
-    """`Annotated[X, "words"]` as msgspec wants it."""
+def _to_msgspec_hint(hint: Any) -> Any:
+    """Turn `Annotated[X, "text"]` into the form msgspec expects."""
     if get_origin(hint) is not Annotated:
         return hint
     inner, *notes = get_args(hint)
@@ -136,7 +138,7 @@ def _described(hint: Any) -> Any:
     return inner
 
 
-def _outcome(result: Any) -> Outcome:
+def _to_outcome(result: Any) -> Outcome:
     if isinstance(result, Outcome):
         return result
     if isinstance(result, str):

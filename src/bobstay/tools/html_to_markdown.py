@@ -1,10 +1,10 @@
-"""Turns HTML into Markdown in one pass over the text, whatever the HTML: no tree, no backtracking, bounded output."""
+"""Converts any HTML to Markdown in one pass: no tree, no backtracking, bounded output."""
 
 import html
 import re
 from urllib.parse import urljoin
 
-from bobstay.tools.html_tokens import Tag, tokens
+from bobstay.tools.html_tokens import Tag, tokenize
 
 # fmt: off
 _PARAGRAPHS = frozenset({
@@ -16,14 +16,14 @@ _PARAGRAPHS = frozenset({
 _MARKS = {"strong": "**", "b": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "code": "`", "kbd": "`", "samp": "`"}
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLANKS = re.compile(r"\s+")
-_DEEPEST = 8
+_MAX_DEPTH = 8
 """Quotes and lists nested deeper than this are shown at this depth."""
 
 
 def to_markdown(source: str, base: str = "", limit: int = 4_000_000) -> str:
-    """The readable content of an HTML page. `base` makes links absolute; at most about `limit` characters come out."""
+    """Convert an HTML page to Markdown of at most about `limit` characters. `base` makes links absolute."""
     writer = _Writer(base)
-    for piece in tokens(source):
+    for piece in tokenize(source):
         if isinstance(piece, str):
             writer.text(html.unescape(piece))
         elif piece.closing:
@@ -35,8 +35,8 @@ def to_markdown(source: str, base: str = "", limit: int = 4_000_000) -> str:
     return writer.finish()
 
 
-def title_of(source: str) -> str:
-    """What the page calls itself."""
+def find_title(source: str) -> str:
+    """The title of the page, or ""."""
     found = re.search(r"<title[^>]{0,200}>([^<]{0,1000})", source[:100_000], re.IGNORECASE)
     return _BLANKS.sub(" ", html.unescape(found[1])).strip() if found else ""
 
@@ -48,11 +48,11 @@ class _Writer:
         self._out: list[str] = []
         self._line: list[str] = []
         self._link: tuple[int, str] | None = None
-        """Where in the line the open link begins, and where it leads."""
+        """Start of the open link in the line, and its target."""
         self._nest: list[str] = []
         """The open lists and quotes: "ul", "ol" or "quote"."""
         self._counts: list[int] = []
-        """The number of the next item, for each open list."""
+        """Number of the next item, for each open list."""
         self._marker = ""
         self._heading = ""
         self._pre = 0
@@ -69,7 +69,7 @@ class _Writer:
             return
         self._add(text)
 
-    def start(self, tag: Tag) -> None:  # noqa: C901, PLR0912 - one case a kind of element
+    def start(self, tag: Tag) -> None:  # noqa: C901, PLR0912 - one case per kind of element
         match tag.name:
             case name if self._pre and name in _PARAGRAPHS:
                 self._add("\n")
@@ -158,7 +158,7 @@ class _Writer:
 
     def _mark_end(self, mark: str) -> None:
         if self._line and self._line[-1] == mark:
-            self._line.pop()  # nothing stood between
+            self._line.pop()  # the element was empty
         else:
             self._add(mark)
 
@@ -173,9 +173,9 @@ class _Writer:
             self.size += len(target)
 
     def _image(self, tag: Tag) -> None:
-        words = _BLANKS.sub(" ", tag.attribute("alt")).strip()
-        if words:
-            self._add(f"![{words}]({self._absolute(tag.attribute('src'))})")
+        alt = _BLANKS.sub(" ", tag.attribute("alt")).strip()
+        if alt:
+            self._add(f"![{alt}]({self._absolute(tag.attribute('src'))})")
 
     def _absolute(self, reference: str) -> str:
         if not reference or len(reference) > 2000 or reference.startswith(("#", "javascript:", "data:")):
@@ -206,7 +206,7 @@ class _Writer:
             self._counts[-1] += 1
 
     def _block(self) -> None:
-        """End the paragraph: put out what was gathered."""
+        """End the paragraph and emit its text."""
         self._end_link()
         if self._tables:
             self._add(" ")  # a table row is one line
@@ -224,7 +224,7 @@ class _Writer:
         self._heading = ""
 
     def _emit(self, text: str) -> None:
-        nest = self._nest[-_DEEPEST:]
+        nest = self._nest[-_MAX_DEPTH:]
         prefix = "".join("> " if kind == "quote" else "  " for kind in nest)
         if nest and nest[-1] != "quote":
             prefix = prefix[:-2]
@@ -257,7 +257,7 @@ class _Writer:
         cells, self._cells = self._cells, []
         self._heading = self._marker = ""
         if self._tables > 1 or len(cells) == 1:
-            self._emit(" ".join(cells))  # a table inside a table only places things on the page
+            self._emit(" ".join(cells))  # a nested table is layout
             return
         self._emit("| " + " | ".join(cells) + " |")
         if self._rows == 0:

@@ -1,4 +1,4 @@
-"""Cuts HTML into text and tags, always moving forward: each character is looked at a bounded number of times."""
+"""Splits HTML into text and tags in linear time."""
 
 import html
 import re
@@ -16,7 +16,7 @@ _SKIPPED = frozenset(
 )
 _SELF_CLOSING = frozenset({"svg", "math"})
 _TAG_LIMIT = 8_000
-"""Of a longer tag only so much is looked at for attributes."""
+"""Characters of a tag that are searched for attributes."""
 
 
 class Tag(Struct, frozen=True):
@@ -24,16 +24,16 @@ class Tag(Struct, frozen=True):
     """Lower case."""
     closing: bool
     inside: str
-    """All between the name and the `>`."""
+    """Everything between the name and the `>`."""
 
     def attribute(self, name: str) -> str:
         """The value of an attribute, or "" if the tag has none of that name."""
         lowered = self.inside.lower()
         start = lowered.find(name)
         while start >= 0:
-            found = _VALUE.match(self.inside, start + len(name))
-            if found and (start == 0 or not (lowered[start - 1].isalnum() or lowered[start - 1] in "-_")):
-                return html.unescape("".join(found.groups(""))).strip()
+            match = _VALUE.match(self.inside, start + len(name))
+            if match and (start == 0 or not (lowered[start - 1].isalnum() or lowered[start - 1] in "-_")):
+                return html.unescape("".join(match.groups(""))).strip()
             start = lowered.find(name, start + len(name))
         return ""
 
@@ -41,8 +41,8 @@ class Tag(Struct, frozen=True):
 Piece: TypeAlias = str | Tag
 
 
-def tokens(source: str) -> Iterator[Piece]:
-    """Yield the text and tags of `source` in order, without comments and without what is not for reading."""
+def tokenize(source: str) -> Iterator[Piece]:
+    """Yield the text and tags of `source` in order, without comments and unreadable elements such as scripts."""
     position, end = 0, len(source)
     dead: set[str] = set()
     while position < end:
@@ -61,7 +61,7 @@ def tokens(source: str) -> Iterator[Piece]:
         assert name is not None, "a tag begins where _OPEN matches"
         tag_end = _tag_end(source, name.end(), dead)
         if tag_end == end:
-            return  # a tag that never ends is none
+            return  # an unterminated tag is dropped
         tag = Tag(name[0].lower(), closing, source[name.end() : min(tag_end, name.end() + _TAG_LIMIT)])
         position = tag_end + 1
         if tag.name in _SKIPPED and not closing and not (tag.name in _SELF_CLOSING and tag.inside.endswith("/")):
@@ -71,7 +71,7 @@ def tokens(source: str) -> Iterator[Piece]:
 
 
 def _after_markup(source: str, opened: int) -> int:
-    """Where a comment, declaration or instruction that begins at `opened` ends; `opened` itself if none does."""
+    """Where a comment, declaration or instruction starting at `opened` ends; `opened` if there is none."""
     if source.startswith("<!--", opened):
         return _after(source, "-->", opened + 2)
     if source.startswith("<![CDATA[", opened):
@@ -82,29 +82,29 @@ def _after_markup(source: str, opened: int) -> int:
 
 
 def _after(source: str, mark: str, start: int) -> int:
-    found = source.find(mark, start)
-    return len(source) if found < 0 else found + len(mark)
+    position = source.find(mark, start)
+    return len(source) if position < 0 else position + len(mark)
 
 
 def _tag_end(source: str, start: int, dead: set[str]) -> int:
-    """The place of the `>` that ends a tag, looking past quoted values.
+    """Position of the `>` that ends a tag, skipping quoted values.
 
-    `dead` remembers quotes that never occur again, so that no hostile page makes us search for them twice.
+    `dead` holds quotes that do not occur again, so that a hostile page cannot cause repeated searches.
     """
-    while found := _STOP.search(source, start):
-        if found[0] == ">":
-            return found.start()
-        start = found.end()
-        if found[0] not in dead and source[found.start() - 1] == "=":
-            closed = source.find(found[0], start)
+    while match := _STOP.search(source, start):
+        if match[0] == ">":
+            return match.start()
+        start = match.end()
+        if match[0] not in dead and source[match.start() - 1] == "=":
+            closed = source.find(match[0], start)
             if closed < 0:
-                dead.add(found[0])
+                dead.add(match[0])
             else:
                 start = closed + 1
     return len(source)
 
 
 def _after_element(source: str, start: int, name: str) -> int:
-    """Past the end tag of an element whose content is not for reading; an unclosed one takes all the rest."""
-    found = re.compile(f"</{name}\\b", re.IGNORECASE).search(source, start)
-    return len(source) if found is None else _after(source, ">", found.start())
+    """Position after the end tag of a skipped element; an unclosed one extends to the end."""
+    match = re.compile(f"</{name}\\b", re.IGNORECASE).search(source, start)
+    return len(source) if match is None else _after(source, ">", match.start())

@@ -1,4 +1,4 @@
-"""Gets one page over HTTP/1.1, going only where it may and taking no more than it can hold."""
+"""HTTP/1.1 client that fetches one page, limited to permitted hosts and a maximum size."""
 
 import asyncio
 import ssl
@@ -11,25 +11,25 @@ import httptools
 from msgspec import Struct
 
 from bobstay.permissions.access import Effect, PolicyDecision
-from bobstay.permissions.host_rules import address
-from bobstay.system.decompression import DamagedError, Unpacker, packing_of
+from bobstay.permissions.host_rules import parse_address
+from bobstay.system.decompression import DecompressionError, Decompressor, parse_content_encoding
 from bobstay.system.network import Network, ProxyRefusedError, dial
 from bobstay.system.proxies import ProxyServer
-from bobstay.system.tls import trust
-from bobstay.tools.web_address import BadUrlError, WebTarget, is_odd_number, is_public, parse_url
-from bobstay.tools.web_route import FetchError, WebRoute, route_to
+from bobstay.system.tls import load_trust
+from bobstay.tools.web_address import BadUrlError, WebTarget, is_disguised_number, is_public, parse_url
+from bobstay.tools.web_route import FetchError, WebRoute, find_route
 from bobstay.version import __version__
 
-Rule: TypeAlias = Callable[[str], PolicyDecision]
-"""What the session's permission rules say about a URL."""
+UrlRule: TypeAlias = Callable[[str], PolicyDecision]
+"""Judges a URL by the session's permission rules."""
 
 _HEAD_LIMIT = 128_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _EMPTY = frozenset({204, 304})
 
 
-class MovedError(FetchError):
-    """The page is at another host, and nobody has said that we may go there."""
+class RedirectRefusedError(FetchError):
+    """The page redirects to another host that no rule allows."""
 
     def __init__(self, target: str, why: str) -> None:
         super().__init__(
@@ -40,92 +40,92 @@ class MovedError(FetchError):
 
 class FetchedPage(Struct, frozen=True):
     url: str
-    """Where it came from in the end."""
+    """The final URL, after redirects."""
     status: int
     headers: dict[str, str]
-    """Names in lower case; the last one of a name wins."""
+    """Names in lower case; the last of duplicate headers wins."""
     body: bytes
     cut: bool = False
-    """There was more than the limit."""
+    """Whether the body exceeded the limit."""
 
 
-def unknown(_url: str) -> PolicyDecision:
-    """The rule of a session that has none."""
-    return PolicyDecision(Effect.ASK, "no rule speaks of it")
+def undecided(_url: str) -> PolicyDecision:
+    """The rule of a session without permission rules."""
+    return PolicyDecision(Effect.ASK, "no rule covers it")
 
 
-async def get(
+async def fetch_page(
     url: str,
     *,
-    rule: Rule = unknown,
+    rule: UrlRule = undecided,
     network: Network | None = None,
     limit: int = 5_000_000,
-    timeout: float = 30,  # noqa: ASYNC109 - it covers all hops together
-    hops: int = 5,
+    timeout: float = 30,  # noqa: ASYNC109 - it covers all redirects together
+    max_redirects: int = 5,
 ) -> FetchedPage:
-    """Get `url`, following redirects within the host, and to other hosts only where `rule` allows.
+    """Fetch `url`, following redirects within the host, and to other hosts only where `rule` allows.
 
-    Addresses of private networks and of this machine are visited only if a rule names them.
+    Addresses of private networks and of this machine are fetched only if a rule names them.
 
     Raises:
-        FetchError: with all a reader needs to know.
+        FetchError: the page could not be fetched; the text says why.
     """
     try:
         async with asyncio.timeout(timeout):
-            return await _follow(_parsed(url), rule, network or Network(), limit, hops)
+            return await _follow(_parse_target(url), rule, network or Network(), limit, max_redirects)
     except TimeoutError:
         raise FetchError(f"{url} did not answer in full within {timeout:g} seconds.") from None
 
 
-async def _follow(target: WebTarget, rule: Rule, network: Network, limit: int, hops: int) -> FetchedPage:
-    for _ in range(hops + 1):
-        page = await request(target, await reachable(target, rule, network), limit=limit)
+async def _follow(target: WebTarget, rule: UrlRule, network: Network, limit: int, max_redirects: int) -> FetchedPage:
+    for _ in range(max_redirects + 1):
+        page = await request(target, await find_allowed_route(target, rule, network), limit=limit)
         location = page.headers.get("location", "")
         if page.status not in _REDIRECTS or not location:
             return page
-        moved = _parsed(urljoin(target.url, location))
-        _may_follow(target, moved, rule)
+        moved = _parse_target(urljoin(target.url, location))
+        _require_redirect_allowed(target, moved, rule)
         target = moved
-    raise FetchError(f"More than {hops} redirects, the last one to {target.url}: it would not end.")
+    raise FetchError(f"More than {max_redirects} redirects, the last one to {target.url}: it would not end.")
 
 
-def _parsed(url: str) -> WebTarget:
+def _parse_target(url: str) -> WebTarget:
     try:
         return parse_url(url)
     except BadUrlError as error:
         raise FetchError(f"{url[:200]!r} cannot be fetched: {error}.") from None
 
 
-def _may_follow(old: WebTarget, new: WebTarget, rule: Rule) -> None:
+def _require_redirect_allowed(old: WebTarget, new: WebTarget, rule: UrlRule) -> None:
     decision = rule(new.url)
-    if decision.verdict is Effect.DENY:
+    if decision.effect is Effect.DENY:
         raise FetchError(
             f"The page has moved to {new.url}, which is not allowed: {decision.why or 'a rule denies it'}."
         )
-    if old.scheme == "https" and new.scheme == "http" and decision.verdict is not Effect.ALLOW:
-        raise MovedError(new.url, "it would leave https")
-    if new.host != old.host and decision.verdict is not Effect.ALLOW:
-        raise MovedError(new.url, decision.why or "no rule allows that host")
+    if old.scheme == "https" and new.scheme == "http" and decision.effect is not Effect.ALLOW:
+        raise RedirectRefusedError(new.url, "it would leave https")
+    if new.host != old.host and decision.effect is not Effect.ALLOW:
+        raise RedirectRefusedError(new.url, decision.why or "no rule allows that host")
 
 
-async def reachable(target: WebTarget, rule: Rule, network: Network) -> WebRoute:
-    """The way to `target`'s host, judged. What is dialled is what was judged.
+async def find_allowed_route(target: WebTarget, rule: UrlRule, network: Network) -> WebRoute:
+    """Find the route to the host of `target` and check it, so that the addresses dialled are the ones checked.
 
     Raises:
-        FetchError: the host is unknown, or is where only a rule that names it may lead.
+        FetchError: the host is unknown, or it is private and no rule names it.
     """
-    route = await route_to(target, network)
-    # A private name (localhost, wiki.corp, 10.0.0.1) is nobody else's; one of the open internet may point anywhere.
-    by_name = not address(target.url).public
-    if by_name and _named(rule, target.url):
+    route = await find_route(target, network)
+    # A private name (localhost, wiki.corp, 10.0.0.1) is under local control; a public name may point anywhere.
+    is_private_name = not parse_address(target.url).public
+    if is_private_name and _is_named_by_rule(rule, target.url):
         return route
-    if is_odd_number(target.host):
-        raise FetchError(f"{target.host} is a number dressed up as a host name. Write the address in full.")
-    # Through a proxy only the name can be judged: where it leads is known to the proxy alone.
+    if is_disguised_number(target.host):
+        raise FetchError(f"{target.host} is an IP address disguised as a host name. Write the address in full.")
+    # Through a proxy only the name can be checked: the proxy resolves it.
     private = [number for number in route.addresses if not is_public(number)] if route.proxy is None else []
-    if route.proxy is not None and by_name:
+    if route.proxy is not None and is_private_name:
         private = [target.host]
-    if not all(_named(rule, target.at(number)) for number in private):
+    if not all(_is_named_by_rule(rule, target.at(number)) for number in private):
         raise FetchError(
             f"{target.host} is at {private[0]}, an address of this machine or a private network. That is fetched "
             f"only if a permission rule names it, such as WebFetch(domain:{private[0]})."
@@ -133,9 +133,9 @@ async def reachable(target: WebTarget, rule: Rule, network: Network) -> WebRoute
     return route
 
 
-def _named(rule: Rule, url: str) -> bool:
+def _is_named_by_rule(rule: UrlRule, url: str) -> bool:
     decision = rule(url)
-    return decision.verdict is Effect.ALLOW and decision.reason_type == "rule"
+    return decision.effect is Effect.ALLOW and decision.reason_type == "rule"
 
 
 async def request(
@@ -147,37 +147,37 @@ async def request(
     headers: dict[str, str] | None = None,
     body: bytes = b"",
 ) -> FetchedPage:
-    """One request and its answer; no redirects followed.
+    """Send one request and return the response; redirects are not followed.
 
     Raises:
-        FetchError: the connection or the answer was no good.
+        FetchError: the connection failed or the response was invalid.
     """
-    answer = _Answer(limit)
+    response = _ResponseCollector(limit)
     async with _connection(target, route) as (reader, writer):
         try:
             writer.write(_head(target, route.proxy, method, headers or {}, body) + body)
             await writer.drain()
-            await _read(reader, answer)
+            await _read(reader, response)
         except OSError as error:
             raise FetchError(f"The connection to {target.host} broke: {error}.") from None
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             raise FetchError(f"{target.host} did not answer in proper HTTP: {error}.") from None
-    data, cut = _unpacked(bytes(answer.body), answer.headers.get("content-encoding", ""), limit)
-    if answer.status == 407 and route.proxy is not None:
+    data, cut = _decompress(bytes(response.body), response.headers.get("content-encoding", ""), limit)
+    if response.status == 407 and route.proxy is not None:
         raise FetchError(
             f"The proxy {route.proxy.address} wants a user and a password, or does not accept those given."
         )
-    return FetchedPage(target.url, answer.status, answer.headers, data, cut or answer.cut)
+    return FetchedPage(target.url, response.status, response.headers, data, cut or response.cut)
 
 
-async def _read(reader: asyncio.StreamReader, answer: "_Answer") -> None:
-    while not answer.done:
+async def _read(reader: asyncio.StreamReader, response: "_ResponseCollector") -> None:
+    while not response.done:
         data = await reader.read(65_536)
         if not data:
-            if answer.ends_with_connection:
+            if response.ends_with_connection:
                 return
             raise FetchError("The server closed the connection before its answer was complete. Try again.")
-        answer.feed(data)
+        response.feed(data)
 
 
 @asynccontextmanager
@@ -189,7 +189,7 @@ async def _connection(
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
         try:
-            transport = await _dialled(protocol, host, target, route)
+            transport = await _dial(protocol, host, target, route)
         except ssl.SSLCertVerificationError as error:
             raise FetchError(f"The certificate of {target.host} is not valid: {error.verify_message}.") from None
         except ProxyRefusedError as error:
@@ -206,10 +206,10 @@ async def _connection(
     raise FetchError(f"No connection to {target.host} port {target.port}{through}: {trouble or 'no address'}.")
 
 
-async def _dialled(protocol: asyncio.Protocol, host: str, target: WebTarget, route: WebRoute) -> asyncio.Transport:
+async def _dial(protocol: asyncio.Protocol, host: str, target: WebTarget, route: WebRoute) -> asyncio.Transport:
     over_tls, proxy = target.scheme == "https", route.proxy
     proxy_over_tls = proxy is not None and proxy.scheme == "https"
-    context = (await trust(route.network.authorities)).context if over_tls or proxy_over_tls else None
+    context = (await load_trust(route.network.authorities)).context if over_tls or proxy_over_tls else None
     return await dial(
         protocol,
         host,
@@ -231,7 +231,7 @@ def _head(target: WebTarget, proxy: ProxyServer | None, method: str, headers: di
     } | headers
     path = target.path
     if proxy is not None and proxy.scheme != "socks5" and target.scheme == "http":
-        # Such a proxy reads the request itself: it wants the whole address.
+        # An HTTP proxy needs the absolute URL in the request line.
         path = target.url
         if proxy.authorization:
             lines["Proxy-Authorization"] = proxy.authorization
@@ -245,8 +245,8 @@ def _one_line(value: str) -> str:
     return value.replace("\r", "").replace("\n", "")
 
 
-class _Answer:
-    """Collects one response as the parser reports it. Interim (1xx) answers are passed over."""
+class _ResponseCollector:
+    """Collects one response from the parser. Interim (1xx) responses are skipped."""
 
     def __init__(self, limit: int) -> None:
         self.headers: dict[str, str] = {}
@@ -261,7 +261,7 @@ class _Answer:
 
     @property
     def ends_with_connection(self) -> bool:
-        """The server said neither how long its answer is nor where it ends: the end is the end of the connection."""
+        """Whether the response has neither a length nor chunks, so that the end of the connection ends it."""
         framed = "content-length" in self.headers or "chunked" in self.headers.get("transfer-encoding", "").lower()
         return self._in_body and not framed
 
@@ -273,7 +273,7 @@ class _Answer:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            if not self.done:  # what follows a complete answer is nobody's business
+            if not self.done:  # ignore what follows a complete response
                 raise
 
     def on_message_begin(self) -> None:
@@ -299,13 +299,13 @@ class _Answer:
             self.done = True
 
 
-def _unpacked(data: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
-    """Undo compression, giving out at most `limit` bytes however much is packed inside."""
+def _decompress(data: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+    """Decompress `data` to at most `limit` bytes."""
     try:
-        packing = packing_of(encoding)
+        packing = parse_content_encoding(encoding)
         if not packing or not data:
             return data, False
-        unpacker = Unpacker(packing, limit)
+        unpacker = Decompressor(packing, limit)
         return unpacker.feed(data), unpacker.full
-    except DamagedError as error:
+    except DecompressionError as error:
         raise FetchError(f"The page cannot be read: {error}.") from None

@@ -1,4 +1,4 @@
-"""Turns what a model sent into a tool's typed input, or says everything that is wrong with it at once."""
+"""Converts a model's tool input to its type, or reports all of its problems at once."""
 
 import operator
 import reprlib
@@ -12,10 +12,10 @@ from bobstay.tools.schema import RawArgs
 
 A = TypeVar("A", bound=Args)
 
-_SHOWN = 12
-"""Problems listed; a model that made more mistakes than this needs the signature, not the list."""
-_LONGEST = 6_000
-_WORDS = {
+_MAX_PROBLEMS = 12
+"""Problems listed; beyond that the signature helps more than the list."""
+_MAX_LENGTH = 6_000
+_TYPE_NAMES = {
     "string": "a string",
     "integer": "an integer",
     "number": "a number",
@@ -32,71 +32,73 @@ _RANGE: tuple[tuple[str, Callable[[float, float], bool], str], ...] = (
 )
 
 
-class BadInput(ValueError):  # noqa: N818 - it names the thing, as the engine says it
-    """The input of a call does not fit its tool. The text is for the model."""
+class InvalidInputError(ValueError):
+    """The input of a call does not match the tool's schema. The text is for the model."""
 
 
-def parse(args_type: type[A], input: dict[str, Any], schema: dict[str, Any], *, from_model: bool = False) -> A:
-    """Make `args_type` of `input`, taking "5" for 5, "true" for true and JSON text for what it stands for.
+def parse_input(args_type: type[A], input: dict[str, Any], schema: dict[str, Any], *, from_model: bool = False) -> A:
+    """Convert `input` to `args_type`, accepting "5" for 5, "true" for true and JSON text for objects and lists.
 
-    An input straight `from_model` may not fill in fields it was not told of, such as the answers of a person.
+    Input that comes `from_model` may not set fields outside its schema, such as the answers of a person.
 
     Raises:
-        BadInput: listing all problems, and how the call should look.
+        InvalidInputError: lists all problems and the expected form.
     """
     if not isinstance(input, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from a model
-        raise BadInput(f"The input must be an object, not {_kind(input)}.\n{signature(schema)}")
+        raise InvalidInputError(f"The input must be an object, not {_describe(input)}.\n{signature(schema)}")
     if issubclass(args_type, RawArgs):
         return args_type(value=input)
-    loosened: Any = input
+    repaired: Any = input
     try:
-        loosened = _loosened(input, schema)
+        repaired = _repair(input, schema)
         if from_model:
-            _only_told(loosened, schema)
-        return msgspec.convert(loosened, args_type, strict=False)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter: half a surrogate pair in a text
-        found = _first(_faults(loosened, schema, ""), _SHOWN + 1)
-        raise BadInput(_report(found or [_clip(str(error), 300)], schema)) from None
+            _require_known_fields(repaired, schema)
+        return msgspec.convert(repaired, args_type, strict=False)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter: a lone surrogate in a text
+        problems = _first(_find_problems(repaired, schema, ""), _MAX_PROBLEMS + 1)
+        raise InvalidInputError(_report(problems or [_clip(str(error), 300)], schema)) from None
     except (RecursionError, OverflowError):
-        raise BadInput(_report(["the input is nested too deeply or holds a number too large"], schema)) from None
+        raise InvalidInputError(
+            _report(["the input is nested too deeply or contains a number too large"], schema)
+        ) from None
 
 
 def signature(schema: dict[str, Any]) -> str:
     """One line that shows how to call a tool with this schema."""
-    return _clip(f"Call it with: {_shape(schema)}   (* = required)", _LONGEST // 2)
+    return _clip(f"Call it with: {_shape(schema)}   (* = required)", _MAX_LENGTH // 2)
 
 
-def _only_told(given: dict[str, Any], schema: dict[str, Any]) -> None:
+def _require_known_fields(given: dict[str, Any], schema: dict[str, Any]) -> None:
     if schema.get("additionalProperties") is False and given.keys() - schema["properties"].keys():
         raise msgspec.ValidationError("a field that is not in the schema")
 
 
 def _report(faults: list[str], schema: dict[str, Any]) -> str:
-    more = len(faults) > _SHOWN
-    shown = faults[:_SHOWN] + (["and more"] if more else [])
+    more = len(faults) > _MAX_PROBLEMS
+    shown = faults[:_MAX_PROBLEMS] + (["and more"] if more else [])
     head = "The input has a problem:" if len(faults) == 1 else "The input has problems:"
-    listed = _clip("\n".join([head, *(f"- {fault}" for fault in shown)]), _LONGEST // 2)
+    listed = _clip("\n".join([head, *(f"- {fault}" for fault in shown)]), _MAX_LENGTH // 2)
     return listed.encode("utf-8", "backslashreplace").decode() + "\n" + signature(schema)
 
 
-def _loosened(value: Any, schema: dict[str, Any]) -> Any:
-    """`value` with harmless slips put right: JSON text for an object or list, null for "left out"."""
+def _repair(value: Any, schema: dict[str, Any]) -> Any:
+    """`value` with harmless mistakes repaired: JSON text in place of an object or list, null for an omitted field."""
     kind = schema.get("type")
     if isinstance(value, str) and kind in ("object", "array"):
-        value = _decoded(value, dict if kind == "object" else list)
+        value = _decode_json(value, dict if kind == "object" else list)
     if isinstance(value, dict) and "properties" in schema:
         properties, required = schema["properties"], schema.get("required", ())
         return {
-            key: _loosened(item, properties.get(key, {}))
+            key: _repair(item, properties.get(key, {}))
             for key, item in value.items()
             if item is not None or key in required or key not in properties
         }
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [_loosened(item, schema["items"]) for item in value]
+        return [_repair(item, schema["items"]) for item in value]
     return value
 
 
-def _decoded(text: str, expected: type) -> Any:
+def _decode_json(text: str, expected: type) -> Any:
     try:
         decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -104,29 +106,29 @@ def _decoded(text: str, expected: type) -> Any:
     return decoded if isinstance(decoded, expected) else text
 
 
-def _faults(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
+def _find_problems(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
     if "anyOf" in schema:
-        if all(next(_faults(value, choice, path), None) for choice in schema["anyOf"]):
-            wanted = " or ".join(_WORDS.get(choice.get("type", ""), "another form") for choice in schema["anyOf"])
-            yield f"{_at(path)}must be {wanted}, not {_kind(value)}"
+        if all(next(_find_problems(value, choice, path), None) for choice in schema["anyOf"]):
+            wanted = " or ".join(_TYPE_NAMES.get(choice.get("type", ""), "another form") for choice in schema["anyOf"])
+            yield f"{_at(path)}must be {wanted}, not {_describe(value)}"
         return
     if "enum" in schema and not any(value == choice for choice in schema["enum"]):
         choices = ", ".join(msgspec.json.encode(choice).decode() for choice in schema["enum"])
-        yield f"{_at(path)}must be one of {choices}, not {_kind(value)}"
+        yield f"{_at(path)}must be one of {choices}, not {_describe(value)}"
         return
     kind = schema.get("type", "")
     if kind and not _fits(value, kind):
-        yield f"{_at(path)}must be {_WORDS.get(kind, kind)}, not {_kind(value)}"
+        yield f"{_at(path)}must be {_TYPE_NAMES.get(kind, kind)}, not {_describe(value)}"
         return
-    yield from _bounds(value, schema, path)
+    yield from _check_bounds(value, schema, path)
     if isinstance(value, dict):
-        yield from _members(value, schema, path)
+        yield from _check_members(value, schema, path)
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
-            yield from _faults(item, schema["items"], f"{path}[{index}]")
+            yield from _find_problems(item, schema["items"], f"{path}[{index}]")
 
 
-def _members(value: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[str]:
+def _check_members(value: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[str]:
     properties = schema.get("properties", {})
     missing = [name for name in schema.get("required", ()) if name not in value]
     for name in missing:
@@ -134,14 +136,14 @@ def _members(value: dict[str, Any], schema: dict[str, Any], path: str) -> Iterat
     if schema.get("additionalProperties") is False:
         for name in value:
             if name not in properties:
-                yield f"{_join(path, name)} is not a field{_near(name, [*missing, *properties])}"
+                yield f"{_join(path, name)} is not a field{_suggest(name, [*missing, *properties])}"
     for name, item in value.items():
         if name in properties:
-            yield from _faults(item, properties[name], _join(path, name))
+            yield from _find_problems(item, properties[name], _join(path, name))
 
 
-def _bounds(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
-    """Numbers out of range and texts or lists of the wrong length."""
+def _check_bounds(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
+    """Yield numbers out of range, and strings or lists of the wrong length."""
     if isinstance(value, bool):
         return
     if (
@@ -151,9 +153,9 @@ def _bounds(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
     ):
         value = number
     if isinstance(value, int | float):
-        for key, wrong, words in _RANGE:
-            if key in schema and wrong(value, schema[key]):
-                yield f"{_at(path)}must be {words} {schema[key]}, not {_kind(value)}"
+        for key, is_outside, relation in _RANGE:
+            if key in schema and is_outside(value, schema[key]):
+                yield f"{_at(path)}must be {relation} {schema[key]}, not {_describe(value)}"
     if isinstance(value, str | list):
         noun, least, most = ("items", "minItems", "maxItems")
         if isinstance(value, str):
@@ -210,10 +212,10 @@ def _shape(schema: dict[str, Any]) -> str:
 def _wanted(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + _shape(schema)
-    return _WORDS.get(schema.get("type", ""), _shape(schema))
+    return _TYPE_NAMES.get(schema.get("type", ""), _shape(schema))
 
 
-def _near(name: str, known: list[str]) -> str:
+def _suggest(name: str, known: list[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name[:64].lower(), [field.lower() for field in known], n=1, cutoff=0.6)
@@ -228,15 +230,15 @@ _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 48
 _BRIEF.maxlevel = 2
 
 
-def _kind(value: Any) -> str:
-    """What came, in the words of JSON, with a glimpse of it."""
+def _describe(value: Any) -> str:
+    """Describe a value in JSON terms, with an excerpt."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    for types, words in ((str, "the string"), (int | float, "the number"), (list, "a list"), (dict, "an object")):
+    for types, noun in ((str, "the string"), (int | float, "the number"), (list, "a list"), (dict, "an object")):
         if isinstance(value, types):
-            return words if types in (list, dict) else f"{words} {_BRIEF.repr(value)}"
+            return noun if types in (list, dict) else f"{noun} {_BRIEF.repr(value)}"
     return f"a {type(value).__name__}"
 
 

@@ -1,4 +1,4 @@
-"""Keeps what a tool gave within bounds: head and tail for the model, the whole in a file it may look into."""
+"""Limits the output of a tool: head and tail for the model, the full text in a spill file."""
 
 import errno
 import os
@@ -7,30 +7,30 @@ from pathlib import Path
 from bobstay.model.message import Image, ReplyPart, Text
 
 _NOTE = 500
-"""Characters kept free for the words about what was left out."""
+"""Characters reserved for the note about what was left out."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
-def bound(
+def limit_output(
     content: str | tuple[ReplyPart, ...], cap: int, spill: Path, call_id: str
 ) -> tuple[tuple[ReplyPart, ...], str]:
-    """Return parts whose text is at most about `cap` characters, and the path of the file with the whole, or "".
+    """Return parts with at most about `cap` characters of text, and the path of the file with the full text, or "".
 
-    Texts that together are too long become one, in the place of the first; images pass.
+    Texts that are too long together are merged into the first; images pass unchanged.
     """
     parts = (Text(content),) if isinstance(content, str) else content
     texts = [part.text for part in parts if isinstance(part, Text)]
     if sum(map(len, texts)) <= cap:
-        return tuple(Text(printable(part.text)) if isinstance(part, Text) else part for part in parts), ""
+        return tuple(Text(make_printable(part.text)) if isinstance(part, Text) else part for part in parts), ""
     whole = texts[0] if len(texts) == 1 else "\n".join(texts)
     path, trouble = _save(whole, spill, call_id)
     images: tuple[ReplyPart, ...] = tuple(part for part in parts if isinstance(part, Image))
     before = next(index for index, part in enumerate(parts) if isinstance(part, Text))
-    return (*images[:before], Text(_shortened(whole, cap, path, trouble)), *images[before:]), path
+    return (*images[:before], Text(_shorten(whole, cap, path, trouble)), *images[before:]), path
 
 
-def printable(text: str) -> str:
-    """`text` without what cannot be sent: NUL is made visible, halves of surrogate pairs are replaced."""
+def make_printable(text: str) -> str:
+    """Make `text` safe to send: NUL becomes visible, lone surrogates are replaced."""
     text = text.replace("\0", "␀")
     try:
         text.encode()
@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     return text
 
 
-def _shortened(text: str, cap: int, path: str, trouble: str) -> str:
+def _shorten(text: str, cap: int, path: str, trouble: str) -> str:
     room = max(cap - _NOTE, cap // 2, 2)
     head_end = _line_end(text, room * 3 // 5)
     tail_start = _line_start(text, len(text) - (room - room * 3 // 5))
@@ -51,33 +51,33 @@ def _shortened(text: str, cap: int, path: str, trouble: str) -> str:
         else f"The whole output could not be saved ({trouble}), so that part is lost: ask for less at a time."
     )
     note = f"[... {gone:,} characters ({lines:,} line breaks) left out here. {where} ...]"
-    return f"{printable(text[:head_end])}\n\n{note}\n\n{printable(text[tail_start:])}"
+    return f"{make_printable(text[:head_end])}\n\n{note}\n\n{make_printable(text[tail_start:])}"
 
 
 def _line_end(text: str, limit: int) -> int:
-    """Where to end the head: after the last line that fits, unless that would give up much."""
-    found = text.rfind("\n", limit * 4 // 5, limit)
-    return limit if found < 0 else found
+    """Where to end the head: after the last line that fits, unless that would lose much."""
+    newline = text.rfind("\n", limit * 4 // 5, limit)
+    return limit if newline < 0 else newline
 
 
 def _line_start(text: str, start: int) -> int:
-    found = text.find("\n", start, start + (len(text) - start) // 5)
-    return start if found < 0 else found + 1
+    newline = text.find("\n", start, start + (len(text) - start) // 5)
+    return start if newline < 0 else newline + 1
 
 
 def _save(text: str, spill: Path, call_id: str) -> tuple[str, str]:
-    """Keep `text` in a file. Return its path, or "" and what went wrong."""
+    """Save `text` to a file. Return its path, or "" and the error."""
     try:
-        return save(text, spill, call_id), ""
+        return save_output(text, spill, call_id), ""
     except OSError as error:
         return "", error.strerror or str(error)
 
 
-def save(content: str | bytes, spill: Path, stem: str, suffix: str = ".txt") -> str:
-    """Write `content` whole to a new file that only its owner may read, and return its path.
+def save_output(content: str | bytes, spill: Path, stem: str, suffix: str = ".txt") -> str:
+    """Write `content` to a new file that only its owner can read, and return its path.
 
     Raises:
-        OSError: it could not be written; no half a file is left behind.
+        OSError: it could not be written; no partial file is left behind.
     """
     path, descriptor = _new_file(spill, "".join(letter for letter in stem[:80] if letter in _SAFE) or "output", suffix)
     try:

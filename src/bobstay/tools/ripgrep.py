@@ -1,4 +1,4 @@
-"""Runs ripgrep: found beside our own program, without the user's configuration, bounded in time and output."""
+"""Runs ripgrep without the user's configuration, bounded in time and output."""
 
 import asyncio
 import os
@@ -14,28 +14,28 @@ from bobstay.system.capture import readable
 from bobstay.system.child_process import Child, find_program
 from bobstay.tools.base import Context, ToolError
 
-LIMIT = 20.0
+TIMEOUT = 20.0
 """Seconds a search may take."""
-_MOST = 20_000_000
-"""Bytes of output kept; a search that gives more is ended there."""
+_MAX_OUTPUT = 20_000_000
+"""Bytes of output kept; a search that exceeds it is stopped."""
 _BASE = ("--no-config", "--color=never", "--no-messages")
 _TREE = ("--hidden", "--no-require-git", "--glob=!.{git,svn,hg,bzr,jj,sl}")
-"""Hidden files count, what .gitignore names does not, in a repository or not; version control's own files never do."""
+"""Includes hidden files; excludes files named by .gitignore, in a repository or not, and version control data."""
 
 
 class RipgrepResult(Struct, frozen=True):
-    """What a search gave."""
+    """Result of a search."""
 
     output: bytes
     complete: bool
-    """False if it was ended early, by time or by size."""
+    """False if the search was stopped early, by time or size."""
     error: str = ""
 
 
 async def run_ripgrep(
-    arguments: list[str], context: Context, *, cwd: str, limit: float = LIMIT, stdin: int | FileIO | None = None
+    arguments: list[str], context: Context, *, cwd: str, limit: float = TIMEOUT, stdin: int | FileIO | None = None
 ) -> RipgrepResult:
-    """Search the tree below `cwd`, or `stdin` if given. Whatever ends this ends the search.
+    """Search the tree below `cwd`, or `stdin` if given. Cancelling it ends the search.
 
     Raises:
         ToolError: ripgrep is missing or did not start.
@@ -47,7 +47,7 @@ async def run_ripgrep(
     def receive(number: int, data: bytes) -> None:
         if number == 1 and not full.is_set():
             output.extend(data)
-            if len(output) > _MOST:
+            if len(output) > _MAX_OUTPUT:
                 full.set()
         elif number == 2 and len(errors) < 10_000:
             errors.extend(data)
@@ -74,39 +74,39 @@ async def run_ripgrep(
         child.close()
     complete = child.ended in done and not full.is_set()
     failed = complete and child.ended.result() not in (0, 1) and not output
-    return RipgrepResult(bytes(output[:_MOST]), complete, _explained(bytes(errors)) if failed else "")
+    return RipgrepResult(bytes(output[:_MAX_OUTPUT]), complete, _explain(bytes(errors)) if failed else "")
 
 
 @cache
 def ripgrep_path(path: str) -> str:
-    """Where ripgrep is: the one installed with us before any other.
+    """Path of ripgrep, preferring the one installed with this program.
 
     Raises:
-        ToolError: there is none.
+        ToolError: it is not installed.
     """
-    beside = os.path.join(os.path.dirname(sys.executable), "rg")
-    if os.access(beside, os.X_OK):
-        return beside
-    found = _packaged() or find_program("rg", path)
-    if not found:
+    bundled = os.path.join(os.path.dirname(sys.executable), "rg")
+    if os.access(bundled, os.X_OK):
+        return bundled
+    program = _find_packaged() or find_program("rg", path)
+    if not program:
         raise ToolError("ripgrep (rg) is missing. It comes with the package `ripgrep`: reinstall, or install rg.")
-    return found
+    return program
 
 
-def _packaged() -> str:
+def _find_packaged() -> str:
     from importlib.metadata import PackageNotFoundError, files
 
     try:
-        named = files("ripgrep") or []
+        packaged = files("ripgrep") or []
     except PackageNotFoundError:
         return ""
-    for file in named:
-        place = str(file.locate())
-        if file.name == "rg" and os.access(place, os.X_OK):
-            return os.path.normpath(place)
+    for file in packaged:
+        location = str(file.locate())
+        if file.name == "rg" and os.access(location, os.X_OK):
+            return os.path.normpath(location)
     return ""
 
 
-def _explained(errors: bytes) -> str:
+def _explain(errors: bytes) -> str:
     text = re.sub(r"(?m)^rg: ", "", readable(errors)).strip()
     return text[:2_000] or "ripgrep failed without saying why"

@@ -1,4 +1,4 @@
-"""What the model is told when a sandbox may have been in the way of its command."""
+"""Notes for the model on how the sandbox affected its command."""
 
 import os
 import re
@@ -14,30 +14,32 @@ _REFUSALS = re.compile(
 _LEAVES_RUNNING = re.compile(r"(?<![&>|<])&(?![&>0-9])\s*(?:$|[\n;)]|disown|sleep|echo)", re.MULTILINE)
 
 
-def sandbox_note(job: ShellJob) -> str:
-    """Words to add to the result of a command that ended in the sandbox, or ""."""
-    return "\n".join(filter(None, (_aside(job), _hindrance(job))))
+def describe_sandbox_effects(job: ShellJob) -> str:
+    """Notes to add to the result of a sandboxed command, or ""."""
+    return "\n".join(filter(None, (_describe_quarantined(job), _describe_refusal(job))))
 
 
-def _aside(job: ShellJob) -> str:
-    """What was put aside, in words."""
-    if not job.aside:
+def _describe_quarantined(job: ShellJob) -> str:
+    """List the files that were renamed."""
+    if not job.quarantined:
         return ""
-    moved = [f"{one.path} -> {os.path.basename(one.now)}" for one in job.aside if one.now]
-    stuck = [one.path for one in job.aside if not one.now]
+    moved = [f"{one.path} -> {os.path.basename(one.now)}" for one in job.quarantined if one.now]
+    stuck = [one.path for one in job.quarantined if not one.now]
     more = f" and {len(moved) - 20} more" if len(moved) > 20 else ""
-    said = ["Programs outside obey such files without asking, so what was made of them in the sandbox was renamed:"]
-    said.append(f"{'; '.join(moved[:20]) or 'nothing'}{more}.")
+    sentences = [
+        "Programs outside obey such files without asking, so what was made of them in the sandbox was renamed:"
+    ]
+    sentences.append(f"{'; '.join(moved[:20]) or 'nothing'}{more}.")
     if stuck:
-        said.append(f"This could not be renamed, and a person should look at it: {'; '.join(stuck[:20])}.")
-    said.append("If one is needed, make it by a call that a person can approve: Write, or outside_sandbox: true.")
-    return f"({' '.join(said)})"
+        sentences.append(f"This could not be renamed, and a person should look at it: {'; '.join(stuck[:20])}.")
+    sentences.append("If one is needed, make it by a call that a person can approve: Write, or outside_sandbox: true.")
+    return f"({' '.join(sentences)})"
 
 
-def _hindrance(job: ShellJob) -> str:
-    if job.code and _not_started(job):
+def _describe_refusal(job: ShellJob) -> str:
+    if job.code and _has_not_started(job):
         return "(The sandbox could not be set up, so the command did not run.)"
-    if job.code and _REFUSALS.search(_said(job)):
+    if job.code and _REFUSALS.search(_captured_output(job)):
         return (
             "(This ran in a sandbox: only the working directories and /tmp can be written, settings and git internals "
             "are read-only, and the network is closed or limited. If that is what stopped it and there is no other "
@@ -48,10 +50,10 @@ def _hindrance(job: ShellJob) -> str:
     return ""
 
 
-def _not_started(job: ShellJob) -> bool:
+def _has_not_started(job: ShellJob) -> bool:
     first = bytes(job.streams[2].head[:200])
     return not job.cwd and first.startswith((b"bwrap: ", b"sandbox: "))
 
 
-def _said(job: ShellJob) -> bytes:
+def _captured_output(job: ShellJob) -> bytes:
     return b"\n".join(bytes(stream.head + stream.tail) for stream in job.streams.values())

@@ -1,4 +1,4 @@
-"""A command from its start until the last process it left is gone."""
+"""One shell command, from its start until its last process has ended."""
 
 import asyncio
 import os
@@ -13,13 +13,13 @@ from bobstay.model.background_events import BackgroundEnded, BackgroundStarted, 
 from bobstay.redaction.redactor import Redactor
 from bobstay.system.capture import Capture, HeadAndTail
 from bobstay.system.child_process import Child, watch_orphan
-from bobstay.tools.base import ToolError
 from bobstay.tools.live_output import LiveOutput
-from bobstay.tools.shell_line import last_directory, out_of_the_way, remove_script, shell_arguments
+from bobstay.tools.shell_line import build_shell_arguments, move_descriptor_up, parse_last_directory, remove_script
+from bobstay.tools.tool_error import ToolError
 
 if TYPE_CHECKING:
     from bobstay.permissions.sandbox.launch import SandboxedCommand, SandboxEntry
-    from bobstay.permissions.sandbox.quarantine import Moved
+    from bobstay.permissions.sandbox.quarantine import QuarantinedPath
 
 Status: TypeAlias = Literal["running", "completed", "failed", "killed"]
 Tell: TypeAlias = Literal["wake", "next_turn", "no"]
@@ -27,55 +27,55 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class ShellJob:
-    """One command: run in the foreground, in the background, or first the one and then the other."""
+    """A command that runs in the foreground, in the background, or first the one and then the other."""
 
     def __init__(
-        self, command: str, description: str, spill: Path, mask: Redactor | None = None, call_id: str = ""
+        self, command: str, description: str, spill: Path, redactor: Redactor | None = None, call_id: str = ""
     ) -> None:
-        """`mask`: takes out of the output what nobody is to see, before it goes anywhere."""
+        """`redactor` removes secrets from the output before it is stored or shown."""
         self.id = "b" + "".join(_DIGITS[byte % 36] for byte in os.urandom(8))
         self.command = command
         self.call_id = call_id
         self.description = description
         self.output = Capture(spill / f"{self.id}.output")
-        """Both streams in the order they came; stdout and stderr alone are kept only for display."""
+        """Both streams in order of arrival; stdout and stderr are kept separately only for display."""
         self.streams = {1: HeadAndTail(16_384, 16_384), 2: HeadAndTail(16_384, 16_384)}
-        from bobstay.redaction.byte_redactor import ByteStream  # not before the first command
+        from bobstay.redaction.byte_redactor import RedactedByteStream  # loaded with the first command, not at start-up
 
-        mask = mask or Redactor()
-        self.masked = {1: ByteStream(mask), 2: ByteStream(mask)}
+        redactor = redactor or Redactor()
+        self.redacted = {1: RedactedByteStream(redactor), 2: RedactedByteStream(redactor)}
         self.status: Status = "running"
         self.code: int | None = None
-        """The shell's exit code, or minus a signal. A job may run on after its shell: what it left behind does."""
+        """The shell's exit code, negative for a signal. Processes it left behind may still run."""
         self.cwd = ""
-        """Where the shell stood when it ended, if it told."""
+        """The directory the shell ended in, if it reported one."""
         self.background = False
         self.left_behind = False
-        """Its shell had ended in the foreground, and other processes of it went on."""
+        """The shell ended in the foreground while processes it started kept running."""
         self.sandboxed = False
-        """It runs, or ran, in the sandbox."""
-        self.aside: tuple[Moved, ...] = ()
-        """What it made there and programs outside would have obeyed."""
+        """Whether it runs, or ran, in the sandbox."""
+        self.quarantined: tuple[QuarantinedPath, ...] = ()
+        """Files it created in the sandbox that were renamed because programs outside would obey them."""
         self.read = 0
-        """How many bytes of output were handed out already."""
+        """How many bytes of output the model has seen."""
         self.tell: Tell = "wake"
-        """Whether the model is to be told of its end: see `BackgroundEnded.tell`."""
-        self.began = time.monotonic()
-        self.last_output = self.began
+        """Whether and when the model is notified of the end: see `BackgroundEnded.tell`."""
+        self.started_at = time.monotonic()
+        self.last_output = self.started_at
         loop = asyncio.get_running_loop()
         self.shell_ended: asyncio.Future[None] = loop.create_future()
         self.finished: asyncio.Future[None] = loop.create_future()
-        """The shell and all that came from it are gone."""
+        """Done when the shell and every process it started have ended."""
         self.detached: asyncio.Future[None] = loop.create_future()
-        """A person wants it in the background."""
+        """Done when a person moved it to the background."""
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.began
+        return time.monotonic() - self.started_at
 
     @property
-    def quiet(self) -> float:
-        """Seconds since it last printed something."""
+    def seconds_silent(self) -> float:
+        """Seconds since the last output."""
         return time.monotonic() - self.last_output
 
     @property
@@ -86,21 +86,21 @@ class ShellJob:
         return BackgroundStarted(self.id, self.call_id, self.title, str(self.output.path), not self.left_behind)
 
     def ended_event(self) -> BackgroundEnded:
-        """To be asked for when it is over."""
+        """The event to store once the job has finished."""
         status: BackgroundStatus = "killed" if self.status == "running" else self.status
         code = self.code if self.code is None or self.code >= 0 else 128 - self.code
         return BackgroundEnded(self.id, self.call_id, self.title, status, code, str(self.output.path), self.tell)
 
 
 class JobProcess:
-    """What keeps a job going: its process and the pipe by which the shell tells where it stands."""
+    """The process of a job, and the pipe on which the shell reports its working directory."""
 
     def __init__(
         self,
         job: ShellJob,
         live: LiveOutput | None,
         grace: float,
-        gone: Callable[[ShellJob], None],
+        on_finished: Callable[[ShellJob], None],
         *,
         linger: float = 0.02,
     ) -> None:
@@ -108,11 +108,11 @@ class JobProcess:
         self._live = live
         self._grace = grace
         self._linger = linger
-        self._gone = gone
+        self._on_finished = on_finished
         self._loop = asyncio.get_running_loop()
         self._stopping: asyncio.Task[None] | None = None
         self._watched: set[int] = set()
-        self._told = b""
+        self._cwd_report = b""
         self._entry: SandboxedCommand | None = None
 
     def start(
@@ -122,14 +122,14 @@ class JobProcess:
         mark: str,
         entering: "SandboxEntry | None" = None,
     ) -> None:
-        """Start the shell, wrapped by `entering` if it is to run in a sandbox."""
+        """Start the shell, in the sandbox if `entering` is given."""
         try:
             self._reader, writer = os.pipe()
         except OSError as error:
             raise ToolError(f"The command could not be started: {error}") from None
-        high = out_of_the_way(writer)
+        high = move_descriptor_up(writer)
         try:
-            command = shell_arguments(
+            command = build_shell_arguments(
                 self._job.command,
                 environment.get("PATH", ""),
                 high,
@@ -147,18 +147,17 @@ class JobProcess:
             )
         except (OSError, ValueError, ToolError) as error:
             os.close(self._reader)
-            self._leave()
+            self._leave_sandbox()
             raise ToolError(f"The command could not be started: {error}") from None
         finally:
             os.close(high)
             if self._entry is not None:
-                self._entry.started()
+                self._entry.release_descriptors()
         os.set_blocking(self._reader, False)
-        self._loop.add_reader(self._reader, self._listen)
+        self._loop.add_reader(self._reader, self._read_cwd_report)
         self.child.ended.add_done_callback(self._shell_ended)
 
-    def quiet(self) -> None:
-        """No more live output."""
+    def stop_live_output(self) -> None:
         if self._live is not None:
             self._live.close()
             self._live = None
@@ -171,71 +170,73 @@ class JobProcess:
         try:
             await asyncio.shield(self._stopping)
         except asyncio.CancelledError:
-            self.child.family.kill()
+            self.child.tree.kill()
             raise
 
     async def _end(self, status: Status) -> None:
         self._job.status = status
         if self._entry is not None and self._entry.contained:
-            await self._ask_inside()
+            await self._terminate_inside()
         await self.child.end(self._grace)
         self._finish()
 
-    async def _ask_inside(self) -> None:
-        """Let what runs in the sandbox end by itself. Its outermost process is not asked: all would die with it."""
-        _, *others = self.child.family.members() or [0]
-        for pid in others[1:]:  # the first of them is that of the process namespace, which no signal but one reaches
+    async def _terminate_inside(self) -> None:
+        """Ask the processes in the sandbox to terminate; the outermost is spared, because all would die with it."""
+        _, *others = self.child.tree.members() or [0]
+        for pid in others[1:]:  # the first is init of the PID namespace, which ignores SIGTERM
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGTERM)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self.child.ended), self._grace)
 
     def _receive(self, number: int, data: bytes) -> None:
-        if data := self._job.masked[number].feed(data):
-            self._keep(number, data)
+        if data := self._job.redacted[number].feed(data):
+            self._store_output(number, data)
 
-    def _keep(self, number: int, data: bytes) -> None:
+    def _store_output(self, number: int, data: bytes) -> None:
         self._job.last_output = time.monotonic()
         self._job.output.add(data)
         self._job.streams[number].add(data)
         if self._live is not None:
             self._live.add(data)
 
-    def _listen(self) -> None:
+    def _read_cwd_report(self) -> None:
         with suppress(BlockingIOError):
             data = os.read(self._reader, 65_536)
             if data:
-                self._told = (self._told + data)[-16_384:]
+                self._cwd_report = (self._cwd_report + data)[-16_384:]
             else:
                 self._loop.remove_reader(self._reader)
 
     def _shell_ended(self, ended: asyncio.Future[int]) -> None:
         job = self._job
         job.code = ended.result()
-        self._listen()
+        self._read_cwd_report()
         self._loop.remove_reader(self._reader)
         os.close(self._reader)
-        job.cwd = last_directory(self._told)
+        job.cwd = parse_last_directory(self._cwd_report)
         if self._stopping is not None:
             return
-        contained = self._entry is not None and self._entry.contained  # then what still lives is being killed
+        contained = self._entry is not None and self._entry.contained  # its remaining processes are being killed
         if self._check_orphans() and not job.background and not contained:
-            self._loop.call_later(self._linger, self._leave_behind)  # many are about to end: `tee` behind `>( )`, say
+            self._loop.call_later(
+                self._linger, self._mark_left_behind
+            )  # many are about to end, such as `tee` behind `>( )`
 
-    def _leave_behind(self) -> None:
+    def _mark_left_behind(self) -> None:
         if not self._job.shell_ended.done():
             self.child.drain()
             self._job.shell_ended.set_result(None)
 
     def _check_orphans(self) -> bool:
-        """Tell whether processes of the job outlived its shell; watch those, and finish when there are none."""
+        """Whether processes of the job outlived its shell. Watches them, or finishes the job if there are none."""
         if self._job.finished.done() or self._stopping is not None:
             return False
-        orphans = self.child.family.orphans()
+        orphans = self.child.tree.orphans()
         if not orphans:
             self._finish()
             return False
-        if self.child.pid in orphans:  # only the group is known: look again by and by
+        if self.child.pid in orphans:  # only the process group is known: poll
             self._loop.call_later(0.2, self._check_orphans)
             return True
         for pid in orphans:
@@ -253,24 +254,24 @@ class JobProcess:
             return
         self.child.drain()
         self.child.close()
-        for number, masked in job.masked.items():
-            if rest := masked.flush():
-                self._keep(number, rest)
-        self.quiet()
+        for number, stream in job.redacted.items():
+            if rest := stream.flush():
+                self._store_output(number, rest)
+        self.stop_live_output()
         if job.background:
             job.output.close()
         remove_script(job.command, job.output.path)
         if job.status == "running":
             job.status = "failed" if job.code else "completed"
-        self._leave()
+        self._leave_sandbox()
         for future in (job.shell_ended, job.finished):
             if not future.done():
                 future.set_result(None)
-        self._gone(job)
+        self._on_finished(job)
 
-    def _leave(self) -> None:
-        """Take back what the sandbox put on the disk."""
+    def _leave_sandbox(self) -> None:
+        """Remove what the sandbox put on the disk, and note what it quarantined."""
         if self._entry is not None:
-            self._entry.ended(lasting=self._job.background)
-            self._job.aside = self._entry.aside
+            self._entry.finish(background=self._job.background)
+            self._job.quarantined = self._entry.quarantined
             self._entry = None

@@ -1,4 +1,4 @@
-"""The shell of a session: where it stands, what it runs, and what of that goes on in the background."""
+"""Shell state of a session: current directory, running commands and background jobs."""
 
 import asyncio
 import os
@@ -7,50 +7,50 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bobstay.redaction.redactor import Redactor
-from bobstay.system.process_tree import MARK, sweep
-from bobstay.system.watchdog import guard, mark_of_this_process
-from bobstay.tools.base import ToolError
+from bobstay.system.process_tree import MARK, kill_marked
+from bobstay.system.watchdog import mark_of_this_process, start_watchdog
 from bobstay.tools.live_output import LiveOutput
 from bobstay.tools.shell_job import JobProcess, ShellJob, Status, Tell
-from bobstay.tools.shell_line import PREPARED, SETTINGS
+from bobstay.tools.shell_line import NON_INTERACTIVE, STARTUP_VARIABLES
+from bobstay.tools.tool_error import ToolError
 
 if TYPE_CHECKING:
     from bobstay.permissions.sandbox.launch import Sandbox
 
 
 class ShellSession:
-    """The session-long part of the shell tools."""
+    """State that the shell tools of one session share."""
 
     def __init__(self, session_id: str = "") -> None:
         self.session_id = session_id or os.urandom(8).hex()
         self.cwd: Path | None = None
         """Where the last command ended; None before the first."""
         self.jobs: dict[str, ShellJob] = {}
-        """Those in the background, the finished ones of late included."""
+        """Background jobs by id, including recently finished ones."""
         self.default_timeout = 120.0
-        """Seconds a call waits for its command; then the command goes on in the background."""
-        self.longest_timeout = 600.0
+        """Seconds a call waits for its command before the command moves to the background."""
+        self.max_timeout = 600.0
         self.background_after: float | None = None
-        """Seconds after which a command moves to the background though its call would wait longer."""
-        self.shown = 30_000
-        """Characters of a command's output the model sees; it can be set lower."""
+        """Seconds after which a command moves to the background even if its call would wait longer."""
+        self.output_limit = 30_000
+        """Characters of a command's output the model sees; settings may lower it."""
         self.linger = 0.02
-        """Seconds for what outlives its shell to end by itself before it is called left behind."""
+        """Seconds that processes get to end after their shell before they count as left behind."""
         self.grace = 0.5
-        """Seconds a process gets to end by itself before it is killed."""
-        self.most_jobs = 50
-        self.mask = Redactor()
-        """Knows what must not stand in output, nor in the files it is kept in."""
+        """Seconds a process gets to terminate before it is killed."""
+        self.max_jobs = 50
+        self.redactor = Redactor()
+        """Removes secrets from output before it is shown or saved."""
         self.withheld: frozenset[str] = frozenset()
-        """Names of variables that commands are not given because they hold secrets."""
+        """Names of variables that are not passed to commands because they may hold secrets."""
         self.sandbox: Sandbox | None = None
-        """Where commands run, unless a person let one out; None if they run as they are."""
+        """Sandbox in which commands run unless a person approved running outside; None if there is none."""
         self.on_finished: Callable[[ShellJob], None] | None = None
-        """Told of each background job that ends, until the session is closed; `Job.tell` says who cares."""
+        """Called when a background job ends, until the session is closed."""
         self._running: dict[ShellJob, JobProcess] = {}
         self._started = 0
 
-    def start(  # noqa: PLR0913 - all there is to say about a command, in one place
+    def start(  # noqa: PLR0913 - all settings of a command in one call
         self,
         command: str,
         *,
@@ -63,54 +63,56 @@ class ShellSession:
         directories: tuple[Path, ...] = (),
         outside: bool = False,
     ) -> ShellJob:
-        """Start `command` in the foreground, in the sandbox if there is one and it is not to run `outside`.
+        """Start `command` in the foreground, in the sandbox if there is one and `outside` is false.
 
         Raises:
-            ToolError: there is no shell, or it does not start, or it would have to start without its sandbox.
+            ToolError: no shell is installed, it does not start, or its sandbox cannot be set up.
         """
-        job = ShellJob(command, description, spill, self.mask, call_id)
+        job = ShellJob(command, description, spill, self.redactor, call_id)
         self._started += 1
         inherited = environment.get(MARK, "")
         mark = f"{mark_of_this_process()}:{self.session_id}:{self._started}"
-        settled = {name: value for name, value in environment.items() if name not in PREPARED} | SETTINGS
-        settled[MARK] = f"{inherited}/{mark}" if inherited else mark
+        child_environment = {
+            name: value for name, value in environment.items() if name not in STARTUP_VARIABLES
+        } | NON_INTERACTIVE
+        child_environment[MARK] = f"{inherited}/{mark}" if inherited else mark
         run = JobProcess(job, LiveOutput(report) if report else None, self.grace, self._forget, linger=self.linger)
-        guard(inherited)  # before the command: we may be killed at any moment after its start, even by itself
-        entering = None if outside or self.sandbox is None else self.sandbox.entering(tuple(map(str, directories)))
-        run.start(cwd, settled, mark, entering)
+        start_watchdog(inherited)  # before the start: the command itself may kill this process
+        entering = None if outside or self.sandbox is None else self.sandbox.entry_for(tuple(map(str, directories)))
+        run.start(cwd, child_environment, mark, entering)
         self._running[job] = run
         return job
 
     def to_background(self, job: ShellJob) -> None:
-        """Let `job` run on while the session does other things; all its output goes to a file."""
+        """Move `job` to the background; all its output goes to a file."""
         job.background = True
         job.left_behind = job.shell_ended.done()
         job.tell = "no" if job.left_behind else "wake"
         job.output.save()
-        self._running[job].quiet()
+        self._running[job].stop_live_output()
         finished = [known for known in self.jobs.values() if known.finished.done()]
-        for old in finished[: max(0, len(self.jobs) - self.most_jobs + 1)]:
+        for old in finished[: max(0, len(self.jobs) - self.max_jobs + 1)]:
             del self.jobs[old.id]
         self.jobs[job.id] = job
 
-    def check_room(self) -> None:
-        """Refuse one more background job when there are too many.
+    def require_job_slot(self) -> None:
+        """Require that one more background job may start.
 
         Raises:
-            ToolError: naming what to do.
+            ToolError: too many are running; says what to do.
         """
         running = [job.id for job in self.in_background]
-        if len(running) >= self.most_jobs:
+        if len(running) >= self.max_jobs:
             raise ToolError(
                 f"{len(running)} commands run in the background already, which is the most there may be. "
                 f"Stop some with KillShell first: {', '.join(running[:10])} ..."
             )
 
     def find(self, job_id: str) -> ShellJob:
-        """The background job called `job_id`.
+        """The background job with this id.
 
         Raises:
-            ToolError: there is none; the known ones are named.
+            ToolError: there is none; lists the known ones.
         """
         if job_id in self.jobs:
             return self.jobs[job_id]
@@ -121,27 +123,27 @@ class ShellSession:
         )
 
     def detach(self, call_id: str = "") -> tuple[str, ...]:
-        """Move the commands that calls wait for to the background: that of one call, or all. Returns their ids."""
-        waited_for = [job for job in self._running if not job.background and (not call_id or job.call_id == call_id)]
-        for job in waited_for:
+        """Move the foreground command of one call, or all of them, to the background. Returns their ids."""
+        foreground = [job for job in self._running if not job.background and (not call_id or job.call_id == call_id)]
+        for job in foreground:
             if not job.detached.done():
                 job.detached.set_result(None)
-        return tuple(job.id for job in waited_for)
+        return tuple(job.id for job in foreground)
 
     @property
     def in_background(self) -> list[ShellJob]:
-        """The background jobs that have not ended."""
+        """Background jobs that are still running."""
         return [job for job in self.jobs.values() if not job.finished.done()]
 
     def processes(self, job: ShellJob) -> list[int]:
-        """The processes of `job` that live."""
+        """Process ids of the living processes of `job`."""
         run = self._running.get(job)
-        return run.child.family.members() if run is not None else []
+        return run.child.tree.members() if run is not None else []
 
     async def stop(self, job: ShellJob, status: Status = "killed", tell: Tell = "no") -> None:
-        """End `job` and everything that came from it. Safe to cancel: then it is killed without further ado.
+        """End `job` and every process it started. If cancelled, they are killed at once.
 
-        `tell`: whether the model is to be told, where it is a background job.
+        `tell`: whether and when the model is notified that a background job ended.
         """
         run = self._running.get(job)
         if run is not None:
@@ -149,11 +151,11 @@ class ShellSession:
             await run.stop(status)
 
     async def close(self) -> None:
-        """End everything that was started here. The session is over."""
+        """End every command. The session cannot be used afterwards."""
         self.on_finished = None
         await asyncio.gather(*(self.stop(job) for job in list(self._running)))
         for _ in range(100 if self._started else 0):
-            if not sweep(f":{self.session_id}:"):
+            if not kill_marked(f":{self.session_id}:"):
                 break
             await asyncio.sleep(0.02)
         if self.sandbox is not None:

@@ -1,4 +1,4 @@
-"""The tools one session offers: chosen from a generated list, so that none is imported before it is called."""
+"""Registry of the tools a session offers, built from a generated list so that tools are imported on first use."""
 
 import os
 from collections.abc import Collection, Container
@@ -10,15 +10,15 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.tools.base import Need, Tool
-from bobstay.tools.entry_points import installed_tools
+from bobstay.tools.entry_points import load_installed_tools
 
 _LIST = os.path.join(os.path.dirname(__file__), "builtin", "schemas.json")
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-_LONGEST_NAME = 128
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_MAX_NAME_LENGTH = 128
 
 
 class ToolEntry(Struct, frozen=True):
-    """What a session must know of a tool before it is called: one row of the generated list."""
+    """One row of the generated list: what a session needs to know about a tool before it is called."""
 
     name: str
     aliases: tuple[str, ...]
@@ -40,18 +40,18 @@ class ToolSpecification(Struct, frozen=True):
 
 
 class ToolRegistry:
-    """Built-in tools sorted by name, then all others sorted by name: the same set always in the same order."""
+    """Built-in tools, then all others, each sorted by name, so that the order is stable."""
 
     def __init__(
-        self, entries: tuple[ToolEntry, ...], made: dict[str, Tool[Any]], warnings: tuple[str, ...] = ()
+        self, entries: tuple[ToolEntry, ...], instances: dict[str, Tool[Any]], warnings: tuple[str, ...] = ()
     ) -> None:
         self.entries = entries
         self.warnings = warnings
-        """What went wrong with tools that other packages brought, for people to read."""
-        self._made = made
+        """Problems with tools of other packages, for people to read."""
+        self._instances = instances
         self._exact = {alias: entry for entry in entries for alias in entry.aliases}
         self._exact |= {entry.name: entry for entry in entries}
-        self._lowered = _lowered(entries)
+        self._lowered = _index_by_lower_case(entries)
 
     @classmethod
     def load(
@@ -64,34 +64,34 @@ class ToolRegistry:
         extra: tuple[Tool[Any], ...] = (),
         entry_points: bool = True,
     ) -> "ToolRegistry":
-        """Choose what a session offers.
+        """Select the tools a session offers.
 
         `available` are the needs this session meets; `schema`, if given, meets "schema" and becomes the schema of the
-        tools that need it, whatever `base` says. `base` limits built-in and installed tools to those named (None: all);
-        `extra` are given by whoever runs the session, and only `removed` takes them away.
+        tools that need it, regardless of `base`. `base` limits built-in and installed tools to those named (None: all);
+        `extra` are tools of the embedding program, which only `removed` excludes.
 
         Raises:
-            ValueError: a tool in `extra` is not fit to be offered.
+            ValueError: a tool in `extra` is invalid.
         """
         offered = [
             _with_schema(entry, schema)
             for entry in builtin_entries()
-            if _wanted(entry, available, base, removed, schema)
+            if _is_offered(entry, available, base, removed, schema)
         ]
-        installed, warnings = installed_tools() if entry_points and base != () else ((), ())
+        installed, warnings = load_installed_tools() if entry_points and base != () else ((), ())
         others: dict[str, tuple[ToolEntry, Tool[Any]]] = {}
         problems = list(warnings)
         for tool in extra:
-            entry = entry_of(tool)
-            if not _removed(entry, removed):
+            entry = describe_tool(tool)
+            if not _is_removed(entry, removed):
                 others.setdefault(entry.name, (entry, tool))
         for tool in installed:
             try:
-                entry = entry_of(tool)
+                entry = describe_tool(tool)
             except (ValueError, TypeError, AttributeError) as error:
                 problems.append(f"an installed tool was left out: {error}")
                 continue
-            if _wanted(entry, available, base, removed, schema):
+            if _is_offered(entry, available, base, removed, schema):
                 others.setdefault(entry.name, (_with_schema(entry, schema), tool))
         taken = {entry.name for entry in offered}
         problems.extend(f"{name} was left out: a built-in tool has that name" for name in others if name in taken)
@@ -108,22 +108,22 @@ class ToolRegistry:
         return tuple(ToolSpecification(entry.name, entry.description, entry.schema) for entry in self.entries)
 
     def entry(self, name: str) -> ToolEntry | None:
-        """The row of the tool called `name`: by its name or an alias, exactly, or else whatever its case."""
+        """The entry of a tool by its name or an alias; an exact match wins over one that ignores case."""
         return self._exact.get(name) or self._lowered.get(name.lower())
 
     def get(self, name: str) -> Tool[Any] | None:
-        """The tool called `name`, imported now if this is its first use; None if no such tool is offered."""
+        """The tool with this name, imported on first use; None if it is not offered."""
         entry = self.entry(name)
         if entry is None:
             return None
-        if entry.name not in self._made:
-            made = getattr(import_module(entry.module), entry.class_)()
-            assert isinstance(made, Tool)
-            self._made[entry.name] = made
-        return self._made[entry.name]
+        if entry.name not in self._instances:
+            instance = getattr(import_module(entry.module), entry.class_)()
+            assert isinstance(instance, Tool)
+            self._instances[entry.name] = instance
+        return self._instances[entry.name]
 
-    def near(self, name: str) -> str | None:
-        """The offered name most like `name`, if any is much like it."""
+    def closest_name(self, name: str) -> str | None:
+        """The offered name most similar to `name`, or None if none is close."""
         from difflib import get_close_matches
 
         lowered = {known.lower(): known for known in self.names}
@@ -133,23 +133,23 @@ class ToolRegistry:
 
 @cache
 def builtin_entries() -> tuple[ToolEntry, ...]:
-    """All tools that come with bobstay, sorted by name. All sessions of a process share them."""
+    """All tools that come with bobstay, sorted by name; cached for the whole process."""
     with open(_LIST, "rb") as file:
         return msgspec.json.decode(file.read(), type=tuple[ToolEntry, ...])
 
 
-def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> ToolEntry:
-    """Describe a tool as a row of the list. One that has a `schema` of its own needs none made from its `args`.
+def describe_tool(tool: type[Tool[Any]] | Tool[Any]) -> ToolEntry:
+    """Make the entry of a tool. Its own `schema`, if it has one, takes precedence over one built from its `args`.
 
     Raises:
         ValueError: its name, description or input would be refused by a model.
         TypeError: its input cannot be described.
     """
-    from bobstay.tools.schema import schema_of
+    from bobstay.tools.schema import build_schema
 
     name = tool.name
-    if not name or len(name) > _LONGEST_NAME or not _NAME.issuperset(name):
-        raise ValueError(f"{name!r} is no name for a tool: use at most {_LONGEST_NAME} letters, digits, - and _")
+    if not name or len(name) > _MAX_NAME_LENGTH or not _NAME_CHARACTERS.issuperset(name):
+        raise ValueError(f"{name!r} is not a valid tool name: use at most {_MAX_NAME_LENGTH} letters, digits, - and _")
     schema: dict[str, Any] | None = getattr(tool, "schema", None)
     return ToolEntry(
         name=name,
@@ -160,18 +160,18 @@ def entry_of(tool: type[Tool[Any]] | Tool[Any]) -> ToolEntry:
         needs=tool.needs,
         cap=tool.cap,
         description=tool.description,
-        schema=schema_of(tool.args) if schema is None else schema,
+        schema=build_schema(tool.args) if schema is None else schema,
     )
 
 
-def _wanted(
+def _is_offered(
     entry: ToolEntry,
     available: Collection[Need],
     base: tuple[str, ...] | None,
     removed: Container[str],
     schema: dict[str, Any] | None,
 ) -> bool:
-    if _removed(entry, removed):
+    if _is_removed(entry, removed):
         return False
     if entry.needs == "schema":
         return schema is not None
@@ -180,7 +180,7 @@ def _wanted(
     return base is None or entry.name in base or any(alias in base for alias in entry.aliases)
 
 
-def _removed(entry: ToolEntry, removed: Container[str]) -> bool:
+def _is_removed(entry: ToolEntry, removed: Container[str]) -> bool:
     return entry.name in removed or any(alias in removed for alias in entry.aliases)
 
 
@@ -190,12 +190,12 @@ def _with_schema(entry: ToolEntry, schema: dict[str, Any] | None) -> ToolEntry:
     return msgspec.structs.replace(entry, schema=schema)
 
 
-def _lowered(entries: tuple[ToolEntry, ...]) -> dict[str, ToolEntry]:
-    """Tools by name or alias in lower case, without words that would fit two of them."""
-    found: dict[str, ToolEntry] = {}
-    doubtful: set[str] = set()
+def _index_by_lower_case(entries: tuple[ToolEntry, ...]) -> dict[str, ToolEntry]:
+    """Tools by name or alias in lower case, without ambiguous names."""
+    index: dict[str, ToolEntry] = {}
+    ambiguous: set[str] = set()
     for entry in entries:
-        for word in (entry.name, *entry.aliases):
-            if found.setdefault(word.lower(), entry) is not entry:
-                doubtful.add(word.lower())
-    return {word: entry for word, entry in found.items() if word not in doubtful}
+        for name in (entry.name, *entry.aliases):
+            if index.setdefault(name.lower(), entry) is not entry:
+                ambiguous.add(name.lower())
+    return {name: entry for name, entry in index.items() if name not in ambiguous}

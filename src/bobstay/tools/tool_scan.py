@@ -1,4 +1,4 @@
-"""Finds the tool classes in a package by importing all its modules; for the generator and the tests only."""
+"""Finds the tool classes of a package by importing all its modules; used by the generator and tests only."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from bobstay.tools.base import Tool
 
 
 def discover(package: ModuleType) -> Iterator[type[Tool[Any]]]:
-    """Yield every concrete `Tool` that a module of `package` defines itself, in order of module name."""
-    for found in sorted(iter_modules(package.__path__), key=lambda module: module.name):
-        module = import_module(f"{package.__name__}.{found.name}")
+    """Yield every concrete `Tool` class defined in a module of `package`, in order of module name."""
+    for info in sorted(iter_modules(package.__path__), key=lambda module: module.name):
+        module = import_module(f"{package.__name__}.{info.name}")
         for value in vars(module).values():
             if _is_tool(value) and value.__module__ == module.__name__:
                 yield value

@@ -1,4 +1,4 @@
-"""Which web addresses may be visited: the spelling of a URL, and where its host really is."""
+"""Parses URLs strictly and classifies hosts and IP addresses."""
 
 import re
 from typing import Any
@@ -7,21 +7,21 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 _PORTS = {"http": 80, "https": 443}
-_LONGEST = 8_000
+_MAX_LENGTH = 8_000
 _SAFE = "!#$%&'()*+,/:;=?@[]~"
-"""Left as they are in a path or query; all else outside plain ASCII letters and digits is percent-encoded."""
+"""Characters left unquoted in a path or query, besides ASCII letters and digits."""
 
 
 class BadUrlError(ValueError):
-    """The text is no address we would visit. It says why."""
+    """The URL is not acceptable; the text says why."""
 
 
 class WebTarget(Struct, frozen=True):
-    """A URL taken apart, with nothing left in it that two readers could understand differently."""
+    """A parsed URL without anything two parsers could read differently."""
 
     scheme: str
     host: str
-    """Lower case, ASCII, no final dot; an IPv6 address stands without brackets."""
+    """Lower case, ASCII, no final dot; an IPv6 address has no brackets."""
     port: int
     path: str
     """With the query, without the fragment."""
@@ -36,23 +36,23 @@ class WebTarget(Struct, frozen=True):
         return f"{self.scheme}://{self.netloc}{self.path}"
 
     def at(self, address: str) -> str:
-        """The same URL with the host replaced by a numeric address, for a rule to name."""
+        """The same URL with an IP address as its host, to match it against rules."""
         return WebTarget(self.scheme, address, self.port, self.path).url
 
 
 def parse_url(text: str) -> WebTarget:
-    """Take `text` apart.
+    """Parse `text`.
 
     Raises:
-        BadUrlError: it is not a plain http or https URL, or could be read in two ways.
+        BadUrlError: it is not a plain http or https URL, or it is ambiguous.
     """
     text = text.strip()
-    if len(text) > _LONGEST:
-        raise BadUrlError(f"it is longer than {_LONGEST} characters")
+    if len(text) > _MAX_LENGTH:
+        raise BadUrlError(f"it is longer than {_MAX_LENGTH} characters")
     if "%00" in text or any(ord(letter) < 0x21 or ord(letter) == 0x7F for letter in text):
-        raise BadUrlError("it holds blanks or control characters")
+        raise BadUrlError("it contains blanks or control characters")
     if "\\" in text:
-        raise BadUrlError("it holds a backslash, which browsers and servers read differently")
+        raise BadUrlError("it contains a backslash, which browsers and servers read differently")
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
@@ -61,7 +61,7 @@ def parse_url(text: str) -> WebTarget:
     if parts.scheme not in _PORTS:
         raise BadUrlError("only http:// and https:// addresses can be fetched")
     if "@" in parts.netloc:
-        raise BadUrlError("it holds a user name or password")
+        raise BadUrlError("it contains a user name or password")
     path = quote(parts.path or "/", safe=_SAFE, errors="replace")
     query = f"?{quote(parts.query, safe=_SAFE, errors='replace')}" if parts.query else ""
     return WebTarget(parts.scheme, _ascii_host(host), _PORTS[parts.scheme] if port is None else port, path + query)
@@ -83,8 +83,8 @@ def _ascii_host(host: str) -> str:
     return name
 
 
-def is_odd_number(host: str) -> bool:
-    """Whether `host` is a number dressed up as a name: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
+def is_disguised_number(host: str) -> bool:
+    """Whether `host` is an IP address in disguise: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
     last = host.rpartition(".")[2]
     if ":" in host or not re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last):
         return False
@@ -92,7 +92,7 @@ def is_odd_number(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric address is one of the open internet, also looking inside addresses that wrap another."""
+    """Whether an IP address is public; an address embedded in an IPv6 address must be public too."""
     from ipaddress import IPv6Address, ip_address
 
     try:
@@ -100,17 +100,17 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if not parsed.is_global or parsed.is_multicast or parsed.is_reserved or parsed.is_unspecified:
-        return isinstance(parsed, IPv6Address) and _wraps_public(parsed)
-    return not isinstance(parsed, IPv6Address) or _inner(parsed) is None or _wraps_public(parsed)
+        return isinstance(parsed, IPv6Address) and _embeds_public(parsed)
+    return not isinstance(parsed, IPv6Address) or _embedded_ipv4(parsed) is None or _embeds_public(parsed)
 
 
-def _wraps_public(address: Any) -> bool:
-    inner = _inner(address)
+def _embeds_public(address: Any) -> bool:
+    inner = _embedded_ipv4(address)
     return inner is not None and is_public(str(inner))
 
 
-def _inner(address: Any) -> Any:
-    """The IPv4 address that an IPv6 address carries inside (mapped, 6to4, Teredo, NAT64), if it does."""
+def _embedded_ipv4(address: Any) -> Any:
+    """The IPv4 address embedded in an IPv6 address (mapped, 6to4, Teredo, NAT64), or None."""
     from ipaddress import IPv4Address, IPv6Network
 
     if address.ipv4_mapped is not None:

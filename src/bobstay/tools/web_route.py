@@ -1,4 +1,4 @@
-"""How the host of a web address is reached: at which numeric addresses, or through which proxy."""
+"""Resolves how to reach a host: its IP addresses, or a proxy."""
 
 import asyncio
 import socket
@@ -13,44 +13,44 @@ _ADDRESSES = 4
 
 
 class FetchError(Exception):
-    """A page could not be had. The text says why and what to do."""
+    """A page could not be fetched. The text says why and what to do."""
 
 
 class WebRoute(Struct, frozen=True):
-    """How a host is reached: at one of these numeric addresses, or through a proxy that looks the name up itself."""
+    """How to reach a host: at one of these IP addresses, or through a proxy that resolves the name itself."""
 
     addresses: tuple[str, ...] = ()
     proxy: ProxyServer | None = None
     network: Network = Network()
 
 
-async def route_to(target: WebTarget, network: Network) -> WebRoute:
-    """The way to `target`'s host, wherever it is.
+async def find_route(target: WebTarget, network: Network) -> WebRoute:
+    """Find the route to the host of `target`.
 
     Raises:
         FetchError: the host is unknown, or the proxy's address cannot be used.
     """
     chosen = network.proxies.choose(target.scheme, target.host, target.port)
     if not chosen:
-        return WebRoute(tuple(await addresses_of(target)), network=network)
+        return WebRoute(tuple(await resolve_host(target)), network=network)
     try:
         return WebRoute(proxy=ProxyServer.parse(chosen), network=network)
     except BadProxyError as error:
         raise FetchError(str(error)) from None
 
 
-async def addresses_of(target: WebTarget) -> list[str]:
-    """Where the name service says the host is.
+async def resolve_host(target: WebTarget) -> list[str]:
+    """Resolve the host name to IP addresses.
 
     Raises:
-        FetchError: it does not know.
+        FetchError: the name is unknown.
     """
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        entries = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise FetchError(
             f"The host {target.host} was not found ({error}). Check the spelling; a network that reaches others only "
             "through a proxy needs HTTPS_PROXY and HTTP_PROXY."
         ) from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))[:_ADDRESSES]
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))[:_ADDRESSES]

@@ -1,4 +1,4 @@
-"""`cleanupPeriodDays`: a run removes sessions that were not used for so long, says so, and otherwise nothing (H6-2)."""
+"""`cleanupPeriodDays`: a run removes sessions unused for that long, reports it, and removes nothing else (H6-2)."""
 
 import json
 import os

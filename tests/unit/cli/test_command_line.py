@@ -1,4 +1,4 @@
-"""The command line: every flag a host may pass, and clear words for the rest."""
+"""The command line: every flag a host may pass, and clear errors for the rest."""
 
 import contextlib
 import os
@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.cli.flag_parser import UsageError, parse, split_rules
+from bobstay.cli.flag_parser import UsageError, parse_arguments, split_rules
 from bobstay.cli.flags import FLAGS
-from bobstay.cli.help_text import usage
+from bobstay.cli.help_text import build_usage
 from bobstay.cli.main import COMMANDS
 from bobstay.cli.option_rules import read_options
 from bobstay.config.options import Options
 
 UUID = "00000000-0000-4000-8000-000000000001"
 SDK = ["--output-format", "stream-json", "--verbose", "--system-prompt", ""]
-"""How the official SDK begins every command line; it ends in the two words below."""
+"""Start of every command line of the official SDK; it ends with the two arguments below."""
 SDK_END = ["--input-format", "stream-json"]
 
 
@@ -132,7 +132,7 @@ def test_a_flag_that_would_promise_too_much_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "phrase"),
     [
         (["-p", "--output-format", "stream-json", "x"], "requires --verbose"),
         (["-p", "--no-such-flag", "x"], "unknown option '--no-such-flag'"),
@@ -159,10 +159,10 @@ def test_a_flag_that_would_promise_too_much_is_refused(name: str) -> None:
         (["-p", "--output-forma", "json"], "did you mean --output-format"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_one_clear_sentence(arguments: list[str], words: str) -> None:
+def test_what_makes_no_sense_is_refused_with_one_clear_sentence(arguments: list[str], phrase: str) -> None:
     with pytest.raises(UsageError) as refused:
         options(*arguments)
-    assert words in str(refused.value)
+    assert phrase in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -221,7 +221,7 @@ def test_rules_joined_by_commas_come_apart_again(rules: list[str]) -> None:
 @given(st.lists(st.one_of(st.sampled_from([name for flag in FLAGS for name in flag.names]), st.text(max_size=6))))
 def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None:
     with contextlib.suppress(UsageError):
-        assert isinstance(parse(arguments).get("prompt", ""), str)
+        assert isinstance(parse_arguments(arguments).get("prompt", ""), str)
 
 
 def test_every_flag_fills_a_field_there_is() -> None:
@@ -232,7 +232,7 @@ def test_every_flag_fills_a_field_there_is() -> None:
 
 
 def test_the_help_fits_a_terminal_and_names_each_command() -> None:
-    text = usage(COMMANDS)
+    text = build_usage(COMMANDS)
     assert max(len(line) for line in text.splitlines()) <= 110
     assert all(f"  {command}" in text for command in COMMANDS)
 
@@ -256,7 +256,7 @@ def bobstay(*arguments: str, stdin: str | None = None, **environment: str) -> su
 def test_the_version_costs_no_more_than_a_bare_python() -> None:
     """F27, H4-1: the fastest path imports next to nothing."""
     script = "import sys; from bobstay.cli.main import run; run(['--version']); print(*sys.modules)"
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=200
     ).stdout
     bare = subprocess.run(
@@ -266,7 +266,7 @@ def test_the_version_costs_no_more_than_a_bare_python() -> None:
         check=True,
         timeout=200,
     )
-    version, modules = said.splitlines()
+    version, modules = output.splitlines()
     assert version == "0.1.0 (bobstay)"
     extra = set(modules.split()) - set(bare.stdout.split())
     assert extra == {"bobstay", "bobstay.cli", "bobstay.cli.main", "bobstay.version"}

@@ -1,4 +1,4 @@
-"""Where the URL of the console's database comes from, and that no program started later finds it."""
+"""Sources of the database URL, and that child processes do not inherit it."""
 
 import os
 from pathlib import Path

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bobstay.cli.check_command import LONGEST_LINE, judge_lines
+from bobstay.cli.check_command import MAX_LINE, judge_lines
 from bobstay.cli.main import run as main
 from bobstay.cli.permissions_command import run
 from tests.deadline import DEADLINE
@@ -18,7 +18,7 @@ from tests.deadline import DEADLINE
 LOCAL = ".bobstay/settings.local.json"
 
 
-class Place:
+class Project:
     """A project, its user's home, and the command run there."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,8 +51,8 @@ class Place:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
-    place = Place(tmp_path, capsys)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Project:
+    place = Project(tmp_path, capsys)
     monkeypatch.chdir(place.work)
     monkeypatch.setenv("HOME", str(place.home))
     monkeypatch.delenv("BOBSTAY_HOME", raising=False)
@@ -63,43 +63,45 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 # ---------------------------------------------------------------- check
 
 
-def test_the_exit_code_says_what_would_be_decided(here: Place) -> None:
-    here.trust()
-    here.settings({"permissions": {"deny": ["Bash(rm:*)"]}})
-    assert here("check", "ls")[0] == 0
-    assert here("check", "touch new")[0] == 3
-    assert here("check", "rm x")[0] == 4
+def test_the_exit_code_says_what_would_be_decided(project: Project) -> None:
+    project.trust()
+    project.settings({"permissions": {"deny": ["Bash(rm:*)"]}})
+    assert project("check", "ls")[0] == 0
+    assert project("check", "touch new")[0] == 3
+    assert project("check", "rm x")[0] == 4
     assert main(["permissions", "check", "ls"]) == 0
 
 
-def test_a_decision_by_a_rule_names_the_rule_its_source_its_file_and_its_line(here: Place) -> None:
-    here.trust()
-    file = here.settings('{\n  "permissions": {\n    "deny": [\n      "Read(.env)",\n      "Bash(rm:*)"\n    ]\n  }\n}')
-    code, out = here("check", "rm -f x")
+def test_a_decision_by_a_rule_names_the_rule_its_source_its_file_and_its_line(project: Project) -> None:
+    project.trust()
+    file = project.settings(
+        '{\n  "permissions": {\n    "deny": [\n      "Read(.env)",\n      "Bash(rm:*)"\n    ]\n  }\n}'
+    )
+    code, out = project("check", "rm -f x")
     assert code == 4
     assert "Bash(rm:*)" in out
     assert f"{file}:5" in out
-    told = here.json("check", "rm -f x")
-    assert told["rule"] == {"text": "Bash(rm:*)", "list": "deny", "source": "local", "file": str(file), "line": 5}
-    assert told["source"] == "local"
-    assert "#" not in told["why"]
+    report = project.json("check", "rm -f x")
+    assert report["rule"] == {"text": "Bash(rm:*)", "list": "deny", "source": "local", "file": str(file), "line": 5}
+    assert report["source"] == "local"
+    assert "#" not in report["why"]
 
 
-def test_the_same_rule_in_two_files_is_found_in_the_stronger_one(here: Place) -> None:
-    here.trust()
-    weaker = here.settings({"permissions": {"ask": ["Bash(make:*)"]}}, ".bobstay/settings.json")
-    assert here.json("check", "make x")["rule"]["file"] == str(weaker)
-    stronger = here.settings({"permissions": {"ask": ["Bash(make:*)"]}})
-    assert here.json("check", "make x")["rule"]["file"] == str(stronger)
+def test_the_same_rule_in_two_files_is_found_in_the_stronger_one(project: Project) -> None:
+    project.trust()
+    weaker = project.settings({"permissions": {"ask": ["Bash(make:*)"]}}, ".bobstay/settings.json")
+    assert project.json("check", "make x")["rule"]["file"] == str(weaker)
+    stronger = project.settings({"permissions": {"ask": ["Bash(make:*)"]}})
+    assert project.json("check", "make x")["rule"]["file"] == str(stronger)
 
 
-def test_what_would_be_asked_comes_with_the_rule_that_would_allow_it(here: Place) -> None:
-    here.trust()
-    code, out = here("check", "npm run build --watch")
+def test_what_would_be_asked_comes_with_the_rule_that_would_allow_it(project: Project) -> None:
+    project.trust()
+    code, out = project("check", "npm run build --watch")
     assert code == 3
     assert "bobstay permissions add 'Bash(npm run build:*)'" in out
-    here("add", "Bash(npm run build:*)")
-    assert here("check", "npm run build --watch")[0] == 0
+    project("add", "Bash(npm run build:*)")
+    assert project("check", "npm run build --watch")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -120,35 +122,35 @@ def test_what_would_be_asked_comes_with_the_rule_that_would_allow_it(here: Place
         (("--tool", "Bash", "--input", '{"command": "ls"}'), "allow"),
     ],
 )
-def test_any_tool_and_mode_can_be_asked_about(here: Place, arguments: tuple[str, ...], decision: str) -> None:
-    here.trust()
-    assert here.json("check", *arguments)["decision"] == decision
+def test_any_tool_and_mode_can_be_asked_about(project: Project, arguments: tuple[str, ...], decision: str) -> None:
+    project.trust()
+    assert project.json("check", *arguments)["decision"] == decision
 
 
-def test_the_mode_of_the_settings_counts_if_none_is_named(here: Place) -> None:
-    here.trust()
-    here.settings({"permissions": {"defaultMode": "dontAsk"}})
-    told = here.json("check", "touch x")
-    assert (told["mode"], told["decision"]) == ("dontAsk", "deny")
+def test_the_mode_of_the_settings_counts_if_none_is_named(project: Project) -> None:
+    project.trust()
+    project.settings({"permissions": {"defaultMode": "dontAsk"}})
+    report = project.json("check", "touch x")
+    assert (report["mode"], report["decision"]) == ("dontAsk", "deny")
 
 
-def test_what_an_untrusted_folder_allows_does_not_count_and_is_said(here: Place) -> None:
-    here.settings({"permissions": {"allow": ["Bash(make:*)"], "deny": ["Bash(rm:*)"]}})
-    told = here.json("check", "make x")
-    assert (told["decision"], told["trusted"]) == ("ask", False)
-    assert "not trusted" in told["notice"]
-    assert here.json("check", "rm x")["decision"] == "deny"
-    assert here.json("check", "make x", "--trust")["decision"] == "allow"
+def test_what_an_untrusted_folder_allows_does_not_count_and_is_said(project: Project) -> None:
+    project.settings({"permissions": {"allow": ["Bash(make:*)"], "deny": ["Bash(rm:*)"]}})
+    report = project.json("check", "make x")
+    assert (report["decision"], report["trusted"]) == ("ask", False)
+    assert "not trusted" in report["notice"]
+    assert project.json("check", "rm x")["decision"] == "deny"
+    assert project.json("check", "make x", "--trust")["decision"] == "allow"
 
 
-def test_a_malformed_rule_names_its_place_and_what_was_expected_and_nothing_is_allowed(here: Place) -> None:
-    here.trust()
-    file = here.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(ls"\n    ]\n  }\n}')
+def test_a_malformed_rule_names_its_place_and_what_was_expected_and_nothing_is_allowed(project: Project) -> None:
+    project.trust()
+    file = project.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(ls"\n    ]\n  }\n}')
     for arguments in (("check", "ls"), ("check", "ls", "--json")):
-        code, out = here(*arguments)
+        code, out = project(*arguments)
         assert (code, out) == (1, "")
-        assert f"{file}:4:" in here.errors
-        assert "expected Tool(pattern)" in here.errors
+        assert f"{file}:4:" in project.errors
+        assert "expected Tool(pattern)" in project.errors
 
 
 @pytest.mark.parametrize(
@@ -165,19 +167,19 @@ def test_a_malformed_rule_names_its_place_and_what_was_expected_and_nothing_is_a
         ("add", "--allow", "--deny", "Read"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_explained(here: Place, arguments: tuple[str, ...]) -> None:
-    assert here(*arguments) == (1, "")
-    assert here.errors
+def test_a_command_line_that_makes_no_sense_is_explained(project: Project, arguments: tuple[str, ...]) -> None:
+    assert project(*arguments) == (1, "")
+    assert project.errors
 
 
 # ---------------------------------------------------------------- list, add, remove
 
 
-def test_rules_are_listed_in_the_order_they_are_looked_at_with_warnings(here: Place) -> None:
-    here.trust()
-    here.settings({"permissions": {"allow": ["Bash(python:*)", "Bash(ls -l)"], "deny": ["Read(.env)"]}})
-    here.settings({"permissions": {"deny": ["WebFetch"], "ask": ["Bash(git push:*)"]}}, ".claude/settings.json")
-    rows = here.json("list")
+def test_rules_are_listed_in_the_order_they_are_looked_at_with_warnings(project: Project) -> None:
+    project.trust()
+    project.settings({"permissions": {"allow": ["Bash(python:*)", "Bash(ls -l)"], "deny": ["Read(.env)"]}})
+    project.settings({"permissions": {"deny": ["WebFetch"], "ask": ["Bash(git push:*)"]}}, ".claude/settings.json")
+    rows = project.json("list")
     assert [(row["list"], row["rule"], row["source"]) for row in rows] == [
         ("deny", "Read(.env)", "local"),
         ("deny", "WebFetch", "project"),
@@ -188,7 +190,7 @@ def test_rules_are_listed_in_the_order_they_are_looked_at_with_warnings(here: Pl
     assert [row["order"] for row in rows] == [1, 2, 3, 4, 5]
     assert [bool(row["warning"]) for row in rows] == [False, False, False, True, False]
     assert all(row["line"] for row in rows)
-    code, out = here("list")
+    code, out = project("list")
     assert code == 0
     assert "any program" in out
 
@@ -197,60 +199,65 @@ def test_rules_are_listed_in_the_order_they_are_looked_at_with_warnings(here: Pl
     ("scope", "file"),
     [("user", ".bobstay/settings.json"), ("project", ".bobstay/settings.json"), ("local", LOCAL)],
 )
-def test_a_rule_is_added_where_it_was_wanted_and_removed_again(here: Place, scope: str, file: str) -> None:
-    path = (here.home if scope == "user" else here.work) / file
-    assert here("add", "--ask", "Bash(git push:*)", "--scope", scope)[0] == 0
+def test_a_rule_is_added_where_it_was_wanted_and_removed_again(project: Project, scope: str, file: str) -> None:
+    path = (project.home if scope == "user" else project.work) / file
+    assert project("add", "--ask", "Bash(git push:*)", "--scope", scope)[0] == 0
     assert json.loads(path.read_text())["permissions"] == {"ask": ["Bash(git push:*)"]}
-    assert here.json("check", "git push x")["decision"] == "ask"
-    assert here("add", "--ask", "Bash(git push:*)", "--scope", scope)[1].startswith("Already in")
-    assert here("remove", "Bash(git push:*)")[0] == 0
+    assert project.json("check", "git push x")["decision"] == "ask"
+    assert project("add", "--ask", "Bash(git push:*)", "--scope", scope)[1].startswith("Already in")
+    assert project("remove", "Bash(git push:*)")[0] == 0
     assert json.loads(path.read_text())["permissions"] == {"ask": []}
-    assert here("remove", "Bash(git push:*)")[0] == 1
+    assert project("remove", "Bash(git push:*)")[0] == 1
 
 
-def test_a_rule_is_added_to_the_local_allow_list_if_nothing_else_is_said(here: Place) -> None:
-    assert here("add", "Bash(make test)", "Read(docs/**)")[0] == 0
-    stored = json.loads((here.work / LOCAL).read_text())
+def test_a_rule_is_added_to_the_local_allow_list_if_nothing_else_is_said(project: Project) -> None:
+    assert project("add", "Bash(make test)", "Read(docs/**)")[0] == 0
+    stored = json.loads((project.work / LOCAL).read_text())
     assert stored == {"permissions": {"allow": ["Bash(make test)", "Read(docs/**)"]}}
-    assert "not trusted" in here.errors
+    assert "not trusted" in project.errors
 
 
-def test_a_rule_that_lets_anything_run_is_added_with_a_warning(here: Place) -> None:
-    assert here("add", "Bash(node *)")[0] == 0
-    assert "any program" in here.errors
+def test_a_rule_that_lets_anything_run_is_added_with_a_warning(project: Project) -> None:
+    assert project("add", "Bash(node *)")[0] == 0
+    assert "any program" in project.errors
 
 
 @pytest.mark.parametrize("rule", ["Bash(", "", "Bash()", "x y(z)", "*", "Read(~nobody/x)"])
-def test_a_rule_that_means_nothing_is_not_added(here: Place, rule: str) -> None:
-    assert here("add", rule)[0] == 1
-    assert "expected" in here.errors or "must" in here.errors or "write" in here.errors or "may use" in here.errors
-    assert not (here.work / LOCAL).exists()
+def test_a_rule_that_means_nothing_is_not_added(project: Project, rule: str) -> None:
+    assert project("add", rule)[0] == 1
+    assert (
+        "expected" in project.errors
+        or "must" in project.errors
+        or "write" in project.errors
+        or "may use" in project.errors
+    )
+    assert not (project.work / LOCAL).exists()
 
 
-def test_a_rule_is_removed_from_every_file_or_only_from_the_scope_named(here: Place) -> None:
+def test_a_rule_is_removed_from_every_file_or_only_from_the_scope_named(project: Project) -> None:
     files = [
-        here.settings({"permissions": {"allow": ["Bash(a)"], "deny": ["Bash(a)"]}, "model": "m"}),
-        here.settings({"permissions": {"allow": ["Bash(a)", "Bash(b)"]}}, ".claude/settings.local.json"),
-        here.settings({"permissions": {"allow": ["Bash(a)"]}}, ".claude/settings.json", user=True),
+        project.settings({"permissions": {"allow": ["Bash(a)"], "deny": ["Bash(a)"]}, "model": "m"}),
+        project.settings({"permissions": {"allow": ["Bash(a)", "Bash(b)"]}}, ".claude/settings.local.json"),
+        project.settings({"permissions": {"allow": ["Bash(a)"]}}, ".claude/settings.json", user=True),
     ]
-    assert here("remove", "Bash(a)", "--scope", "user")[0] == 0
+    assert project("remove", "Bash(a)", "--scope", "user")[0] == 0
     assert [file.read_text().count("Bash(a)") for file in files] == [2, 1, 0]
-    assert here("remove", "Bash(a)")[0] == 0
+    assert project("remove", "Bash(a)")[0] == 0
     assert [file.read_text().count("Bash(a)") for file in files] == [0, 0, 0]
     assert json.loads(files[0].read_text())["model"] == "m"
     assert "Bash(b)" in files[1].read_text()
 
 
-def test_one_rule_has_several_spellings(here: Place) -> None:
-    here.settings({"permissions": {"allow": ["Bash(*)", " Read "]}})
-    assert here("remove", "Bash", "Read")[0] == 0
-    assert json.loads((here.work / LOCAL).read_text())["permissions"]["allow"] == []
+def test_one_rule_has_several_spellings(project: Project) -> None:
+    project.settings({"permissions": {"allow": ["Bash(*)", " Read "]}})
+    assert project("remove", "Bash", "Read")[0] == 0
+    assert json.loads((project.work / LOCAL).read_text())["permissions"]["allow"] == []
 
 
-def test_a_malformed_rule_is_listed_with_its_place_and_what_is_wrong_with_it(here: Place) -> None:
-    here.trust()
-    file = here.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(a)",\n      "Bash(ls"\n    ]\n  }\n}')
-    code, out = here("list")
+def test_a_malformed_rule_is_listed_with_its_place_and_what_is_wrong_with_it(project: Project) -> None:
+    project.trust()
+    file = project.settings('{\n  "permissions": {\n    "allow": [\n      "Bash(a)",\n      "Bash(ls"\n    ]\n  }\n}')
+    code, out = project("list")
     assert code == 1
     assert "Bash(a)" in out
     (line,) = [line for line in out.splitlines() if "(malformed)" in line]
@@ -258,8 +265,8 @@ def test_a_malformed_rule_is_listed_with_its_place_and_what_is_wrong_with_it(her
     assert f"{file}:5" in out
     assert "expected Tool(pattern)" in out
     assert "bobstay permissions remove 'Bash(ls'" in out
-    assert "Nothing is allowed" in here.errors
-    code, out = here("list", "--json")
+    assert "Nothing is allowed" in project.errors
+    code, out = project("list", "--json")
     assert code == 1
     good, bad = json.loads(out)
     assert (good["rule"], good["malformed"]) == ("Bash(a)", None)
@@ -273,38 +280,38 @@ def test_a_malformed_rule_is_listed_with_its_place_and_what_is_wrong_with_it(her
 @pytest.mark.parametrize(
     "rule", ["Bash(ls", "", "  ", "Bash()", "x y(z)", "*", "Read(~nobody/x)", "Bash(" + "x" * 11_000]
 )
-def test_a_malformed_rule_is_removed_as_it_stands(here: Place, rule: str) -> None:
-    here.trust()
-    file = here.settings({"permissions": {"allow": ["Bash(a)", rule], "deny": [rule]}, "model": "m"})
-    assert here("check", "a")[0] == 1
-    code, out = here("remove", rule)
-    assert code == 0, here.errors
+def test_a_malformed_rule_is_removed_as_it_stands(project: Project, rule: str) -> None:
+    project.trust()
+    file = project.settings({"permissions": {"allow": ["Bash(a)", rule], "deny": [rule]}, "model": "m"})
+    assert project("check", "a")[0] == 1
+    code, out = project("remove", rule)
+    assert code == 0, project.errors
     assert out.count("Removed") == 2
     assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(a)"], "deny": []}, "model": "m"}
-    assert here("check", "a")[0] == 0
+    assert project("check", "a")[0] == 0
 
 
-def test_what_is_no_text_is_removed_as_it_stands_too(here: Place) -> None:
-    here.trust()
-    file = here.settings({"permissions": {"allow": ["Bash(a)", 5, {"tool": "Bash"}]}})
-    assert here("list") == (1, "")
-    assert f"{file}:" in here.errors
-    assert here("remove", "5", '{"tool": "Bash"}')[0] == 0
+def test_what_is_no_text_is_removed_as_it_stands_too(project: Project) -> None:
+    project.trust()
+    file = project.settings({"permissions": {"allow": ["Bash(a)", 5, {"tool": "Bash"}]}})
+    assert project("list") == (1, "")
+    assert f"{file}:" in project.errors
+    assert project("remove", "5", '{"tool": "Bash"}')[0] == 0
     assert json.loads(file.read_text())["permissions"]["allow"] == ["Bash(a)"]
-    assert here("check", "a")[0] == 0
+    assert project("check", "a")[0] == 0
 
 
-def test_a_sound_rule_is_removed_though_another_is_malformed(here: Place) -> None:
-    file = here.settings({"permissions": {"allow": ["Bash(a)", "Bash(ls", 5]}})
-    assert here("remove", "Bash(a)")[0] == 0
+def test_a_sound_rule_is_removed_though_another_is_malformed(project: Project) -> None:
+    file = project.settings({"permissions": {"allow": ["Bash(a)", "Bash(ls", 5]}})
+    assert project("remove", "Bash(a)")[0] == 0
     assert json.loads(file.read_text())["permissions"]["allow"] == ["Bash(ls", 5]
 
 
-def test_a_broken_file_is_left_alone(here: Place) -> None:
-    file = here.settings("{not json")
-    assert here("add", "Bash(x)")[0] == 1
+def test_a_broken_file_is_left_alone(project: Project) -> None:
+    file = project.settings("{not json")
+    assert project("add", "Bash(x)")[0] == 1
     assert file.read_text() == "{not json"
-    assert str(file) in here.errors
+    assert str(file) in project.errors
 
 
 # ---------------------------------------------------------------- cases
@@ -317,12 +324,12 @@ def judged(*lines: bytes) -> list[dict[str, Any]]:
 
 
 def case(id_: Any, command: str, **rules: list[str]) -> bytes:
-    told = {"id": id_, "tool": "Bash", "command": command, "rules": rules, "cwd": "/srv/proj"}
-    return json.dumps(told).encode() + b"\n"
+    report = {"id": id_, "tool": "Bash", "command": command, "rules": rules, "cwd": "/srv/proj"}
+    return json.dumps(report).encode() + b"\n"
 
 
-def test_cases_are_answered_one_a_line_in_order_in_the_fixed_world(here: Place) -> None:
-    here.settings({"permissions": {"deny": ["Bash"]}})
+def test_cases_are_answered_one_a_line_in_order_in_the_fixed_world(project: Project) -> None:
+    project.settings({"permissions": {"deny": ["Bash"]}})
     found = judged(
         case("a", "ls"),
         case("b", "make x", allow=["Bash(make:*)"]),
@@ -375,7 +382,7 @@ def test_hostile_cases_are_asked_or_denied_and_never_crash() -> None:
 
 
 def test_an_endless_line_is_refused_unread() -> None:
-    found = judged(b'{"id": "' + b"x" * (LONGEST_LINE + 10) + b'"}\n', case("next", "ls"))
+    found = judged(b'{"id": "' + b"x" * (MAX_LINE + 10) + b'"}\n', case("next", "ls"))
     assert [each["decision"] for each in found] == ["deny", "allow"]
 
 

@@ -1,4 +1,4 @@
-"""Where the prompt of print mode comes from."""
+"""The prompt of print mode from the command line and from a pipe."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import pytest
 
 from bobstay.cli import stdin_prompt
 from bobstay.cli.flag_parser import UsageError
-from bobstay.cli.stdin_prompt import prompt_from
+from bobstay.cli.stdin_prompt import read_prompt
 
 
 @pytest.fixture
@@ -29,40 +29,40 @@ def filled(pipe: tuple[int, int], data: bytes) -> int:
 
 
 def test_the_prompt_may_come_from_a_pipe(pipe: tuple[int, int]) -> None:
-    assert prompt_from(None, filled(pipe, b"do it\n")) == "do it"
+    assert read_prompt(None, filled(pipe, b"do it\n")) == "do it"
 
 
 def test_an_argument_stands_before_what_was_piped(pipe: tuple[int, int]) -> None:
-    assert prompt_from("summarise", filled(pipe, b"line 1\nline 2\n")) == "summarise\nline 1\nline 2"
+    assert read_prompt("summarise", filled(pipe, b"line 1\nline 2\n")) == "summarise\nline 1\nline 2"
 
 
 def test_an_empty_pipe_adds_nothing(pipe: tuple[int, int]) -> None:
-    assert prompt_from("go", filled(pipe, b"")) == "go"
+    assert read_prompt("go", filled(pipe, b"")) == "go"
 
 
 def test_without_any_words_there_is_nothing_to_do(pipe: tuple[int, int]) -> None:
     with pytest.raises(UsageError, match="through stdin or as a prompt argument"):
-        prompt_from(None, filled(pipe, b" \n"))
+        read_prompt(None, filled(pipe, b" \n"))
 
 
 def test_a_pipe_nobody_writes_to_does_not_hold_up_a_prompt(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(stdin_prompt, "PATIENCE", 0.05)
-    assert prompt_from("go", pipe[0]) == "go"
+    monkeypatch.setattr(stdin_prompt, "FIRST_BYTE_TIMEOUT", 0.05)
+    assert read_prompt("go", pipe[0]) == "go"
     assert "/dev/null" in capsys.readouterr().err
 
 
 def test_a_closed_stdin_is_no_error(pipe: tuple[int, int]) -> None:
     os.close(pipe[0])
-    assert prompt_from("go", pipe[0]) == "go"
+    assert read_prompt("go", pipe[0]) == "go"
 
 
 def test_bytes_that_are_no_text_are_replaced(pipe: tuple[int, int]) -> None:
-    assert prompt_from(None, filled(pipe, b"a\xffb")) == "a\ufffdb"
+    assert read_prompt(None, filled(pipe, b"a\xffb")) == "a\ufffdb"
 
 
 def test_too_much_is_refused(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdin_prompt, "LIMIT", 10)
     with pytest.raises(UsageError, match="Save it as a file"):
-        prompt_from(None, filled(pipe, b"x" * 11))
+        read_prompt(None, filled(pipe, b"x" * 11))

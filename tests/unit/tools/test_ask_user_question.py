@@ -1,4 +1,4 @@
-"""Questions to the person at the other end."""
+"""AskUserQuestion: questions to the user and their answers."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.ask_user_question import AskUserQuestion, AskUserQuestionArgs
-from bobstay.tools.input_validation import BadInput, parse
-from bobstay.tools.schema import schema_of
+from bobstay.tools.input_validation import InvalidInputError, parse_input
+from bobstay.tools.schema import build_schema
 from tests.toolkit import make_context
 
 COLOUR: dict[str, Any] = {
@@ -21,7 +21,7 @@ COLOUR: dict[str, Any] = {
 
 
 def parsed(**given: Any) -> AskUserQuestionArgs:
-    return parse(AskUserQuestionArgs, {"questions": [COLOUR]} | given, schema_of(AskUserQuestionArgs))
+    return parse_input(AskUserQuestionArgs, {"questions": [COLOUR]} | given, build_schema(AskUserQuestionArgs))
 
 
 async def run(folder: Path, **given: Any) -> Outcome:
@@ -51,14 +51,14 @@ async def test_several_choices_and_open_questions_are_told(tmp_path: Path) -> No
 
 
 def test_the_model_is_not_told_of_the_field_for_answers() -> None:
-    """Only whoever asks the person may fill it in."""
-    assert list(schema_of(AskUserQuestionArgs)["properties"]) == ["questions"]
+    """Only the host that asks the person may fill it in."""
+    assert list(build_schema(AskUserQuestionArgs)["properties"]) == ["questions"]
 
 
 def test_a_model_cannot_answer_in_the_name_of_the_person() -> None:
     forged = {"questions": [COLOUR], "answers": {"Which colour?": "Blue"}}
-    with pytest.raises(BadInput, match="answers is not a field"):
-        parse(AskUserQuestionArgs, forged, schema_of(AskUserQuestionArgs), from_model=True)
+    with pytest.raises(InvalidInputError, match="answers is not a field"):
+        parse_input(AskUserQuestionArgs, forged, build_schema(AskUserQuestionArgs), from_model=True)
 
 
 def test_a_host_may_send_back_more_than_we_know(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_it_is_a_question_to_a_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("questions", "words"),
+    ("questions", "phrase"),
     [
         ([], "questions must have at least 1 items"),
         ([COLOUR] * 5, "questions must have at most 4 items"),
@@ -80,13 +80,13 @@ def test_it_is_a_question_to_a_person(tmp_path: Path) -> None:
         ([COLOUR | {"options": [{"label": str(n)} for n in range(5)]}], "options must have at most 4 items"),
     ],
 )
-def test_the_number_of_questions_and_options_is_bounded(questions: list[Any], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+def test_the_number_of_questions_and_options_is_bounded(questions: list[Any], phrase: str) -> None:
+    with pytest.raises(InvalidInputError, match=phrase):
         parsed(questions=questions)
 
 
 async def test_questions_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
     twice = COLOUR | {"options": [{"label": "A"}, {"label": "A"}]}
-    for questions, words in (([COLOUR, COLOUR], "are the same"), ([twice], "same label")):
-        with pytest.raises(ToolError, match=words):
+    for questions, phrase in (([COLOUR, COLOUR], "are the same"), ([twice], "same label")):
+        with pytest.raises(ToolError, match=phrase):
             await AskUserQuestion().check(parsed(questions=questions), make_context(tmp_path))

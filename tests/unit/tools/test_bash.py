@@ -1,4 +1,4 @@
-"""Bash: results, directory, bounds, time limits and what is left afterwards."""
+"""Bash: results, working directory, limits, timeouts and processes left behind."""
 
 import asyncio
 import os
@@ -76,7 +76,7 @@ async def test_silence_is_said(context: Context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("command", "phrase"),
     [
         ("echo before; exit 3", "Exit code 3\nbefore"),
         ("no-such-program", "Exit code 127\n"),
@@ -84,10 +84,10 @@ async def test_silence_is_said(context: Context) -> None:
         ("echo (", "Exit code 2\nbash: eval: line 1: syntax error"),
     ],
 )
-async def test_a_failure_is_an_error_with_its_code_and_output(context: Context, command: str, words: str) -> None:
+async def test_a_failure_is_an_error_with_its_code_and_output(context: Context, command: str, phrase: str) -> None:
     outcome = await bash(context, command)
     assert outcome.is_error
-    assert text(outcome).startswith(words)
+    assert text(outcome).startswith(phrase)
     assert set(outcome.display) == SHAPE
 
 
@@ -214,7 +214,7 @@ async def test_output_is_shown_while_the_command_runs(context: Context, root: Pa
 
 
 async def test_a_background_child_does_not_hold_the_call(context: Context, shells: ShellSession) -> None:
-    """F11, F13: it is not waited for, and it is listed as what still runs."""
+    """F11, F13: the call does not wait for it, and it is listed as running."""
     async with asyncio.timeout(DEADLINE):
         outcome = await bash(context, "sleep 1000 & echo ok")
     assert text(outcome).startswith("ok\n")
@@ -247,7 +247,7 @@ async def test_settings_can_move_commands_to_the_background_earlier_but_not_late
 
 @pytest.mark.parametrize("given", [{"timeout": 50}, {"timeout": 50, "run_in_background": True}])
 async def test_the_timeout_never_ends_a_command(context: Context, shells: ShellSession, root: Path, given: Any) -> None:
-    """H1-12: when the time is over it goes on in the background, to its own end."""
+    """H1-12: after the timeout it continues in the background until it ends."""
     outcome = await bash(context, "until [ -e stop ]; do sleep 0.01; done; echo done", **given)
     ((job_id, job),) = shells.jobs.items()
     assert job_id in text(outcome)
@@ -306,7 +306,7 @@ async def test_a_call_cancelled_twice_leaves_nobody_either(context: Context, she
 
 @pytest.mark.parametrize("escape", ["setsid sleep 300 &", "(setsid sh -c 'sleep 300 &' &)", "nohup sleep 300 &"])
 async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: ShellSession, escape: str) -> None:
-    """F12: what a command that ended well had left behind."""
+    """F12: processes left behind by a command that succeeded."""
     await bash(context, f"{escape}\n echo done")
     await until(lambda: living(shells))
     await shells.close()
@@ -315,18 +315,18 @@ async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: Sh
 
 async def test_a_long_command_moves_to_the_background(context: Context, shells: ShellSession, root: Path) -> None:
     """H1-12."""
-    told: list[ShellJob] = []
-    shells.on_finished = told.append
+    finished_jobs: list[ShellJob] = []
+    shells.on_finished = finished_jobs.append
     shells.default_timeout = 0.1
     outcome = await bash(context, "echo first; until [ -e stop ]; do sleep 0.01; done; echo last; cd /; exit 3")
     ((job_id, job),) = shells.jobs.items()
     assert text(outcome).startswith("first\n")
     assert "Not done after 0.1s: moved to the background" in text(outcome)
     assert (outcome.display["backgroundTaskId"], outcome.display["timedOutAfterMs"]) == (job_id, 100)
-    assert (shells.in_background, told) == ([job], [])
+    assert (shells.in_background, finished_jobs) == ([job], [])
     (root / "stop").touch()
     await job.finished
-    assert (shells.in_background, told) == ([], [job])
+    assert (shells.in_background, finished_jobs) == ([], [job])
     ended = job.ended_event()
     assert (ended.status, ended.code, ended.tell, ended.call_id) == ("failed", 3, "wake", context.call_id)
     assert job.output.path.read_bytes() == b"first\nlast\n"
@@ -344,7 +344,7 @@ async def test_what_a_command_left_running_is_not_awaited(context: Context, shel
 
 
 async def test_too_many_background_commands_are_refused(context: Context, shells: ShellSession) -> None:
-    shells.most_jobs = 2
+    shells.max_jobs = 2
     for _ in range(2):
         await bash(context, "sleep 300", run_in_background=True)
     with pytest.raises(ToolError, match="KillShell"):

@@ -1,4 +1,4 @@
-"""BashOutput: what a background command printed since, and how it stands."""
+"""BashOutput: new output and status of a background command."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest
 
 from bobstay.model.event import InputDropped
 from bobstay.tools.base import Context, ToolError
-from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_job import ShellJob
 from bobstay.tools.shell_session import ShellSession
@@ -31,7 +31,7 @@ async def start(context: Context, command: str, **more: Any) -> ShellJob:
     outcome = await Bash().run(BashArgs(command, run_in_background=True, **more), context)
     job_id = outcome.display["backgroundTaskId"]
     assert f"running in background with ID: {job_id}." in str(outcome.content)
-    job = context.parts["shells"].jobs[job_id]
+    job = require_shells(context).jobs[job_id]
     assert isinstance(job, ShellJob)
     assert str(job.output.path) in str(outcome.content)
     return job
@@ -63,9 +63,9 @@ async def test_each_look_gives_what_is_new(context: Context) -> None:
 
 
 async def test_one_that_puts_itself_in_the_background_is_not_called_completed(context: Context) -> None:
-    """F13: it runs until all that came from it is gone."""
-    told: list[ShellJob] = []
-    context.parts["shells"].on_finished = told.append
+    """F13: it runs until every process it started has ended."""
+    finished_jobs: list[ShellJob] = []
+    require_shells(context).on_finished = finished_jobs.append
     job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
     await printed(job, b"started\n")
     async with asyncio.timeout(DEADLINE):
@@ -73,10 +73,10 @@ async def test_one_that_puts_itself_in_the_background_is_not_called_completed(co
             await asyncio.sleep(0.005)
     shown = await look(context, job)
     assert shown.startswith("<status>running</status>\n<exit_code>0</exit_code>\n(The shell has ended")
-    assert told == []
+    assert finished_jobs == []
     (context.root / "stop").touch()
     await job.finished
-    assert told == [job]
+    assert finished_jobs == [job]
     assert "<status>completed</status>" in (shown := await look(context, job))
     assert "late" in shown
 
@@ -94,10 +94,10 @@ async def test_waiting_ends_with_the_command(context: Context) -> None:
 
 
 async def test_waiting_is_bounded(context: Context) -> None:
-    """H1-12: by what was asked for, and by the longest a call may take."""
+    """H1-12: by the requested time, and by the maximum of a call."""
     job = await start(context, "sleep 300")
     assert await look(context, job, wait=0.01) == "<status>running</status>\n(No new output)"
-    context.parts["shells"].longest_timeout = 0.01
+    require_shells(context).max_timeout = 0.01
     async with asyncio.timeout(DEADLINE):
         assert "<status>running</status>" in await look(context, job, wait=600)
     with pytest.raises(msgspec.ValidationError):
@@ -107,7 +107,7 @@ async def test_waiting_is_bounded(context: Context) -> None:
 async def test_a_look_at_the_end_withdraws_the_notice_of_it(context: Context) -> None:
     job = await start(context, "echo done")
     unread = {job.id}
-    context.parts["unread"] = unread.__contains__
+    context.services.is_unread = unread.__contains__
     await job.finished
     first = await BashOutput().run(BashOutputArgs(job.id), context)
     assert first.events == (InputDropped(job.id),)
@@ -159,8 +159,8 @@ async def test_an_unknown_id_is_answered_with_the_known_ones(context: Context) -
 
 async def test_old_finished_jobs_are_forgotten(context: Context) -> None:
     """F25: memory does not grow with the number of commands."""
-    shells = context.parts["shells"]
-    shells.most_jobs = 3
+    shells = require_shells(context)
+    shells.max_jobs = 3
     for _ in range(6):
         await (await start(context, "true")).finished
     assert len(shells.jobs) <= 3

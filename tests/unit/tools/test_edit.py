@@ -1,4 +1,4 @@
-"""Edit on real files: what it writes, what it refuses, and what it tells."""
+"""Edit on real files: what it writes, refuses and reports."""
 
 import asyncio
 import codecs
@@ -15,7 +15,7 @@ from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.edit import Edit, EditArgs, OneEdit
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
-from bobstay.tools.files.file_content import decode, digest, visible, with_plain_newlines
+from bobstay.tools.files.file_content import decode, digest, make_visible, with_plain_newlines
 from tests.toolkit import ledger_of, make_context
 
 
@@ -89,14 +89,14 @@ async def test_senseless_paths_are_refused_with_words(context: Context, path: st
 async def test_whatever_the_bytes_of_a_file_only_the_span_changes(
     context: Context, tmp_path: Path, raw: bytes, data: st.DataObject, every: bool
 ) -> None:
-    """F15, F16, F19: random bytes, a random text that stands there once."""
+    """F15, F16, F19: random bytes, a random text that occurs once."""
     text = decode(raw).text
     assume(text)
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     assume(text[start - 1 : start + 1] != "\r\n" and text[end - 1 : end + 1] != "\r\n")
     old = with_plain_newlines(text[start:end])
-    assume(with_plain_newlines(text).count(old) == 1 and visible(old) == old and old != "NEW")
+    assume(with_plain_newlines(text).count(old) == 1 and make_visible(old) == old and old != "NEW")
     plain = with_plain_newlines(text)
     assume(plain.find(old, plain.find(old) + 1) < 0)
     path = tmp_path / "data"
@@ -173,7 +173,7 @@ async def test_a_touched_but_equal_file_is_not_stale(context: Context, tmp_path:
 
 
 async def test_own_edits_and_writes_never_make_a_file_stale(context: Context, tmp_path: Path) -> None:
-    """F21, F22: what we wrote is what is known."""
+    """F21, F22: the ledger knows what was written."""
     ledger_of(context).learn(await Write().run(WriteArgs("a", "0\n"), context))
     for number in range(5):
         await edit(context, "a", f"{number}\n", f"{number + 1}\n")
@@ -181,7 +181,7 @@ async def test_own_edits_and_writes_never_make_a_file_stale(context: Context, tm
 
 
 async def test_a_formatter_after_an_edit_is_answered_by_one_fresh_read(context: Context, tmp_path: Path) -> None:
-    """F22: the formatter's text is shown by the refusal, and one Read is enough to go on."""
+    """F22: the formatter's text is shown by the refusal, and one Read is enough to continue."""
     (tmp_path / "a.py").write_text("x = 1\n")
     await read(context, "a.py")
     await edit(context, "a.py", "x = 1", "x=2")
@@ -217,7 +217,7 @@ async def test_several_edits_are_all_made_or_none(context: Context, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("args", "words"),
+    ("args", "phrase"),
     [
         (EditArgs("a", "x", "x"), "the same"),
         (EditArgs("a", "x"), "both old_string and new_string"),
@@ -227,8 +227,8 @@ async def test_several_edits_are_all_made_or_none(context: Context, tmp_path: Pa
         (EditArgs("a", "x", "\ud800"), "surrogate"),
     ],
 )
-async def test_edits_that_make_no_sense_are_refused(context: Context, args: EditArgs, words: str) -> None:
-    with pytest.raises(ToolError, match=words):
+async def test_edits_that_make_no_sense_are_refused(context: Context, args: EditArgs, phrase: str) -> None:
+    with pytest.raises(ToolError, match=phrase):
         await Edit().check(args, context)
 
 
@@ -277,7 +277,7 @@ async def test_a_tolerant_match_is_told(context: Context, tmp_path: Path) -> Non
     await read(context, "a.go")
     outcome = await edit(context, "a.go", "    return 1\n}", "    return 2\n}")
     assert (tmp_path / "a.go").read_text() == "func f() {\n\treturn 2\n}\n"
-    assert "not in the file to the letter" in str(outcome.content)
+    assert "does not match the file exactly" in str(outcome.content)
 
 
 async def test_the_fields_for_programs_fit_into_a_frame(context: Context, tmp_path: Path) -> None:

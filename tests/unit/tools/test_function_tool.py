@@ -1,4 +1,4 @@
-"""An ordinary function becomes a tool."""
+"""Tools made from ordinary functions."""
 
 import asyncio
 import threading
@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Context, Outcome
 from bobstay.tools.function_tool import FunctionTool, tool
-from bobstay.tools.input_validation import BadInput, parse
-from bobstay.tools.tool_registry import entry_of
+from bobstay.tools.input_validation import InvalidInputError, parse_input
+from bobstay.tools.tool_registry import describe_tool
 from tests.toolkit import make_context
 
 
 async def call(made: FunctionTool, context: Context, **given: Any) -> Outcome:
-    return await made.run(parse(made.args, given, entry_of(made).schema), context)
+    return await made.run(parse_input(made.args, given, describe_tool(made).schema), context)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def move(
 
 def test_the_parameters_become_the_schema_and_the_docstring_the_description() -> None:
     """H1-1"""
-    entry = entry_of(move)
+    entry = describe_tool(move)
     assert (entry.name, entry.description) == ("move", "Move a point to the right.")
     assert entry.schema["required"] == ["point"]
     assert entry.schema["properties"]["steps"] == {"type": "integer", "description": "how far", "default": 1}
@@ -62,7 +62,7 @@ async def test_an_async_function_runs_in_the_loop_and_may_ask_for_the_context(co
 
     assert (await call(where, context, suffix="!")).content == "call_1!"
     assert where.name == "whoami"
-    assert "context" not in entry_of(where).schema["properties"]
+    assert "context" not in describe_tool(where).schema["properties"]
 
 
 async def test_an_outcome_passes_and_none_means_done(context: Context) -> None:
@@ -87,7 +87,7 @@ async def test_a_result_that_is_no_data_is_a_clear_error(context: Context) -> No
 
 def test_a_tool_that_states_nothing_is_asked_about_and_runs_alone(context: Context) -> None:
     """H1-2"""
-    args = parse(move.args, {"point": {"x": 1}}, entry_of(move).schema)
+    args = parse_input(move.args, {"point": {"x": 1}}, describe_tool(move).schema)
     assert move.access(args, context) == ()
     assert move.read_only(args, context) is False
     assert move.claims(args, context) == (EVERYTHING,)
@@ -110,8 +110,8 @@ def test_the_function_can_still_be_called() -> None:
 
 
 def test_unknown_fields_are_refused() -> None:
-    with pytest.raises(BadInput, match="stepz is not a field; did you mean steps"):
-        parse(move.args, {"point": {"x": 1}, "stepz": 2}, entry_of(move).schema)
+    with pytest.raises(InvalidInputError, match="stepz is not a field; did you mean steps"):
+        parse_input(move.args, {"point": {"x": 1}, "stepz": 2}, describe_tool(move).schema)
 
 
 def test_a_function_that_cannot_be_described_is_refused() -> None:
@@ -126,6 +126,10 @@ def test_a_function_that_cannot_be_described_is_refused() -> None:
         """Takes any number."""
         return sum(numbers)
 
-    for function, words in ((bare, "docstring"), (untyped, "x has no type"), (many, "numbers cannot be given by name")):
-        with pytest.raises(TypeError, match=words):
+    for function, reason in (
+        (bare, "docstring"),
+        (untyped, "x has no type"),
+        (many, "numbers cannot be passed by name"),
+    ):
+        with pytest.raises(TypeError, match=reason):
             tool(function)

@@ -1,4 +1,4 @@
-"""Glob: files by the pattern of their path."""
+"""Glob: files by path pattern."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Grep: what is in files."""
+"""Grep: search in file contents."""
 
 import os
 from pathlib import Path
@@ -113,7 +113,7 @@ async def test_counts(context: Context) -> None:
     ],
 )
 async def test_a_search_can_be_narrowed(context: Context, narrowed: dict[str, str], expected: list[str]) -> None:
-    """H1-11: a glob does not bring back what .gitignore leaves out; a file that is named is searched."""
+    """H1-11: a glob does not include ignored files; a file that is named is searched."""
     assert (await grep(context, "needle", **narrowed)).display["filenames"] == expected
 
 
@@ -121,13 +121,13 @@ async def test_a_glob_that_fits_ignored_files_only_is_explained(context: Context
     (root / ".gitignore").write_text("*.log\nnode_modules\n")
     (root / "node_modules" / "lib").mkdir(parents=True)
     (root / "node_modules" / "lib" / "a.js").write_text("needle\n")
-    said = str((await grep(context, "needle", glob="node_modules/**")).content)
-    assert said.startswith("No files found\n(1 matching file was left out because .gitignore names them")
-    assert "node_modules/lib/a.js" in said
+    output = str((await grep(context, "needle", glob="node_modules/**")).content)
+    assert output.startswith("No files found\n(1 matching file was left out because .gitignore names them")
+    assert "node_modules/lib/a.js" in output
     assert "as `path`" in str((await grep(context, "needle", glob="*.log", output_mode="content")).content)
     assert str((await grep(context, "nowhere", glob="node_modules/**")).content) == "No files found"
     assert str((await grep(context, "needle", glob=".git/**")).content) == "No files found"
-    context.parts["hides"] = lambda: lambda path: path.endswith(".js")
+    context.services.denied_reads = lambda: lambda path: path.endswith(".js")
     assert str((await grep(context, "needle", glob="node_modules/**")).content) == "No files found"
 
 
@@ -175,7 +175,7 @@ async def test_a_pattern_that_looks_like_an_option_is_a_pattern(context: Context
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "phrase"),
     [
         ({"pattern": "foo("}, "unclosed group"),
         ({"pattern": "(?=a)"}, "without them"),
@@ -186,8 +186,8 @@ async def test_a_pattern_that_looks_like_an_option_is_a_pattern(context: Context
         ({"pattern": "a\0b"}, "NUL"),
     ],
 )
-async def test_mistakes_are_explained(context: Context, wrong: dict[str, str], words: str) -> None:
-    with pytest.raises(ToolError, match=words):
+async def test_mistakes_are_explained(context: Context, wrong: dict[str, str], phrase: str) -> None:
+    with pytest.raises(ToolError, match=phrase):
         await grep(context, **wrong)
 
 

@@ -1,4 +1,4 @@
-"""HTML becomes Markdown, and no HTML can hurt."""
+"""Conversion of HTML to Markdown, hostile HTML included."""
 
 import time
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bobstay.tools.charset import looks_binary, read_text
-from bobstay.tools.html_to_markdown import title_of, to_markdown
+from bobstay.tools.charset import decode_page, looks_binary
+from bobstay.tools.html_to_markdown import find_title, to_markdown
 from tests.deadline import DEADLINE
 
 BASE = "http://site.example/docs/"
@@ -43,8 +43,8 @@ def test_html_becomes_markdown(source: str, expected: str) -> None:
 
 
 def test_the_title_is_found() -> None:
-    assert title_of("<html><head><TITLE lang=en> A &amp;\n B </TITLE>") == "A & B"
-    assert title_of("no title") == ""
+    assert find_title("<html><head><TITLE lang=en> A &amp;\n B </TITLE>") == "A & B"
+    assert find_title("no title") == ""
 
 
 HOSTILE = [
@@ -84,7 +84,7 @@ def test_the_time_grows_with_the_size_and_not_faster(piece: str) -> None:
     source = piece * (400_000 // len(piece))
     began = time.process_time()
     result = to_markdown(source, BASE)
-    title_of(source)
+    find_title(source)
     assert time.process_time() - began < DEADLINE
     assert len(result) < 20 * len(source)
 
@@ -120,7 +120,7 @@ FRAGMENTS += ["=", " ", "\n", "&", ";", "#", "href", "script", "</", "<ol", "sta
 @given(some.lists(some.sampled_from(FRAGMENTS), max_size=60).map("".join) | some.text(max_size=100))
 def test_no_html_breaks_it(source: str) -> None:
     assert to_markdown(source, BASE).endswith("\n")
-    title_of(source)
+    find_title(source)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_no_html_breaks_it(source: str) -> None:
 )
 def test_the_encoding_of_a_page_is_found_out(data: bytes, content_type: str, expected: str) -> None:
     """H1-13"""
-    assert read_text(data, content_type) == expected
+    assert decode_page(data, content_type) == expected
 
 
 @given(some.binary(max_size=200), some.text(max_size=40))
 def test_any_bytes_can_be_read(data: bytes, content_type: str) -> None:
-    assert isinstance(read_text(data, content_type), str)
+    assert isinstance(decode_page(data, content_type), str)
     assert isinstance(looks_binary(data), bool)

@@ -1,4 +1,4 @@
-"""A call with a wrong input is answered with all that is wrong and with how to do it right."""
+"""Invalid tool input is answered with all of its problems and the expected form."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,8 +9,8 @@ from msgspec import Meta, field
 
 from bobstay.tools import builtin
 from bobstay.tools.base import Args
-from bobstay.tools.input_validation import BadInput, parse, signature
-from bobstay.tools.schema import RawArgs, schema_of
+from bobstay.tools.input_validation import InvalidInputError, parse_input, signature
+from bobstay.tools.schema import RawArgs, build_schema
 from bobstay.tools.tool_scan import discover
 
 
@@ -29,19 +29,21 @@ class Order(Args, frozen=True):
     either: int | str | None = None
 
 
-SCHEMA = schema_of(Order)
+SCHEMA = build_schema(Order)
 
 
 def wrong(given_input: Any) -> str:
-    with pytest.raises(BadInput) as caught:
-        parse(Order, given_input, SCHEMA)
+    with pytest.raises(InvalidInputError) as caught:
+        parse_input(Order, given_input, SCHEMA)
     return str(caught.value)
 
 
 def test_all_problems_are_told_at_once() -> None:
     """H2-2"""
-    told = wrong({"filepath": "x", "rows": [{"name": "", "extra": 1}, 5], "limit": 0, "kind": "odd", "ratio": "much"})
-    assert told.splitlines() == [
+    message = wrong(
+        {"filepath": "x", "rows": [{"name": "", "extra": 1}, 5], "limit": 0, "kind": "odd", "ratio": "much"}
+    )
+    assert message.splitlines() == [
         "The input has problems:",
         "- file_path is missing (it must be a string)",
         "- filepath is not a field; did you mean file_path?",
@@ -59,8 +61,8 @@ def test_all_problems_are_told_at_once() -> None:
 
 
 def test_harmless_slips_are_put_right() -> None:
-    """H2-2: numbers, truth values, lists and objects as text, and null for what is left out."""
-    order = parse(
+    """H2-2: numbers, truth values, lists and objects as text, and null for omitted fields."""
+    order = parse_input(
         Order,
         {
             "file_path": "x",
@@ -76,7 +78,7 @@ def test_harmless_slips_are_put_right() -> None:
 
 
 def test_text_that_looks_like_json_stays_text_where_text_is_wanted() -> None:
-    assert parse(Order, {"file_path": "[1]", "rows": []}, SCHEMA).file_path == "[1]"
+    assert parse_input(Order, {"file_path": "[1]", "rows": []}, SCHEMA).file_path == "[1]"
 
 
 def test_null_for_a_required_field_is_a_problem() -> None:
@@ -97,7 +99,7 @@ def test_an_input_that_is_no_object_is_a_problem(given_input: Any) -> None:
 
 
 def test_raw_input_is_taken_whole() -> None:
-    assert parse(RawArgs, {"any": {"thing": 1}}, {"type": "object"}).value == {"any": {"thing": 1}}
+    assert parse_input(RawArgs, {"any": {"thing": 1}}, {"type": "object"}).value == {"any": {"thing": 1}}
 
 
 def test_the_answer_is_short_however_long_the_input() -> None:
@@ -116,15 +118,15 @@ def test_a_deep_nest_of_json_text_is_survived() -> None:
 
 
 def test_halves_of_characters_are_survived() -> None:
-    told = wrong({"file_path": "x", "rows": [], "limit": "\ud800", "\udfff": 1, "kind": "\udcff"})
-    assert "limit must be an integer" in told
-    assert "\\udfff is not a field" in told
-    told.encode()
+    message = wrong({"file_path": "x", "rows": [], "limit": "\ud800", "\udfff": 1, "kind": "\udcff"})
+    assert "limit must be an integer" in message
+    assert "\\udfff is not a field" in message
+    message.encode()
 
 
 def test_every_built_in_tool_can_say_how_it_is_called() -> None:
     for tool in discover(builtin):
-        assert signature(schema_of(tool.args)).startswith("Call it with: ")
+        assert signature(build_schema(tool.args)).startswith("Call it with: ")
 
 
 TEXTS = some.text('abtrue0159.-[]{}":, \ud800\0é', max_size=12)
@@ -138,10 +140,10 @@ ROWS = some.lists(some.dictionaries(FIELDS, JSON, max_size=3), max_size=5)
 
 
 def outcome(args_type: type[Args], given_input: dict[str, Any], schema: dict[str, Any]) -> Args | str:
-    """What came of it: the arguments, or the words of the refusal. Anything else is the tested code's fault."""
+    """The parsed arguments, or the text of the refusal. Any other exception is a bug."""
     try:
-        return parse(args_type, given_input, schema)
-    except BadInput as error:
+        return parse_input(args_type, given_input, schema)
+    except InvalidInputError as error:
         return str(error)
 
 
@@ -162,7 +164,7 @@ def test_any_json_is_either_taken_or_refused_in_words(given_input: dict[str, Any
 @given(some.data())
 def test_no_built_in_tool_breaks_on_any_input(data: some.DataObject) -> None:
     tool = data.draw(some.sampled_from(sorted(discover(builtin), key=lambda tool: tool.name)))
-    schema = schema_of(tool.args)
+    schema = build_schema(tool.args)
     names = some.sampled_from(sorted(schema.get("properties", {}))) if schema.get("properties") else some.just("x")
     given_input = data.draw(some.dictionaries(names | TEXTS, JSON | some.lists(JSON, max_size=3)))
     assert isinstance(outcome(tool.args, given_input, schema), tool.args | str)

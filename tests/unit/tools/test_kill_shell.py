@@ -1,4 +1,4 @@
-"""KillShell: ends a background command with all that came from it."""
+"""KillShell: ends a background command with every process it started."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import Context, ToolError
-from bobstay.tools.builtin.bash import Bash, BashArgs
+from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
 from bobstay.tools.shell_job import ShellJob
 from bobstay.tools.shell_session import ShellSession
@@ -28,15 +28,15 @@ async def context(tmp_path: Path) -> AsyncIterator[Context]:
 
 
 def living(context: Context) -> int:
-    part = f":{context.parts['shells'].session_id}:".encode()
+    part = f":{require_shells(context).session_id}:".encode()
     return sum(part in marks_of(int(name)) for name in os.listdir("/proc") if name.isdigit())
 
 
 @pytest.mark.parametrize("field", ["shell_id", "task_id"])
 async def test_it_ends_everything_and_the_model_is_not_told_again(context: Context, field: str) -> None:
     """F12; the older and the newer name of the field both do."""
-    told: list[ShellJob] = []
-    context.parts["shells"].on_finished = told.append
+    finished_jobs: list[ShellJob] = []
+    require_shells(context).on_finished = finished_jobs.append
     outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]
     async with asyncio.timeout(DEADLINE):
@@ -47,14 +47,14 @@ async def test_it_ends_everything_and_the_model_is_not_told_again(context: Conte
 
     assert "Successfully killed" in str(answer.content)
     assert living(context) == 0
-    assert context.parts["shells"].jobs[job_id].status == "killed"
-    assert [job.ended_event().tell for job in told] == ["no"]
+    assert require_shells(context).jobs[job_id].status == "killed"
+    assert [job.ended_event().tell for job in finished_jobs] == ["no"]
 
 
 async def test_what_had_ended_is_said_to_have_ended(context: Context) -> None:
     outcome = await Bash().run(BashArgs("true", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]
-    await context.parts["shells"].jobs[job_id].finished
+    await require_shells(context).jobs[job_id].finished
     answer = await KillShell().run(KillShellArgs(job_id), context)
     assert "had ended before (completed)" in str(answer.content)
 

@@ -1,4 +1,4 @@
-"""NotebookEdit changes one cell and leaves the bytes of the others alone."""
+"""NotebookEdit changes one cell and preserves the bytes of the others."""
 
 import json
 from pathlib import Path
@@ -114,7 +114,7 @@ async def test_a_notebook_in_one_line_and_one_from_windows_are_kept_so(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "phrase"),
     [
         ({"cell_id": "nope", "new_source": "x"}, "no cell 'nope'. Its cells are: m1, c1, r1"),
         ({"new_source": "x"}, "cell_id is missing"),
@@ -123,8 +123,8 @@ async def test_a_notebook_in_one_line_and_one_from_windows_are_kept_so(tmp_path:
         ({"cell_id": "cell-99", "new_source": "x"}, "no cell"),
     ],
 )
-async def test_changes_that_make_no_sense_are_refused(context: Context, fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(ToolError, match=words):
+async def test_changes_that_make_no_sense_are_refused(context: Context, fields: dict[str, Any], phrase: str) -> None:
+    with pytest.raises(ToolError, match=phrase):
         await change(context, **fields)
 
 

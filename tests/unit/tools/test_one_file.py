@@ -1,4 +1,4 @@
-"""Adding or changing a built-in tool touches one file: nothing else in the source knows any tool by name."""
+"""A built-in tool lives in one file: no other source file refers to a tool by name."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ SOURCE = Path(bobstay.__file__).parent
 
 KNOWN_ELSEWHERE = {
     "assembly/": "a session asks its rules about web addresses under the names people write in those rules",
-    "cli/check_command.py": "`bobstay permissions check` judges commands, files and addresses by the tools that touch them",
+    "cli/check_command.py": "`bobstay permissions check` judges commands and files by the tools that touch them",
     "cli/permissions_command.py": "so does the command around it",
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
@@ -25,7 +25,7 @@ KNOWN_ELSEWHERE = {
 
 def test_no_file_outside_the_package_of_tools_names_a_tool() -> None:
     """H1-3"""
-    names = {word for entry in builtin_entries() for word in (entry.name, *entry.aliases)}
+    names = {phrase for entry in builtin_entries() for phrase in (entry.name, *entry.aliases)}
     allowed = ("tools/builtin/", *KNOWN_ELSEWHERE)
     offenders = [
         f"{path.relative_to(SOURCE)} names {name}"

@@ -1,4 +1,4 @@
-"""Into plan mode, and out of it with a person's consent."""
+"""Entering plan mode, and leaving it with the approval of a person."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.enter_plan_mode import EnterPlanMode, EnterPlanModeArgs
 from bobstay.tools.builtin.exit_plan_mode import ExitPlanMode, ExitPlanModeArgs
-from bobstay.tools.input_validation import parse
-from bobstay.tools.schema import schema_of
+from bobstay.tools.input_validation import parse_input
+from bobstay.tools.schema import build_schema
 from tests.toolkit import make_context
 
 
@@ -64,9 +64,9 @@ async def test_a_mode_chosen_by_whoever_approved_is_kept(tmp_path: Path) -> None
 
 
 def test_a_host_may_fill_in_the_path_of_the_plan() -> None:
-    schema = schema_of(ExitPlanModeArgs)
+    schema = build_schema(ExitPlanModeArgs)
     assert list(schema["properties"]) == ["plan"]
-    args = parse(ExitPlanModeArgs, {"plan": "x", "planFilePath": "/p", "allowedPrompts": []}, schema)
+    args = parse_input(ExitPlanModeArgs, {"plan": "x", "planFilePath": "/p", "allowedPrompts": []}, schema)
     assert args.plan == "x"
 
 

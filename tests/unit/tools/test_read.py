@@ -1,4 +1,4 @@
-"""Read of text: numbering, parts, bounds, and places it does not open."""
+"""Read of text: numbering, ranges, limits, and paths it does not open."""
 
 import asyncio
 import codecs
@@ -16,7 +16,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.files.file_content import digest
-from bobstay.tools.files.file_view import stream_view, view_of
+from bobstay.tools.files.file_view import make_view, stream_view
 from tests.toolkit import make_context
 
 
@@ -160,7 +160,7 @@ async def test_what_is_no_regular_file_is_not_opened(context: Context, tmp_path:
     (tmp_path / "loop").symlink_to("loop")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(tmp_path / "socket"))
-        for path, words in [
+        for path, phrase in [
             (".", "is a directory.*Glob"),
             ("pipe", "named pipe"),
             ("socket", "a socket"),
@@ -170,7 +170,7 @@ async def test_what_is_no_regular_file_is_not_opened(context: Context, tmp_path:
             ("/proc/kcore", "device or kernel file"),
             ("loop", "form a loop"),
         ]:
-            with pytest.raises(ToolError, match=words):
+            with pytest.raises(ToolError, match=phrase):
                 await asyncio.wait_for(read(context, path), 5)
 
 
@@ -231,7 +231,7 @@ def test_streaming_shows_what_reading_at_once_shows(
         streamed = stream_view(descriptor, os.fstat(descriptor), first, most, lambda: False)
     finally:
         os.close(descriptor)
-    at_once = view_of(raw, first, most)
+    at_once = make_view(raw, first, most)
     assert (streamed.plain, streamed.total, streamed.count, streamed.hash) == (
         at_once.plain,
         at_once.total,
@@ -248,7 +248,7 @@ async def test_instructions_of_a_folder_newly_entered_are_added(tmp_path: Path) 
         entered.append(path)
         return "" if len(entered) > 1 else "Use tabs here."
 
-    context = make_context(tmp_path, instructions=instructions)
+    context = make_context(tmp_path, instructions_for=instructions)
     (tmp_path / "a").write_text("x\n")
     expected = "1\tx\n\n<system-reminder>\nUse tabs here.\n</system-reminder>"
     assert (await read(context, "a")).content == expected

@@ -1,4 +1,4 @@
-"""Read of images, PDF files and notebooks: always something every provider takes, always within bounds."""
+"""Read of images, PDF files and notebooks, within limits and in formats every provider accepts."""
 
 import json
 from base64 import b64decode, b64encode
@@ -223,8 +223,8 @@ async def test_a_notebook_is_shown_as_cells_with_outputs(context: Context, tmp_p
         '<cell id="m" type="markdown">\n# Title\n</cell>\n'
         '<cell id="c1" type="python">\nprint(1)\nplot()\n</cell>\n'
         '<output cell="c1">\nhello\n\n</output>\n'
-        '<output cell="c1">\n[picture 1 of cell c1, below]\n</output>\n'
-        '<output cell="c1">\n[picture left out: its data is broken]\n</output>\n'
+        '<output cell="c1">\n[image 1 of cell c1, below]\n</output>\n'
+        '<output cell="c1">\n[image left out: its data is broken]\n</output>\n'
         '<output cell="c1">\nTraceback\nE: v\n</output>'
     )
     assert len(images(outcome)) == 1

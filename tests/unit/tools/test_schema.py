@@ -1,4 +1,4 @@
-"""The schema a model sees is plain, complete and always the same."""
+"""Schemas sent to the model are plain, complete and stable."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -9,19 +9,19 @@ from msgspec import Meta, Struct, field
 
 from bobstay.tools import builtin
 from bobstay.tools.base import Args
-from bobstay.tools.schema import HOST_ONLY, RawArgs, schema_of
+from bobstay.tools.schema import HOST_ONLY, RawArgs, build_schema
 from bobstay.tools.tool_scan import discover
 
 
 class Inner(Struct, frozen=True):
-    """Words for programmers."""
+    """Documentation for programmers."""
 
     name: Annotated[str, Meta(description="what it is called", min_length=1)]
     active_form: str = field(name="activeForm", default="")
 
 
 class Outer(Args, frozen=True):
-    """Words for programmers."""
+    """Documentation for programmers."""
 
     items: Annotated[list[Inner], Meta(max_length=4, description="some")]
     one: Annotated[Inner, Meta(description="the one")]
@@ -50,7 +50,7 @@ INNER = {
 
 def test_the_schema_is_one_plain_object_without_references_or_titles() -> None:
     """H1-1"""
-    assert schema_of(Outer) == {
+    assert build_schema(Outer) == {
         "type": "object",
         "properties": {
             "items": {"type": "array", "description": "some", "items": INNER, "maxItems": 4},
@@ -68,29 +68,31 @@ def test_the_schema_is_one_plain_object_without_references_or_titles() -> None:
 
 def test_the_schema_has_the_same_bytes_every_time() -> None:
     """F32"""
-    assert json.dumps(schema_of(Outer)) == json.dumps(schema_of(Outer))
-    assert list(schema_of(Outer)) == ["type", "properties", "required", "additionalProperties"]
+    assert json.dumps(build_schema(Outer)) == json.dumps(build_schema(Outer))
+    assert list(build_schema(Outer)) == ["type", "properties", "required", "additionalProperties"]
 
 
 def test_a_tool_without_input_still_has_an_object_schema() -> None:
     class Nothing(Args, frozen=True):
         pass
 
-    assert schema_of(Nothing) == {"type": "object", "properties": {}, "additionalProperties": False} | {"required": []}
+    assert build_schema(Nothing) == {"type": "object", "properties": {}, "additionalProperties": False} | {
+        "required": []
+    }
 
 
 def test_raw_input_is_any_object() -> None:
-    assert schema_of(RawArgs) == {"type": "object"}
+    assert build_schema(RawArgs) == {"type": "object"}
 
 
 def test_a_type_that_contains_itself_is_refused() -> None:
     with pytest.raises(TypeError, match="refers to itself"):
-        schema_of(Endless)
+        build_schema(Endless)
 
 
 def test_every_built_in_schema_is_valid_and_explains_its_fields() -> None:
     for tool in discover(builtin):
-        schema = schema_of(tool.args)
+        schema = build_schema(tool.args)
         Draft202012Validator.check_schema(schema)
         assert "$ref" not in json.dumps(schema)
         assert '"title"' not in json.dumps(schema)

@@ -1,8 +1,8 @@
-"""What a command is told about variables that it was not given (H5-9)."""
+"""Notes on variables that were withheld from a command (H5-9)."""
 
 import pytest
 
-from bobstay.tools.shell_line import withheld_note
+from bobstay.tools.shell_line import describe_withheld
 
 WITHHELD = frozenset({"GH_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD"})
 
@@ -20,10 +20,10 @@ WITHHELD = frozenset({"GH_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD"})
     ],
 )
 def test_a_variable_that_a_command_names_or_its_program_reads_is_named(command: str, named: str) -> None:
-    note = withheld_note(command, WITHHELD)
+    note = describe_withheld(command, WITHHELD)
     assert note.partition("secret: ")[2].partition(". A person")[0] == named
     assert bool(note) == bool(named)
 
 
 def test_nothing_is_said_where_nothing_is_withheld() -> None:
-    assert withheld_note("gh pr create", frozenset()) == ""
+    assert describe_withheld("gh pr create", frozenset()) == ""

@@ -1,4 +1,4 @@
-"""The answer of a run as data."""
+"""StructuredOutput: the answer of a run as data."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from bobstay.tools.base import Outcome, ToolError
-from bobstay.tools.builtin.structured_output import StructuredOutput, faults
-from bobstay.tools.input_validation import parse
+from bobstay.tools.builtin.structured_output import StructuredOutput, find_schema_errors
+from bobstay.tools.input_validation import parse_input
 from bobstay.tools.schema import RawArgs
 from tests.toolkit import make_context
 
@@ -21,8 +21,8 @@ PERSON = {
 }
 
 
-async def give(folder: Path, value: dict[str, Any], **parts: Any) -> Outcome:
-    return await StructuredOutput().run(parse(RawArgs, value, PERSON), make_context(folder, **parts))
+async def give(folder: Path, value: dict[str, Any], **services: Any) -> Outcome:
+    return await StructuredOutput().run(parse_input(RawArgs, value, PERSON), make_context(folder, **services))
 
 
 async def test_what_fits_the_schema_is_the_result(tmp_path: Path) -> None:
@@ -35,10 +35,10 @@ async def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     """H3-10, H2-2"""
     with pytest.raises(ToolError) as caught:
         await give(tmp_path, {"name": 5, "extra": 1}, schema=PERSON)
-    told = str(caught.value)
-    assert "/name: 5 is not of type 'string'" in told
-    assert "root: 'age' is a required property" in told
-    assert "'extra'" in told
+    problems = str(caught.value)
+    assert "/name: 5 is not of type 'string'" in problems
+    assert "root: 'age' is a required property" in problems
+    assert "'extra'" in problems
 
 
 async def test_without_a_schema_there_is_nothing_to_match(tmp_path: Path) -> None:
@@ -55,22 +55,27 @@ async def test_a_flood_of_problems_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_schema_that_is_none_says_so() -> None:
-    (told,) = faults({}, {"type": "no such type"})
-    assert "the schema itself is not valid" in told
+    (problems,) = find_schema_errors({}, {"type": "no such type"})
+    assert "the schema itself is not valid" in problems
 
 
 def test_references_to_elsewhere_are_never_fetched() -> None:
-    (told,) = faults({"a": 1}, {"properties": {"a": {"$ref": "http://127.0.0.1:9/other.json"}}})
-    assert "does not contain" in told
+    (problems,) = find_schema_errors({"a": 1}, {"properties": {"a": {"$ref": "http://127.0.0.1:9/other.json"}}})
+    assert "does not contain" in problems
     assert (
-        list(faults({"a": 1}, {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}})) == []
+        list(
+            find_schema_errors(
+                {"a": 1}, {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
+            )
+        )
+        == []
     )
 
 
 def test_the_draft_a_schema_names_is_obeyed() -> None:
     old = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 5, "exclusiveMinimum": True}
-    assert list(faults(5, old))
-    assert list(faults(6, old)) == []
+    assert list(find_schema_errors(5, old))
+    assert list(find_schema_errors(6, old)) == []
 
 
 def test_an_endless_nest_is_survived() -> None:
@@ -78,7 +83,7 @@ def test_an_endless_nest_is_survived() -> None:
     deep: dict[str, Any] = {}
     for _ in range(10_000):
         deep = {"a": deep}
-    assert list(faults(deep, schema)) == ["the output is nested too deeply"]
+    assert list(find_schema_errors(deep, schema)) == ["the output is nested too deeply"]
 
 
 VALUES = some.recursive(
@@ -92,4 +97,4 @@ VALUES = some.recursive(
 @given(some.dictionaries(some.sampled_from(["name", "age", "x"]), VALUES))
 def test_any_value_is_judged(value: dict[str, Any]) -> None:
     good = value.keys() == {"name", "age"} and isinstance(value["name"], str) and type(value["age"]) is int
-    assert (not list(faults(value, PERSON))) is good
+    assert (not list(find_schema_errors(value, PERSON))) is good

@@ -1,4 +1,4 @@
-"""What a session offers: the right tools, in one order, and none imported before its first use."""
+"""The tool registry offers the right tools in a fixed order, and imports none before its first use."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bobstay.tools.base import Args, Context, Outcome, Tool
-from bobstay.tools.entry_points import installed_tools
+from bobstay.tools.entry_points import load_installed_tools
 from bobstay.tools.function_tool import tool
 from bobstay.tools.tool_registry import ToolRegistry, builtin_entries
 
@@ -36,10 +36,10 @@ def load(**choices: Any) -> ToolRegistry:
 
 def test_built_in_tools_come_first_and_each_group_is_sorted_by_name() -> None:
     """H1-5"""
-    shelf = load(extra=(made("zebra"), made("Ant")))
-    assert shelf.names[-2:] == ("Ant", "zebra")
-    assert list(shelf.names[:-2]) == sorted(shelf.names[:-2])
-    assert "TodoWrite" in shelf.names
+    registry = load(extra=(made("zebra"), made("Ant")))
+    assert registry.names[-2:] == ("Ant", "zebra")
+    assert list(registry.names[:-2]) == sorted(registry.names[:-2])
+    assert "TodoWrite" in registry.names
 
 
 def test_the_same_set_of_tools_gives_the_same_bytes_in_whatever_order_it_is_given() -> None:
@@ -52,25 +52,25 @@ def test_the_same_set_of_tools_gives_the_same_bytes_in_whatever_order_it_is_give
 
 def test_a_built_in_tool_wins_over_another_of_its_name() -> None:
     """H1-5"""
-    shelf = load(extra=(made("TodoWrite", "an impostor"), made("twice", "the first"), made("twice", "the second")))
-    descriptions = {spec.name: spec.description for spec in shelf.specs}
-    assert len(descriptions) == len(shelf.names)
+    registry = load(extra=(made("TodoWrite", "an impostor"), made("twice", "the first"), made("twice", "the second")))
+    descriptions = {spec.name: spec.description for spec in registry.specs}
+    assert len(descriptions) == len(registry.names)
     assert descriptions["TodoWrite"] != "an impostor"
     assert descriptions["twice"] == "the first"
-    assert any("TodoWrite" in warning for warning in shelf.warnings)
+    assert any("TodoWrite" in warning for warning in registry.warnings)
 
 
 def test_an_embedder_may_replace_a_built_in_tool_that_is_not_offered() -> None:
-    shelf = load(base=(), extra=(made("TodoWrite", "mine"),))
-    assert [spec.description for spec in shelf.specs] == ["mine"]
+    registry = load(base=(), extra=(made("TodoWrite", "mine"),))
+    assert [spec.description for spec in registry.specs] == ["mine"]
 
 
 def test_removed_tools_are_gone_under_every_name() -> None:
     """H1-5"""
-    shelf = load(removed={"WebFetch", "mine"}, extra=(made("mine"),))
-    assert "WebFetch" not in shelf.names
-    assert shelf.get("WebFetch") is None
-    assert shelf.get("mine") is None
+    registry = load(removed={"WebFetch", "mine"}, extra=(made("mine"),))
+    assert "WebFetch" not in registry.names
+    assert registry.get("WebFetch") is None
+    assert registry.get("mine") is None
 
 
 def test_an_empty_base_offers_nothing_built_in() -> None:
@@ -87,47 +87,48 @@ def test_a_tool_is_offered_only_where_its_need_is_met() -> None:
 def test_the_structured_output_tool_carries_the_schema_of_the_session() -> None:
     """H3-10"""
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
-    shelf = load(schema=schema, base=())
-    assert [(spec.name, spec.schema) for spec in shelf.specs] == [("StructuredOutput", schema)]
+    registry = load(schema=schema, base=())
+    assert [(spec.name, spec.schema) for spec in registry.specs] == [("StructuredOutput", schema)]
     assert "StructuredOutput" not in load().names
 
 
 def test_names_are_resolved_exactly_then_without_regard_to_case() -> None:
-    shelf = load(extra=(made("Probe"), made("probe")))
-    exact, other = shelf.get("Probe"), shelf.get("probe")
+    registry = load(extra=(made("Probe"), made("probe")))
+    exact, other = registry.get("Probe"), registry.get("probe")
     assert exact is not None
     assert other is not None
     assert exact is not other
-    assert shelf.get("PROBE") is None, "two tools would fit"
-    found = shelf.get("todowrite")
+    assert registry.get("PROBE") is None, "two tools would fit"
+    found = registry.get("todowrite")
     assert found is not None
     assert found.name == "TodoWrite"
-    assert found is shelf.get("TodoWrite"), "one tool object a session"
+    assert found is registry.get("TodoWrite"), "one tool object a session"
 
 
 def test_a_misspelt_name_brings_up_the_right_one() -> None:
     """H2-2"""
-    shelf = load()
-    assert shelf.near("TodoWriter") == "TodoWrite"
-    assert shelf.near("web_fetch") == "WebFetch"
-    assert shelf.near("x" * 1_000_000) is None
-    assert shelf.near("") is None
+    registry = load()
+    assert registry.closest_name("TodoWriter") == "TodoWrite"
+    assert registry.closest_name("web_fetch") == "WebFetch"
+    assert registry.closest_name("x" * 1_000_000) is None
+    assert registry.closest_name("") is None
 
 
 def test_a_name_no_model_would_take_is_refused() -> None:
     for name in ("", "has space", "x" * 129, "naïve"):
-        with pytest.raises(ValueError, match="no name for a tool"):
+        with pytest.raises(ValueError, match="not a valid tool name"):
             load(extra=(made(name),))
 
 
 def test_loading_imports_no_tool() -> None:
     script = (
-        "import sys; from bobstay.tools.tool_registry import Shelf; shelf = Shelf.load(entry_points=False)\n"
+        "import sys; from bobstay.tools.tool_registry import ToolRegistry\n"
+        "registry = ToolRegistry.load(entry_points=False)\n"
         "loaded = [name for name in sys.modules if name.startswith('bobstay.tools.builtin.')]\n"
         "assert not loaded, loaded\n"
         "heavy = {'jsonschema', 'html.parser', 'difflib', 'PIL', 'importlib.metadata', 'ssl'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
-        "assert shelf.get('TodoWrite') and 'bobstay.tools.builtin.todo_write' in sys.modules\n"
+        "assert registry.get('TodoWrite') and 'bobstay.tools.builtin.todo_write' in sys.modules\n"
         "assert 'bobstay.tools.builtin.web_fetch' not in sys.modules\n"
     )
     source = str(Path(__file__).parents[3] / "src")
@@ -174,9 +175,9 @@ def test_an_installed_package_brings_tools_by_entry_point(site: Path) -> None:
     """H1-3"""
     package(site, "abacus", GOOD.format(name="abacus_count"), "[bobstay.tools]\ncount = abacus:abacus_count\n")
     package(site, "bystander", "raise SystemExit", "[console_scripts]\nx = bystander:main\n")
-    shelf = ToolRegistry.load()
-    assert shelf.names[-1] == "abacus_count"
-    assert shelf.get("abacus_count") is not None
+    registry = ToolRegistry.load()
+    assert registry.names[-1] == "abacus_count"
+    assert registry.get("abacus_count") is not None
     assert "abacus_count" not in ToolRegistry.load(removed={"abacus_count"}).names
     assert "abacus_count" not in ToolRegistry.load(base=("TodoWrite",)).names
     assert "bystander" not in sys.modules
@@ -192,11 +193,11 @@ def test_a_broken_package_is_reported_and_never_fatal(site: Path) -> None:
         GOOD.format(name="ok") + "ok.__class__.name = 'bad name'\n",
         "[bobstay.tools]\nn = nameless:ok",
     )
-    shelf = ToolRegistry.load()
-    assert set(shelf.names) == set(load().names)
-    told = "\n".join(shelf.warnings)
-    for word in ("rot (rotten:thing)", "ZeroDivisionError", "nt (notool:thing)", "gone", "bad", "bad name"):
-        assert word in told
+    registry = ToolRegistry.load()
+    assert set(registry.names) == set(load().names)
+    message = "\n".join(registry.warnings)
+    for phrase in ("rot (rotten:thing)", "ZeroDivisionError", "nt (notool:thing)", "gone", "bad", "bad name"):
+        assert phrase in message
 
 
 def test_a_file_of_entry_points_may_hold_anything(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_a_file_of_entry_points_may_hold_anything(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_bytes(b"[bobstay.tools]\n\xff\xfe = \0\n====\n[unclosed\n= :\n")
     (folder / "empty-1.0.dist-info").mkdir()
     (folder / "dir-1.0.dist-info" / "entry_points.txt").mkdir(parents=True)
-    tools, warnings = installed_tools([str(folder), str(tmp_path / "no" / "site-packages"), ""])
+    tools, warnings = load_installed_tools([str(folder), str(tmp_path / "no" / "site-packages"), ""])
     assert tools == ()
     assert len(warnings) == 2
 

@@ -1,4 +1,4 @@
-"""Tools are found by looking, and the generated list agrees with what is found."""
+"""Tools are found by scanning, and the generated list matches the result."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from bobstay.tools import builtin
-from bobstay.tools.tool_registry import builtin_entries, entry_of
+from bobstay.tools.tool_registry import builtin_entries, describe_tool
 from bobstay.tools.tool_scan import discover
 
 ROOT = Path(__file__).parents[3]
@@ -47,12 +47,12 @@ def test_a_tool_is_found_by_putting_one_file_into_the_package(tmp_path: Path, mo
     found = list(discover(module))
 
     assert [tool.name for tool in found] == ["Nap"]
-    assert entry_of(found[0]).module == "pantry.nap"
+    assert describe_tool(found[0]).module == "pantry.nap"
 
 
 def test_the_generated_list_is_in_step_with_the_classes() -> None:
     """H1-3: if this fails, run python scripts/make_schemas.py"""
-    expected = sorted((entry_of(tool) for tool in discover(builtin)), key=lambda entry: entry.name)
+    expected = sorted((describe_tool(tool) for tool in discover(builtin)), key=lambda entry: entry.name)
     assert list(builtin_entries()) == expected
 
 

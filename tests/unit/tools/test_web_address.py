@@ -1,10 +1,10 @@
-"""Which addresses are plain, and which are private."""
+"""URL parsing, and detection of private addresses."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bobstay.tools.web_address import BadUrlError, is_odd_number, is_public, parse_url
+from bobstay.tools.web_address import BadUrlError, is_disguised_number, is_public, parse_url
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_public_addresses_are_public(address: str) -> None:
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0x7f000001", "1.2.3.0x4", "01.2.3.4"])
 def test_numbers_dressed_up_as_names_are_odd(host: str) -> None:
     """H1-13"""
-    assert is_odd_number(host)
+    assert is_disguised_number(host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "example.com", "::1", "1.example", "0x7f.example"])
 def test_plain_hosts_are_not_odd(host: str) -> None:
-    assert not is_odd_number(host)
+    assert not is_disguised_number(host)

@@ -1,4 +1,4 @@
-"""Pages of the web: what is read, where we go, and where we do not."""
+"""WebFetch: conversion of pages, redirects, and hosts it refuses."""
 
 import asyncio
 import gzip
@@ -13,7 +13,7 @@ import pytest
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.http_fetch import FetchedPage, get
+from bobstay.tools.http_fetch import FetchedPage, fetch_page
 from bobstay.tools.web_address import parse_url
 from bobstay.tools.web_route import FetchError
 from tests.deadline import DEADLINE
@@ -119,8 +119,8 @@ async def test_what_is_no_text_is_saved_and_its_path_told(site: Site, context: C
     picture = b"\x89PNG\r\n\x1a\n\0\0\0"
     site.page("/a.png", picture, "image/png")
     site.page("/liar", b"\0\1\2", "text/html")
-    told = str((await fetch(site.url + "/a.png", context)).content)
-    path = Path(told.partition("saved to ")[2])
+    message = str((await fetch(site.url + "/a.png", context)).content)
+    path = Path(message.partition("saved to ")[2])
     assert path.read_bytes() == picture
     assert path.parent == context.spill
     assert path.suffix == ".png"
@@ -143,7 +143,7 @@ async def test_packed_pages_are_unpacked(site: Site, context: Context, packing: 
 async def test_a_bomb_of_packed_zeros_gives_no_more_than_the_limit(site: Site) -> None:
     """F23"""
     site.page("/", gzip.compress(b"a" * 100_000_000), extra="Content-Encoding: gzip\r\n")
-    page = await get(site.url, rule=HERE)
+    page = await fetch_page(site.url, rule=HERE)
     assert len(page.body) == 5_000_000
     assert page.cut
 
@@ -166,7 +166,7 @@ async def test_chunks_early_hints_and_bodies_without_length_are_understood(site:
     site.answers["/none"] = b"HTTP/1.1 204 No Content\r\n\r\n"
     expected = {"/chunked": b"abcde", "/open": b"until the end", "/extra": b"ok", "/none": b""}
     for path, body in expected.items():
-        assert (await get(site.url + path, rule=HERE)).body == body
+        assert (await fetch_page(site.url + path, rule=HERE)).body == body
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ async def test_chunks_early_hints_and_bodies_without_length_are_understood(site:
         (b"SSH-2.0-OpenSSH_9\r\n", "proper HTTP"),
         (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "proper HTTP"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, "too many headers"),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx", "packed as 'br'"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx", "content encoding is 'br'"),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nxxxxx", "damaged"),
     ],
 )
@@ -190,7 +190,7 @@ async def test_a_silent_server_is_given_up_on(site: Site) -> None:
     """H1-13"""
     site.answers["/"] = None
     with pytest.raises(FetchError, match=r"within 0\.2 seconds"):
-        await get(site.url, rule=HERE, timeout=0.2)
+        await fetch_page(site.url, rule=HERE, timeout=0.2)
 
 
 async def test_cancelling_lets_go_of_the_connection(site: Site, context: Context) -> None:
@@ -207,9 +207,9 @@ async def test_cancelling_lets_go_of_the_connection(site: Site, context: Context
 
 async def test_an_error_status_is_an_error_with_what_the_page_said(site: Site, context: Context) -> None:
     """H2-2"""
-    told = await refused(site.url + "/missing", context)
-    assert "status 404" in told
-    assert "no page" in told
+    message = await refused(site.url + "/missing", context)
+    assert "status 404" in message
+    assert "no page" in message
 
 
 # ---------------------------------------------------------------- where to go
@@ -227,8 +227,8 @@ async def test_this_machine_is_visited_only_if_a_rule_names_it(
     """H1-13"""
     site.page("/", "secret")
     context = make_context(tmp_path, may_fetch=lambda _: decision)
-    told = await refused(url.format(port=site.port), context)
-    assert "a permission rule names it" in told or "dressed up" in told
+    message = await refused(url.format(port=site.port), context)
+    assert "a permission rule names it" in message or "disguised" in message
     assert not site.heard
     without = make_context(tmp_path)
     await refused(url.format(port=site.port), without)
@@ -244,7 +244,7 @@ async def test_a_rule_that_names_an_odd_number_opens_it(site: Site, tmp_path: Pa
 async def test_a_public_name_that_points_inside_is_refused_even_if_a_rule_names_it(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H1-13: the name service is the world's, and here says what an attacker's would."""
+    """H1-13: the name service answers as an attacker's would."""
     site.page("/", "secret")
     loop = asyncio.get_running_loop()
     asked: list[Any] = []
@@ -256,8 +256,8 @@ async def test_a_public_name_that_points_inside_is_refused_even_if_a_rule_names_
 
     monkeypatch.setattr(loop, "getaddrinfo", resolve)
     url = f"http://evil.example:{site.port}/"
-    told = await refused(url, make_context(tmp_path, may_fetch=naming("evil.example")))
-    assert "evil.example is at 127.0.0.1" in told
+    message = await refused(url, make_context(tmp_path, may_fetch=naming("evil.example")))
+    assert "evil.example is at 127.0.0.1" in message
     assert not site.heard
     both = make_context(tmp_path, may_fetch=naming("evil.example", "127.0.0.1"))
     asked.clear()
@@ -293,9 +293,9 @@ async def test_a_redirect_to_another_host_is_told_unless_a_rule_allows_it(site: 
     """H1-13"""
     site.moved("/", f"http://localhost:{site.port}/other")
     site.page("/other", "over there")
-    told = await refused(site.url, make_context(tmp_path, may_fetch=naming("127.0.0.1")))
-    assert f"http://localhost:{site.port}/other" in told
-    assert [heard.path for heard in site.heard] == ["/"]
+    message = await refused(site.url, make_context(tmp_path, may_fetch=naming("127.0.0.1")))
+    assert f"http://localhost:{site.port}/other" in message
+    assert [received.path for received in site.heard] == ["/"]
     assert "over there" in str((await fetch(site.url, make_context(tmp_path, may_fetch=HERE))).content)
 
 
@@ -308,8 +308,8 @@ async def test_a_redirect_to_a_private_address_is_refused_even_where_all_is_allo
     """H1-13: every hop is checked again."""
     site.moved("/", target)
     wide = naming("127.0.0.1", others=PolicyDecision(Effect.ALLOW, reason_type="mode"))
-    told = await refused(site.url, make_context(tmp_path, may_fetch=wide))
-    assert "private network" in told or "dressed up" in told
+    message = await refused(site.url, make_context(tmp_path, may_fetch=wide))
+    assert "private network" in message or "disguised" in message
 
 
 async def test_a_redirect_that_a_rule_denies_is_refused(site: Site, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ async def test_other_addresses_are_refused_before_anything_is_asked(context: Con
 
 
 async def test_an_unknown_host_and_a_closed_port_are_explained(site: Site, context: Context) -> None:
-    context.parts["may_fetch"] = lambda _: NAMED
+    context.services.may_fetch = lambda _: NAMED
     assert "was not found" in await refused("http://no-such-host.invalid/", context)
     async with serving() as gone:
         url = gone.url
@@ -392,7 +392,7 @@ async def test_a_page_since_denied_is_not_handed_out_from_memory(site: Site, con
     tool = WebFetch()
     site.page("/", "x")
     await fetch(site.url, context, tool)
-    context.parts["may_fetch"] = lambda _: PolicyDecision(Effect.DENY, reason_type="rule")
+    context.services.may_fetch = lambda _: PolicyDecision(Effect.DENY, reason_type="rule")
     with pytest.raises(ToolError):
         await fetch(site.url, context, tool)
 
@@ -412,7 +412,7 @@ async def secure_get(certificate: Path, host: str) -> FetchedPage:
     server.load_cert_chain(certificate)
     async with serving(server) as site:
         site.page("/", "private words")
-        return await get(f"https://{host}:{site.port}/", rule=HERE)
+        return await fetch_page(f"https://{host}:{site.port}/", rule=HERE)
 
 
 async def test_a_certificate_nobody_vouches_for_is_refused(certificate: Path) -> None:

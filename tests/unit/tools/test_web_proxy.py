@@ -1,4 +1,4 @@
-"""The web tools in a network that reaches others only through a proxy."""
+"""The web tools behind a proxy."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
-from bobstay.tools.http_fetch import MovedError, get
+from bobstay.tools.http_fetch import RedirectRefusedError, fetch_page
 from bobstay.tools.search_engines import SearchEngine
 from bobstay.tools.web_route import FetchError
 from tests.authority import Authority
@@ -62,7 +62,7 @@ async def test_a_page_by_https_is_fetched_through_a_tunnel(tmp_path: Path) -> No
         site.page("/", "<p>in secret</p>")
         async with proxying({"docs.example.com:443": f"127.0.0.1:{site.port}"}, user="me", password="x") as proxy:
             network = Network(Proxies(https=f"http://me:x@{proxy.address}"), Authorities(extra=str(authority.file)))
-            page = await get("https://docs.example.com/", network=network)
+            page = await fetch_page("https://docs.example.com/", network=network)
             assert b"in secret" in page.body
             assert proxy.asked == ["CONNECT docs.example.com:443 HTTP/1.1"]
             assert "proxy-authorization" not in site.heard[0].headers, "the password is for the proxy alone"
@@ -72,24 +72,24 @@ async def test_a_page_by_https_is_fetched_through_a_tunnel(tmp_path: Path) -> No
 async def test_a_private_name_is_judged_though_the_proxy_would_go_there(site: Site, proxy: Proxy, host: str) -> None:
     site.page("/", "internal")
     with pytest.raises(FetchError, match="private network"):
-        await get(f"http://{host}/", network=by(proxy))
+        await fetch_page(f"http://{host}/", network=by(proxy))
     assert proxy.asked == []
-    page = await get(f"http://{host}/", network=by(proxy), rule=allowing(host))  # type: ignore[arg-type]  # a test's own
+    page = await fetch_page(f"http://{host}/", network=by(proxy), rule=allowing(host))  # type: ignore[arg-type]  # a test's own
     assert page.body == b"internal"
 
 
 async def test_the_metadata_service_of_a_cloud_is_not_asked_through_a_proxy(proxy: Proxy) -> None:
     for url in ("http://169.254.169.254/latest", "http://0xa9fea9fe/", "http://[fd00::1]/"):
         with pytest.raises(FetchError):
-            await get(url, network=by(proxy))
+            await fetch_page(url, network=by(proxy))
     assert proxy.asked == []
 
 
 async def test_a_public_address_dressed_up_as_a_name_is_not_fetched(proxy: Proxy) -> None:
-    """It is 8.8.8.8: whoever judges it by its name and whoever dials it would not mean the same."""
+    """It is 8.8.8.8: the check of the name and the connection would refer to different hosts."""
     for network in (Network(), by(proxy)):
-        with pytest.raises(FetchError, match="dressed up"):
-            await get("http://0x08080808/", network=network)
+        with pytest.raises(FetchError, match="disguised"):
+            await fetch_page("http://0x08080808/", network=network)
     assert proxy.asked == []
 
 
@@ -97,7 +97,7 @@ async def test_a_proxy_that_wants_a_password_for_plain_http_is_given_it(site: Si
     site.page("/", "in the open")
     async with proxying({"docs.example.com:80": f"127.0.0.1:{site.port}"}, user="me", password="x") as proxy:
         network = Network(Proxies(http=f"http://me:x@{proxy.address}"))
-        assert (await get("http://docs.example.com/", network=network)).body == b"in the open"
+        assert (await fetch_page("http://docs.example.com/", network=network)).body == b"in the open"
 
 
 async def test_a_proxy_can_be_spoken_to_over_tls(site: Site, tmp_path: Path) -> None:
@@ -106,31 +106,31 @@ async def test_a_proxy_can_be_spoken_to_over_tls(site: Site, tmp_path: Path) -> 
     hosts = {"docs.example.com:80": f"127.0.0.1:{site.port}"}
     async with proxying(hosts, tls=authority.server("127.0.0.1")) as proxy:
         network = Network(Proxies(http=f"https://{proxy.address}"), Authorities(extra=str(authority.file)))
-        assert (await get("http://docs.example.com/", network=network)).body == b"in the open"
+        assert (await fetch_page("http://docs.example.com/", network=network)).body == b"in the open"
 
 
 async def test_a_redirect_through_the_proxy_is_judged_again(site: Site, proxy: Proxy) -> None:
     site.moved("/out", "http://10.0.0.7/secrets")
-    with pytest.raises(MovedError):
-        await get("http://docs.example.com/out", network=by(proxy))
+    with pytest.raises(RedirectRefusedError):
+        await fetch_page("http://docs.example.com/out", network=by(proxy))
     assert len(proxy.asked) == 1
 
 
 async def test_a_host_of_no_proxy_and_this_machine_are_reached_directly(site: Site, proxy: Proxy) -> None:
     site.page("/", "direct")
-    page = await get(site.url, network=by(proxy), rule=allowing("127.0.0.1"))  # type: ignore[arg-type]  # a test's own
+    page = await fetch_page(site.url, network=by(proxy), rule=allowing("127.0.0.1"))  # type: ignore[arg-type]  # a test's own
     assert page.body == b"direct"
     assert proxy.asked == []
 
 
-@pytest.mark.parametrize(("user", "words"), [("me", "407|password"), ("", "502|Bad Gateway|status")])
-async def test_what_the_proxy_refuses_is_told(user: str, words: str) -> None:
+@pytest.mark.parametrize(("user", "phrase"), [("me", "407|password"), ("", "502|Bad Gateway|status")])
+async def test_what_the_proxy_refuses_is_told(user: str, phrase: str) -> None:
     async with proxying({}, user=user, password="x") as proxy:
-        with pytest.raises(FetchError, match=words):
-            await get("https://docs.example.com/", network=by(proxy))
+        with pytest.raises(FetchError, match=phrase):
+            await fetch_page("https://docs.example.com/", network=by(proxy))
         if user:
-            with pytest.raises(FetchError, match=words):
-                await get("http://docs.example.com/", network=by(proxy))
+            with pytest.raises(FetchError, match=phrase):
+                await fetch_page("http://docs.example.com/", network=by(proxy))
 
 
 async def test_the_search_engine_is_asked_through_the_proxy(site: Site, proxy: Proxy, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Searching the web through an engine of the user's choice."""
+"""WebSearch with each supported search engine."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -66,10 +66,14 @@ async def test_brave_gets_the_key_in_its_own_header(site: Site, tmp_path: Path) 
 async def test_tavily_gets_the_question_as_json(site: Site, tmp_path: Path) -> None:
     answer(site, "/tavily", {"results": ROWS})
     await run(SearchEngine("tavily", site.url + "/tavily", "secret"), tmp_path, allowed_domains=["example.com"])
-    (heard,) = site.heard
-    assert heard.method == "POST"
-    assert heard.headers["authorization"] == "Bearer secret"
-    assert msgspec.json.decode(heard.body) == {"query": "how to", "max_results": 10, "include_domains": ["example.com"]}
+    (received,) = site.heard
+    assert received.method == "POST"
+    assert received.headers["authorization"] == "Bearer secret"
+    assert msgspec.json.decode(received.body) == {
+        "query": "how to",
+        "max_results": 10,
+        "include_domains": ["example.com"],
+    }
 
 
 def test_the_known_engines_have_their_own_address() -> None:
@@ -100,18 +104,18 @@ async def test_both_lists_of_domains_at_once_make_no_sense(site: Site, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("raw", "words"),
+    ("raw", "phrase"),
     [
         (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", "status 401. Check the key"),
         (b"HTTP/1.1 302 Moved\r\nLocation: http://10.0.0.1/\r\nContent-Length: 0\r\n\r\n", "status 302"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "did not answer in JSON"),
     ],
 )
-async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: bytes, words: str) -> None:
+async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: bytes, phrase: str) -> None:
     site.answers["/search"] = raw
     with pytest.raises(ToolError) as caught:
         await run(SearchEngine("searxng", site.url), tmp_path)
-    assert words in str(caught.value)
+    assert phrase in str(caught.value)
     assert "secret" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Write on real files: atomic, careful with what it replaces, clear about what it cannot do."""
+"""Write on real files: atomic replacement, stale files, and clear errors."""
 
 import codecs
 import os
@@ -17,7 +17,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
-from bobstay.tools.files.atomic_write import ChangedMeanwhile, put
+from bobstay.tools.files.atomic_write import ConcurrentChangeError, replace_file
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.tool_path import ToolPath
 from tests.toolkit import ledger_of, make_context
@@ -145,11 +145,11 @@ async def test_a_read_only_file_is_not_replaced(context: Context, tmp_path: Path
 
 MOUNTED = """
 import sys
-from bobstay.tools.files.atomic_write import put
+from bobstay.tools.files.atomic_write import replace_file
 from bobstay.tools.files.file_content import digest
-from bobstay.tools.files.tool_path import Place
+from bobstay.tools.files.tool_path import ToolPath
 path = sys.argv[1]
-print(put(Place(path, path), b"new, and longer or shorter", digest(b"old " * 20)))
+print(replace_file(ToolPath(path, path), b"new, and longer or shorter", digest(b"old " * 20)))
 """
 
 
@@ -160,8 +160,8 @@ def test_a_file_that_is_a_mount_point_is_written_in_place(tmp_path: Path) -> Non
     inside.touch()
     outside.write_bytes(b"old " * 20)
     script = 'mount --bind "$1" "$2" && exec "$3" -c "$4" "$2"'
-    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(outside), str(inside)]
-    ended = subprocess.run([*words, sys.executable, MOUNTED], capture_output=True, text=True, check=False)
+    phrase = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(outside), str(inside)]
+    ended = subprocess.run([*phrase, sys.executable, MOUNTED], capture_output=True, text=True, check=False)
     if "unshare:" in ended.stderr or "mount:" in ended.stderr:
         pytest.skip(f"no mount namespaces here: {ended.stderr}")
     assert ended.stdout.strip() == digest(b"new, and longer or shorter"), ended.stderr
@@ -192,13 +192,13 @@ async def test_other_names_of_a_replaced_file_are_mentioned(context: Context, tm
 async def test_directories_and_devices_are_not_written_to(context: Context, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    for path, words in [
+    for path, phrase in [
         (".", "is a directory"),
         ("pipe", "a named pipe"),
         ("/dev/null", "device"),
         ("loop", "form a loop"),
     ]:
-        with pytest.raises(ToolError, match=words):
+        with pytest.raises(ToolError, match=phrase):
             await Write().run(WriteArgs(path, "x"), context)
 
 
@@ -260,11 +260,11 @@ def test_a_file_that_came_or_changed_meanwhile_is_never_overwritten(tmp_path: Pa
     place = ToolPath(str(path), str(path))
     path.write_text("theirs")
     for expected in (None, digest(b"mine")):
-        with pytest.raises(ChangedMeanwhile):
-            put(place, b"new", expected)
+        with pytest.raises(ConcurrentChangeError):
+            replace_file(place, b"new", expected)
     path.unlink()
-    with pytest.raises(ChangedMeanwhile):
-        put(place, b"new", digest(b"theirs"))
+    with pytest.raises(ConcurrentChangeError):
+        replace_file(place, b"new", digest(b"theirs"))
     assert os.listdir(tmp_path) == []
 
 

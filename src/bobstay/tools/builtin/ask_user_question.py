@@ -1,4 +1,4 @@
-"""AskUserQuestion: the model puts a few questions with ready answers before the person at the other end."""
+"""AskUserQuestion: asks the user a few multiple-choice questions."""
 
 from typing import Annotated, Any
 
@@ -39,7 +39,7 @@ class AskUserQuestion(Tool[AskUserQuestionArgs]):
 Ask the user one to four questions and wait for the answers. Use it when the work depends on a choice only the user \
 can make: what they prefer, what they meant, which of several sound ways to take.
 
-Do not ask what you can find out by reading the code, and do not ask for leave to do what was already asked for.
+Do not ask what you can find out by reading the code, and do not ask for permission to do what was already requested.
 
 - Give two to four distinct options each; the user can always type something else, so add no "Other".
 - If you would choose one yourself, put it first and end its label with "(Recommended)".
@@ -71,7 +71,7 @@ Do not ask what you can find out by reading the code, and do not ask for leave t
         given = {text: answer for text, answer in given.items() if answer}
         if not given:
             raise ToolError(
-                "Nobody answered. Go on with what you think best and say what you assumed, or ask in plain text."
+                "Nobody answered. Continue with what you think best and say what you assumed, or ask in plain text."
             )
         lines = [f"- {text}\n  {answer}" for text, answer in given.items()]
         open_ones = [question.question for question in args.questions if question.question not in given]
@@ -84,7 +84,7 @@ Do not ask what you can find out by reading the code, and do not ask for leave t
 
 
 def _text(answer: Any) -> str:
-    """Hosts send a label, free text, or a list of labels."""
+    """The answer as text: hosts send a label, free text, or a list of labels."""
     if isinstance(answer, str):
         return answer
     if isinstance(answer, list | tuple):

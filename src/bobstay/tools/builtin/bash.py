@@ -10,12 +10,12 @@ from msgspec import Meta
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_line import exit_words, withheld_note
+from bobstay.tools.shell_line import describe_exit, describe_withheld
 from bobstay.tools.shell_session import ShellSession
 
-_SHOWN = 30_000
+_MAX_SHOWN = 30_000
 _HARMLESS = frozenset(("pwd", "ls", "ls -a", "ls -l", "ls -la", "date", "whoami", "id", "uname", "uname -a", "true"))
-"""Commands known to touch nothing wherever they run. Of the others the permission policy thinks for itself."""
+"""Commands known to be read-only anywhere; the permission policy classifies all others."""
 
 
 class BashArgs(Args, frozen=True):
@@ -25,11 +25,11 @@ class BashArgs(Args, frozen=True):
         float,
         Meta(
             description="Milliseconds to wait for the command: 120000 unless given, at most 600000. "
-            "After that it is not stopped but goes on in the background"
+            "After that it is not stopped but continues in the background"
         ),
     ] = 0
     run_in_background: Annotated[
-        bool, Meta(description="Return at once and let the command run on; look at its output with BashOutput")
+        bool, Meta(description="Return at once and keep the command running; read its output with BashOutput")
     ] = False
     outside_sandbox: Annotated[
         bool,
@@ -46,15 +46,15 @@ class Bash(Tool[BashArgs]):
     description = """\
 Run a command with bash and get its output (stdout and stderr together) and exit code.
 
-- The working directory stays from one call to the next; variables, functions and options do not. Prefer absolute \
-paths to changing the directory. Quote paths that hold spaces.
+- The working directory persists between calls; variables, functions and options do not. Prefer absolute \
+paths to changing the directory. Quote paths that contain spaces.
 - Nobody can answer a prompt: there is no terminal and no standard input. Use flags such as --yes, and no editors or \
 pagers.
 - The call waits for the command up to its timeout (two minutes unless you say otherwise, at most ten). Give a longer \
-timeout to builds and test suites that need it. A command that still runs then goes on in the background, and you \
-are told its id.
-- With run_in_background a server, a watcher or a long build runs on while you do other things. Do not add & then. \
-You are told when it ends. BashOutput shows what it printed since, and can wait for it; KillShell ends it.
+timeout to builds and test suites that need it. A command that is still running then continues in the \
+background, and you are told its id.
+- With run_in_background a server, a watcher or a long build keeps running while you do other things. Do not \
+append &. You are told when it ends. BashOutput shows what it printed since, and can wait for it; KillShell ends it.
 - Long output is cut in the middle; you are told which file has all of it.
 - For finding files, searching in them, reading and changing them there are tools that do it better: Glob, Grep, \
 Read, Edit, Write. Use this one for git, builds, tests and programs.
@@ -62,8 +62,8 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
     args = BashArgs
 
     def read_only(self, args: BashArgs, context: Context) -> bool:
-        """Whether it only looks, as the permission check sees it: such a command may have run twice unnoticed."""
-        return not args.run_in_background and _only_looks(args.command, context)
+        """Whether the permission policy considers it read-only: repeating such a command is harmless."""
+        return not args.run_in_background and _is_read_only(args.command, context)
 
     def destructive(self, args: BashArgs, context: Context) -> bool:
         from bobstay.permissions.shell.destructive import is_destructive
@@ -74,14 +74,14 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         return args.command.split(None, 1)[:1] == ["sleep"]
 
     def access(self, args: BashArgs, context: Context) -> tuple[Access, ...]:
-        stated = Access("exec", args.command)
-        shells = context.parts.get("shells")
-        if args.outside_sandbox and isinstance(shells, ShellSession) and shells.sandbox is not None:
-            return (stated, Access("outside", args.command))
-        return (stated,)
+        access = Access("exec", args.command)
+        shells = context.services.shells
+        if args.outside_sandbox and shells is not None and shells.sandbox is not None:
+            return (access, Access("outside", args.command))
+        return (access,)
 
     def claims(self, args: BashArgs, context: Context) -> tuple[Claim, ...]:
-        """Commands that only look run side by side, but not one that changes where the shell stands."""
+        """Read-only commands run in parallel, except those that change the working directory."""
         moves = "".join(args.command.split(None, 1)[:1]) in ("cd", "pushd", "popd")
         if moves or not self.read_only(args, context):
             return (EVERYTHING,)
@@ -91,12 +91,12 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         if not args.command.strip():
             raise ToolError("The command is empty. Give a command to run.")
         if "\0" in args.command:
-            raise ToolError("The command holds a NUL character, which no command can. Write it as \\0 where meant.")
+            raise ToolError("The command contains a NUL character, which no command can. Write it as \\0 where meant.")
         try:
             os.fsencode(args.command)
         except UnicodeEncodeError:
             raise ToolError(
-                "The command holds half a character (a lone surrogate). Write the character whole."
+                "The command contains half a character (a lone surrogate). Write the character whole."
             ) from None
 
     def content_of(self, display: Any) -> str:
@@ -107,10 +107,10 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
 
     async def run(self, args: BashArgs, context: Context) -> Outcome:
         await self.check(args, context)
-        shells = shells_of(context)
+        shells = require_shells(context)
         if args.run_in_background:
-            shells.check_room()
-        start, note = _standing(shells, context)
+            shells.require_job_slot()
+        start, note = _choose_start_directory(shells, context)
         job = shells.start(
             args.command,
             cwd=start,
@@ -124,7 +124,7 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         )
         if args.run_in_background:
             shells.to_background(job)
-            return Outcome(note + _in_background(job), display=_display(job), events=(job.started_event(),))
+            return Outcome(note + _describe_background(job), display=_display(job), events=(job.started_event(),))
         seconds = foreground_seconds(args, shells)
         try:
             ends = (job.shell_ended, job.detached)
@@ -135,7 +135,7 @@ Read, Edit, Write. Use this one for git, builds, tests and programs.
         return _outcome(job, shells, start, note, seconds)
 
 
-def _only_looks(command: str, context: Context) -> bool:
+def _is_read_only(command: str, context: Context) -> bool:
     if command.strip() in _HARMLESS:
         return True
     from bobstay.permissions.shell.command_queries import is_read_only
@@ -144,31 +144,31 @@ def _only_looks(command: str, context: Context) -> bool:
     return is_read_only(command, str(context.cwd), tuple(map(str, context.directories)), home=home)
 
 
-def shells_of(context: Context) -> ShellSession:
-    """The session's shells.
+def require_shells(context: Context) -> ShellSession:
+    """The session's shell session.
 
     Raises:
         ToolError: this session has none.
     """
-    shells = context.parts.get("shells")
-    if not isinstance(shells, ShellSession):
+    shells = context.services.shells
+    if shells is None:
         raise ToolError("This session has no shell to run commands in.")
     return shells
 
 
 def foreground_seconds(args: BashArgs, shells: ShellSession) -> float:
-    """How long the call waits for its command before it moves to the background."""
+    """How long the call waits before its command moves to the background."""
     wanted = args.timeout / 1000 if args.timeout > 0 else shells.default_timeout
-    return min(wanted, shells.longest_timeout, shells.background_after or wanted)
+    return min(wanted, shells.max_timeout, shells.background_after or wanted)
 
 
-def _standing(shells: ShellSession, context: Context) -> tuple[Path, str]:
-    """Where to start, and words about it if that is not where the last command ended."""
+def _choose_start_directory(shells: ShellSession, context: Context) -> tuple[Path, str]:
+    """The directory to start in, and a note if it is not where the last command ended."""
     wanted = shells.cwd or context.cwd
-    for place in (wanted, context.root):
-        if os.path.isdir(place):
-            note = f"(The working directory {wanted} is gone; this ran in {place}.)\n"
-            return place, "" if place == wanted else note
+    for directory in (wanted, context.root):
+        if os.path.isdir(directory):
+            note = f"(The working directory {wanted} is gone; this ran in {directory}.)\n"
+            return directory, "" if directory == wanted else note
     raise ToolError(f"The working directory {wanted} is gone, and so is the session's own, {context.root}.")
 
 
@@ -178,46 +178,46 @@ def _outcome(job: ShellJob, shells: ShellSession, start: Path, note: str, waited
     left = not moved and not job.finished.done()
     if moved or left:
         shells.to_background(job)
-    cwd = _new_cwd(job, shells, start, note)
-    text = job.output.text(min(shells.shown, _SHOWN) - 1_000, lambda: _whole(job)).strip("\n")
+    cwd = _update_cwd(job, shells, start, note)
+    text = job.output.text(min(shells.output_limit, _MAX_SHOWN) - 1_000, lambda: _describe_full_output(job)).strip("\n")
     if not job.background:
         job.output.close()
     error = job.status == "killed" or bool(job.code)
-    parts = [note.rstrip("\n"), *_verdict(job), text]
+    parts = [note.rstrip("\n"), *_describe_exit_code(job), text]
     if moved:
-        why = f"Not done after {_spell(waited)}: moved" if timed_out else "The user moved the command"
-        parts += [f"{why} to the background, where it goes on. {_in_background(job)}"]
+        why = f"Not done after {_format_seconds(waited)}: moved" if timed_out else "The user moved the command"
+        parts += [f"{why} to the background, where it continues. {_describe_background(job)}"]
         job.read = job.output.total
     elif left:
-        parts += [_left_behind(job)]
+        parts += [_describe_left_behind(job)]
         job.read = job.output.total
     elif job.sandboxed:
-        from bobstay.tools.sandbox_hints import sandbox_note
+        from bobstay.tools.sandbox_hints import describe_sandbox_effects
 
-        parts += [sandbox_note(job)]
-    parts += [withheld_note(job.command, shells.withheld)]
+        parts += [describe_sandbox_effects(job)]
+    parts += [describe_withheld(job.command, shells.withheld)]
     content = "\n".join(part for part in parts if part) or "(Bash completed with no output)"
     events = (job.started_event(),) if job.background else ()
     display = _display(job, timed_out_after=waited if timed_out else None)
     return Outcome(content, display=display, is_error=error, cwd=cwd, events=events)
 
 
-def _new_cwd(job: ShellJob, shells: ShellSession, start: Path, note: str) -> str:
-    """Remember where the shell ended. Returns the place if it is a new one."""
+def _update_cwd(job: ShellJob, shells: ShellSession, start: Path, note: str) -> str:
+    """Remember the directory the shell ended in. Returns it if it changed."""
     if not job.cwd:
         shells.cwd = start if note else shells.cwd
         return str(start) if note else ""
     same = job.cwd == os.path.realpath(start)
     shells.cwd = start if same else Path(job.cwd)
-    told = os.fsencode(shells.cwd).decode("utf-8", "replace")  # a name that is no text cannot be stored as it is
-    return told if note or not same else ""
+    stored = os.fsencode(shells.cwd).decode("utf-8", "replace")  # an undecodable name cannot be stored
+    return stored if note or not same else ""
 
 
-def _verdict(job: ShellJob) -> list[str]:
-    return [exit_words(job.code)] if job.code else []
+def _describe_exit_code(job: ShellJob) -> list[str]:
+    return [describe_exit(job.code)] if job.code else []
 
 
-def _whole(job: ShellJob) -> str:
+def _describe_full_output(job: ShellJob) -> str:
     path = job.output.save()
     if not path:
         return f"The whole could not be saved ({job.output.trouble}): ask for less at a time."
@@ -225,37 +225,37 @@ def _whole(job: ShellJob) -> str:
     return f"The whole output ({job.output.total:,} bytes{more}) is in {path}: read a part of it or search in it."
 
 
-def _in_background(job: ShellJob) -> str:
+def _describe_background(job: ShellJob) -> str:
     path = job.output.save()
     where = f" Output is being written to: {path}." if path else ""
     how = "You will be told when it ends. Use BashOutput to see new output or to wait, KillShell to end it."
     return f"Command running in background with ID: {job.id}.{where} {how}"
 
 
-def _left_behind(job: ShellJob) -> str:
+def _describe_left_behind(job: ShellJob) -> str:
     return (
         f"(What the command started still runs in the background with ID: {job.id}. "
         "Use BashOutput to see what it prints, KillShell to end it.)"
     )
 
 
-def _spell(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes)}m {rest:.0f}s" if minutes else f"{rest:.3g}s"
 
 
 def _display(job: ShellJob, *, timed_out_after: float | None = None) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "stdout": job.streams[1].text(_SHOWN, colours=True),
-        "stderr": job.streams[2].text(_SHOWN, colours=True),
+        "stdout": job.streams[1].text(_MAX_SHOWN, colours=True),
+        "stderr": job.streams[2].text(_MAX_SHOWN, colours=True),
         "interrupted": job.status == "killed",
         "isImage": False,
         "noOutputExpected": False,
     }
-    if job.output.total > _SHOWN - 1_000:
-        shown["outputLines"] = job.output.lines  # of a text that is cut, they cannot be counted later
+    if job.output.total > _MAX_SHOWN - 1_000:
+        shown["outputLines"] = job.output.lines  # cannot be counted in a truncated text
     if job.background:
         shown["backgroundTaskId"] = job.id
     if timed_out_after is not None:
-        shown["timedOutAfterMs"] = round(timed_out_after * 1000)  # the name that hosts of the wire know
+        shown["timedOutAfterMs"] = round(timed_out_after * 1000)  # the field name hosts know
     return shown

@@ -1,4 +1,4 @@
-"""BashOutput: see what a background command printed since the last look."""
+"""BashOutput: read the new output of a background command."""
 
 import asyncio
 from io import FileIO
@@ -10,11 +10,11 @@ from bobstay.model.event import InputDropped
 from bobstay.permissions.access import Access
 from bobstay.system.capture import HeadAndTail
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.builtin.bash import shells_of
+from bobstay.tools.builtin.bash import require_shells
 from bobstay.tools.ripgrep import run_ripgrep
 from bobstay.tools.shell_job import ShellJob
 
-_SHOWN = 29_000
+_MAX_SHOWN = 29_000
 
 
 class BashOutputArgs(Args, frozen=True):
@@ -23,7 +23,7 @@ class BashOutputArgs(Args, frozen=True):
         str,
         Meta(
             max_length=2_000,
-            description="A regular expression; only lines it matches are given, the others are skipped for good",
+            description="A regular expression; only matching lines are returned, the others are skipped for good",
         ),
     ] = ""
     wait: Annotated[
@@ -54,22 +54,22 @@ else before you look again: you are told when the command ends."""
         return (Claim(f"shell:{args.bash_id}"),)
 
     async def run(self, args: BashOutputArgs, context: Context) -> Outcome:
-        shells = shells_of(context)
+        shells = require_shells(context)
         job = shells.find(args.bash_id)
         if args.wait:
-            await asyncio.wait((job.finished,), timeout=min(args.wait, shells.longest_timeout))
+            await asyncio.wait((job.finished,), timeout=min(args.wait, shells.max_timeout))
         status, code = job.status, job.code
-        fresh = await _filtered(job, args.filter, context) if args.filter else _fresh(job)
-        text = fresh.text(_SHOWN, lambda: f"All output is in {job.output.path}.").strip("\n")
+        fresh = await _read_filtered(job, args.filter, context) if args.filter else _read_new(job)
+        text = fresh.text(_MAX_SHOWN, lambda: f"All output is in {job.output.path}.").strip("\n")
         parts = [f"<status>{status}</status>"]
         if code is not None:
             parts.append(f"<exit_code>{_shell_code(code)}</exit_code>")
         if code is not None and status == "running":
             parts.append("(The shell has ended; processes it started still run.)")
-        if job.aside:
-            from bobstay.tools.sandbox_hints import sandbox_note
+        if job.quarantined:
+            from bobstay.tools.sandbox_hints import describe_sandbox_effects
 
-            parts.append(sandbox_note(job))
+            parts.append(describe_sandbox_effects(job))
         parts.append(f"<output>\n{text}\n</output>" if text else "(No new output)")
         display: dict[str, Any] = {
             "shellId": job.id,
@@ -79,37 +79,37 @@ else before you look again: you are told when the command ends."""
             "stdout": text,
             "stderr": "",
         }
-        return Outcome("\n".join(parts), display=display, events=_known(job, context))
+        return Outcome("\n".join(parts), display=display, events=_withdraw_notice(job, context))
 
 
-def _known(job: ShellJob, context: Context) -> tuple[InputDropped, ...]:
-    """Withdraws the notice of the command's end, if there is one: this reply tells it."""
-    unread = context.parts.get("unread")
-    return (InputDropped(job.id),) if job.finished.done() and unread is not None and unread(job.id) else ()
+def _withdraw_notice(job: ShellJob, context: Context) -> tuple[InputDropped, ...]:
+    """Withdraw the pending notice of the command's end, because this result reports it."""
+    is_unread = context.services.is_unread
+    return (InputDropped(job.id),) if job.finished.done() and is_unread is not None and is_unread(job.id) else ()
 
 
-def _fresh(job: ShellJob) -> HeadAndTail:
+def _read_new(job: ShellJob) -> HeadAndTail:
     ends, job.read = job.output.since(job.read)
     return ends
 
 
-async def _filtered(job: ShellJob, pattern: str, context: Context) -> HeadAndTail:
-    """The new lines that `pattern` matches. ripgrep looks for them: no pattern makes it slow."""
+async def _read_filtered(job: ShellJob, pattern: str, context: Context) -> HeadAndTail:
+    """The new lines that match `pattern`. ripgrep searches in linear time for any pattern."""
     if not job.output.saved:
         return HeadAndTail(0, 0)
-    with _opened(job) as file:
+    with _open_output(job) as file:
         search = ["--text", "--no-line-number", f"--regexp={pattern}", "-"]
-        found = await run_ripgrep(search, context, cwd=str(context.root), stdin=file)
-        if found.error:
-            raise ToolError(f"The filter is not a regular expression ripgrep can use: {found.error}")
-        job.read = file.tell() if found.complete else job.output.saved
+        result = await run_ripgrep(search, context, cwd=str(context.root), stdin=file)
+        if result.error:
+            raise ToolError(f"The filter is not a regular expression ripgrep can use: {result.error}")
+        job.read = file.tell() if result.complete else job.output.saved
     ends = HeadAndTail(65_536, 65_536)
-    ends.add(found.output)
+    ends.add(result.output)
     return ends
 
 
-def _opened(job: ShellJob) -> FileIO:
-    """The output file, at the place where the last look ended."""
+def _open_output(job: ShellJob) -> FileIO:
+    """Open the output file at the position of the last read."""
     file = FileIO(job.output.path)
     file.seek(min(job.read, job.output.saved))
     return file

@@ -1,4 +1,4 @@
-"""EnterPlanMode: from now on look and think, change nothing, until a plan is agreed."""
+"""EnterPlanMode: explore without changes until the user approves a plan."""
 
 from bobstay.model.event import ModeChanged
 from bobstay.permissions.access import Access
@@ -34,7 +34,7 @@ and for questions."""
             )
 
     async def run(self, args: EnterPlanModeArgs, context: Context) -> Outcome:
-        plan_file = context.parts.get("plan_file")
+        plan_file = context.services.plan_file
         where = f" Write the plan to {plan_file}, the one file you may write." if plan_file else ""
         return Outcome(
             "You are in plan mode now. Read and search as much as you need, change nothing, and ask the user about "

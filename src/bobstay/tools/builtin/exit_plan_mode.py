@@ -1,4 +1,4 @@
-"""ExitPlanMode: put the plan before a person; their approval ends plan mode."""
+"""ExitPlanMode: present the plan to a person, whose approval ends plan mode."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Context, Outcome, Tool
 from bobstay.tools.schema import HOST_ONLY
 
-_LONGEST = 200_000
+_MAX_PLAN = 200_000
 
 
 class ExitPlanModeArgs(Args, frozen=True):
@@ -42,9 +42,9 @@ plain text."""
         return (Access("person", "leave plan mode"),)
 
     async def run(self, args: ExitPlanModeArgs, context: Context) -> Outcome:
-        plan_file: Path | None = context.parts.get("plan_file")
-        plan = args.plan or _written(plan_file)
-        # Whoever approved may have chosen the mode to go on in; then there is nothing left to change.
+        plan_file = context.services.plan_file
+        plan = args.plan or _read_plan_file(plan_file)
+        # The approver may already have chosen another mode; then there is nothing to change.
         events: tuple[Durable, ...] = (ModeChanged("default"),) if context.mode == "plan" else ()
         return Outcome(
             _answer(plan, plan_file, in_file=not args.plan),
@@ -61,11 +61,11 @@ def _answer(plan: str, plan_file: Path | None, *, in_file: bool) -> str:
     return f"{begin}{where}\n\n## The approved plan\n{plan}"
 
 
-def _written(plan_file: Path | None) -> str:
+def _read_plan_file(plan_file: Path | None) -> str:
     if plan_file is None:
         return ""
     try:
         with plan_file.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_LONGEST)
+            return file.read(_MAX_PLAN)
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""Glob: find files by the pattern of their path."""
+"""Glob: find files by path pattern."""
 
 import asyncio
 import os
@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.file_tree import files_below, hidden, is_directory, newest_first, starting_place
-from bobstay.tools.files.tool_path import absolute
+from bobstay.tools.file_tree import find_denied, is_directory, list_files, resolve_search_path, sort_newest_first
+from bobstay.tools.files.tool_path import absolute_path
 
-_MOST = 100
+_MAX_RESULTS = 100
 
 
 class GlobArgs(Args, frozen=True):
@@ -26,8 +26,8 @@ class Glob(Tool[GlobArgs]):
     name = "Glob"
     hint = "find files by name, list directory, path pattern"
     description = """\
-Find files by a pattern of their path, whatever the size of the project. Gives absolute paths, those changed last \
-first, at most 100.
+Find files by a pattern of their path, whatever the size of the project. Returns absolute paths, most recently \
+changed first, at most 100.
 
 - `*` and `?` stay within one directory, `**` spans any number of them, `{a,b}` gives a choice: `**/*.py`, \
 `src/*.{ts,tsx}`.
@@ -46,35 +46,37 @@ first, at most 100.
 
     async def run(self, args: GlobArgs, context: Context) -> Outcome:
         began = time.monotonic()
-        place = starting_place(args.path, context)
-        if not is_directory(place):
-            raise ToolError(f"{place} is a file, not a directory. Give the directory to look in, or read the file.")
+        search_root = resolve_search_path(args.path, context)
+        if not is_directory(search_root):
+            raise ToolError(
+                f"{search_root} is a file, not a directory. Give the directory to look in, or read the file."
+            )
         directory, pattern = _split(args, context)
         names: list[bytes] = []
         complete = True
         if is_directory(directory):
-            names, complete = await files_below(directory, [] if pattern == "/**" else [pattern], context)
-            secret = hidden(names, directory, context)
-            names = [name for name in names if name not in secret]
-        paths = await asyncio.to_thread(newest_first, names, directory) if names else []
-        lines = paths[:_MOST] or ["No files found"]
-        if len(paths) > _MOST:
+            names, complete = await list_files(directory, [] if pattern == "/**" else [pattern], context)
+            denied = find_denied(names, directory, context)
+            names = [name for name in names if name not in denied]
+        paths = await asyncio.to_thread(sort_newest_first, names, directory) if names else []
+        lines = paths[:_MAX_RESULTS] or ["No files found"]
+        if len(paths) > _MAX_RESULTS:
             lines.append(
-                f"(Results are truncated: {_MOST} of {len(paths):,} are shown. Use a narrower path or pattern.)"
+                f"(Results are truncated: {_MAX_RESULTS} of {len(paths):,} are shown. Use a narrower path or pattern.)"
             )
         if not complete:
             lines.append("(The search was ended early, so files may be missing. Use a narrower path or pattern.)")
         display = {
-            "filenames": paths[:_MOST],
+            "filenames": paths[:_MAX_RESULTS],
             "durationMs": int((time.monotonic() - began) * 1000),
-            "numFiles": len(paths[:_MOST]),
-            "truncated": len(paths) > _MOST or not complete,
+            "numFiles": len(paths[:_MAX_RESULTS]),
+            "truncated": len(paths) > _MAX_RESULTS or not complete,
         }
         return Outcome("\n".join(lines), display=display)
 
 
 def _split(args: GlobArgs, context: Context) -> tuple[str, str]:
-    """The deepest directory that is certain, and the pattern below it in ripgrep's form."""
+    """The deepest directory without wildcards, and the remaining pattern in ripgrep's syntax."""
     parts = args.pattern.removesuffix("/").removeprefix("./").split("/")
     if args.pattern.endswith("/"):
         parts.append("**")
@@ -82,6 +84,6 @@ def _split(args: GlobArgs, context: Context) -> tuple[str, str]:
     while plain < len(parts) - 1 and not set("*?[{\\") & set(parts[plain]):
         plain += 1
     prefix = "/".join(parts[:plain]) or ("/" if args.pattern.startswith("/") else "")
-    base = absolute(args.path, context) if args.path else str(context.cwd)
+    base = absolute_path(args.path, context) if args.path else str(context.cwd)
     rest = parts[plain:]
-    return absolute(os.path.join(base, prefix), context), "/" + "/".join(rest)
+    return absolute_path(os.path.join(base, prefix), context), "/" + "/".join(rest)

@@ -10,8 +10,15 @@ from msgspec.structs import replace
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.file_tree import hidden, is_directory, names_in, newest_first, shown, starting_place
-from bobstay.tools.files.tool_path import absolute
+from bobstay.tools.file_tree import (
+    find_denied,
+    is_directory,
+    parse_names,
+    relative_path,
+    resolve_search_path,
+    sort_newest_first,
+)
+from bobstay.tools.files.tool_path import absolute_path
 from bobstay.tools.ripgrep import RipgrepResult, run_ripgrep
 
 _PAGE = 250
@@ -40,9 +47,7 @@ class GrepArgs(Args, frozen=True):
         name="-C", default=0
     )
     numbers: Annotated[bool, Meta(description="Show line numbers; with content only")] = field(name="-n", default=True)
-    ignore_case: Annotated[bool, Meta(description="Take upper and lower case for the same")] = field(
-        name="-i", default=False
-    )
+    ignore_case: Annotated[bool, Meta(description="Ignore case")] = field(name="-i", default=False)
     multiline: Annotated[bool, Meta(description="Let a match span lines, and . match the end of a line")] = False
     head_limit: Annotated[
         int, Meta(ge=0, description="How many lines, files or counts to give: 250 unless given, 0 for all")
@@ -69,50 +74,50 @@ numbers of matches.
         return True
 
     def access(self, args: GrepArgs, context: Context) -> tuple[Access, ...]:
-        return (Access("read", absolute(args.path, context) if args.path else str(context.cwd)),)
+        return (Access("read", absolute_path(args.path, context) if args.path else str(context.cwd)),)
 
     def claims(self, args: GrepArgs, context: Context) -> tuple[Claim, ...]:
         return (Claim("*", shared=True),)
 
     async def run(self, args: GrepArgs, context: Context) -> Outcome:
         if "\0" in args.pattern + args.glob + args.type:
-            raise ToolError("The search holds a NUL character. Leave it out, or write it as \\x00 in the pattern.")
-        place = starting_place(args.path, context)
-        whole_tree = is_directory(place)
-        directory = place if whole_tree else os.path.dirname(place)
-        arguments = _arguments(args, "." if whole_tree else f"./{os.path.basename(place)}")
+            raise ToolError("The search contains a NUL character. Leave it out, or write it as \\x00 in the pattern.")
+        search_path = resolve_search_path(args.path, context)
+        whole_tree = is_directory(search_path)
+        directory = search_path if whole_tree else os.path.dirname(search_path)
+        arguments = _arguments(args, "." if whole_tree else f"./{os.path.basename(search_path)}")
         search = run_ripgrep(arguments, context, cwd=directory)
         allowed = None
         if whole_tree and any(not glob.startswith("!") for glob in _globs(args.glob)):
-            # a glob brings back what .gitignore leaves out: keep what a plain list of the tree has too
-            found, every = await asyncio.gather(search, run_ripgrep(["--files", "--null"], context, cwd=directory))
-            allowed = set(names_in(every))
+            # a glob makes ripgrep include ignored files: keep only those a plain listing has too
+            result, every = await asyncio.gather(search, run_ripgrep(["--files", "--null"], context, cwd=directory))
+            allowed = set(parse_names(every))
         else:
-            found = await search
-        if found.error:
-            raise ToolError(_explained(found.error))
-        outcome = await asyncio.to_thread(_answer, args, found, allowed, directory, context)
+            result = await search
+        if result.error:
+            raise ToolError(_explain(result.error))
+        outcome = await asyncio.to_thread(_answer, args, result, allowed, directory, context)
         if allowed is None or outcome.display["numFiles"]:
             return outcome
-        return replace(outcome, content=f"{outcome.content}{await _ignored(args, directory, context)}")
+        return replace(outcome, content=f"{outcome.content}{await _describe_ignored(args, directory, context)}")
 
 
 class _Page(Struct):
-    """The part of the results that is shown."""
+    """The results shown, as one page."""
 
     items: list[str]
     total: int
     note: str
 
 
-def _arguments(args: GrepArgs, place: str) -> list[str]:
+def _arguments(args: GrepArgs, search_path: str) -> list[str]:
     arguments = ["--null", "--with-filename", "--no-heading", f"--max-columns={_COLUMNS}", "--max-columns-preview"]
     if args.output_mode == "files_with_matches":
         arguments.append("--files-with-matches")
     elif args.output_mode == "count":
         arguments.append("--count-matches")
     else:
-        arguments.append("--line-number")  # even if not shown: it tells a match from a line around it
+        arguments.append("--line-number")  # even if not shown: it distinguishes matches from context lines
         arguments += [f"--before-context={args.before or args.around}", f"--after-context={args.after or args.around}"]
     if args.ignore_case:
         arguments.append("--ignore-case")
@@ -121,18 +126,18 @@ def _arguments(args: GrepArgs, place: str) -> list[str]:
     if args.type:
         arguments.append(f"--type={args.type}")
     arguments += [f"--glob={glob}" for glob in _globs(args.glob)]
-    return [*arguments, f"--regexp={args.pattern}", "--", place]
+    return [*arguments, f"--regexp={args.pattern}", "--", search_path]
 
 
-async def _ignored(args: GrepArgs, directory: str, context: Context) -> str:
-    """A note on files that fit the glob and the pattern, but are left out because of .gitignore."""
+async def _describe_ignored(args: GrepArgs, directory: str, context: Context) -> str:
+    """A note on files that match the glob and the pattern but are ignored by .gitignore."""
     arguments = _arguments(replace(args, output_mode="files_with_matches"), ".")
-    found = await run_ripgrep(["--no-ignore", *arguments], context, cwd=directory)
-    names = set(names_in(found))
-    names -= hidden(names, directory, context)
+    result = await run_ripgrep(["--no-ignore", *arguments], context, cwd=directory)
+    names = set(parse_names(result))
+    names -= find_denied(names, directory, context)
     if not names:
         return ""
-    example = shown(os.path.join(directory, min(names).decode("utf-8", "replace")), context)
+    example = relative_path(os.path.join(directory, min(names).decode("utf-8", "replace")), context)
     return (
         f"\n({len(names):,} matching {'file was' if len(names) == 1 else 'files were'} left out because .gitignore "
         f"names them, such as {example}. To search there, give the directory as `path`.)"
@@ -140,26 +145,26 @@ async def _ignored(args: GrepArgs, directory: str, context: Context) -> str:
 
 
 def _globs(text: str) -> list[str]:
-    """Several globs may be given with spaces or commas between them, but not within braces."""
+    """Split several globs at spaces and commas outside braces."""
     return re.findall(r"(?:\{[^}]*\}|[^\s,{])+", text) or ([text] if text.strip() else [])
 
 
 def _answer(
-    args: GrepArgs, found: RipgrepResult, allowed: set[bytes] | None, directory: str, context: Context
+    args: GrepArgs, result: RipgrepResult, allowed: set[bytes] | None, directory: str, context: Context
 ) -> Outcome:
-    early = [] if found.complete else ["(The search was ended early: there is more. Use a narrower path or pattern.)"]
+    early = [] if result.complete else ["(The search was ended early: there is more. Use a narrower path or pattern.)"]
     if args.output_mode == "files_with_matches":
-        names = [name for name in names_in(found) if allowed is None or name in allowed]
-        secret = hidden(names, directory, context)
-        names = [name for name in names if name not in secret]
-        paths = [shown(path, context) for path in newest_first(names, directory)]
+        names = [name for name in parse_names(result) if allowed is None or name in allowed]
+        denied = find_denied(names, directory, context)
+        names = [name for name in names if name not in denied]
+        paths = [relative_path(path, context) for path in sort_newest_first(names, directory)]
         page = _page(args, paths)
         head = f"Found {page.total:,} {'file' if page.total == 1 else 'files'}" if paths else "No files found"
         return _outcome(args, [head, *page.items, page.note, *early], page, {"filenames": page.items})
-    groups = _grouped(found.output, allowed)
-    for name in hidden(list(groups), directory, context):
+    groups = _group_by_file(result.output, allowed)
+    for name in find_denied(list(groups), directory, context):
         del groups[name]
-    labels = {name: shown(os.path.join(directory, name.decode("utf-8", "replace")), context) for name in groups}
+    labels = {name: relative_path(os.path.join(directory, name.decode("utf-8", "replace")), context) for name in groups}
     if args.output_mode == "count":
         counts = {name: int(lines[0][1:]) for name, lines in groups.items() if lines[0][1:].isdigit()}
         page = _page(args, [f"{labels[name]}:{count}" for name, count in counts.items()])
@@ -174,8 +179,8 @@ def _answer(
     return _outcome(args, [text or "No matches found", page.note, *early], page, extra)
 
 
-def _grouped(output: bytes, allowed: set[bytes] | None) -> dict[bytes, list[str]]:
-    """The lines of each file, in order of path. ripgrep searches side by side, so files come in any order."""
+def _group_by_file(output: bytes, allowed: set[bytes] | None) -> dict[bytes, list[str]]:
+    """The lines of each file, sorted by path: ripgrep searches in parallel and returns files in any order."""
     groups: dict[bytes, list[str]] = {}
     previous, gap = b"", False
     for line in output.splitlines() if b"\r" not in output else output.split(b"\n"):
@@ -196,15 +201,15 @@ def _grouped(output: bytes, allowed: set[bytes] | None) -> dict[bytes, list[str]
 
 def _lines(args: GrepArgs, groups: dict[bytes, list[str]], labels: dict[bytes, str]) -> list[str]:
     lines: list[str] = []
-    for name, found in groups.items():
+    for name, matches in groups.items():
         if lines and (args.before or args.after or args.around):
             lines.append("--")
-        lines.extend(line if line == "--" else _labelled(labels[name], line, args.numbers) for line in found)
+        lines.extend(line if line == "--" else _label(labels[name], line, args.numbers) for line in matches)
     return lines
 
 
-def _labelled(label: str, line: str, numbers: bool) -> str:
-    """Put the path before a line, with the mark that tells a match (`:`) from a line around it (`-`)."""
+def _label(label: str, line: str, numbers: bool) -> str:
+    """Prefix a line with its path and the marker of a match (`:`) or a context line (`-`)."""
     number = re.match(r":(\d+)([:-])", line)
     if number is None:
         return label + line
@@ -230,7 +235,7 @@ def _outcome(args: GrepArgs, parts: list[str], page: _Page, extra: dict[str, Any
     return Outcome("\n".join(part for part in parts if part), display=display)
 
 
-def _explained(error: str) -> str:
+def _explain(error: str) -> str:
     if "look-around" in error or "backreference" in error:
         error = error.partition("\n\nConsider enabling PCRE2")[0]
         error += "\n\nLook-around and back-references are not available: write the pattern without them."

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.builtin.bash import shells_of
+from bobstay.tools.builtin.bash import require_shells
 
 
 class KillShellArgs(Args, frozen=True):
@@ -33,7 +33,7 @@ class KillShell(Tool[KillShellArgs]):
 
     async def run(self, args: KillShellArgs, context: Context) -> Outcome:
         await self.check(args, context)
-        shells = shells_of(context)
+        shells = require_shells(context)
         job = shells.find(args.shell_id or args.task_id)
         if job.finished.done():
             text = f"Shell {job.id} had ended before ({job.status}); nothing was left to kill."

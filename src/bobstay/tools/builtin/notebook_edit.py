@@ -7,13 +7,20 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.file_update import encoded, links_note, load, may_look, require_text, store
-from bobstay.tools.files.notebook import BadNotebook, parse
+from bobstay.tools.files.file_update import (
+    can_inspect,
+    describe_hard_links,
+    encode_for,
+    load_known,
+    require_text,
+    store_unchanged,
+)
+from bobstay.tools.files.notebook import InvalidNotebookError, parse_notebook
 from bobstay.tools.files.notebook_change import CellChange, change_cell
-from bobstay.tools.files.offload import offload, require_wanted
-from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.similar_paths import missing
-from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
+from bobstay.tools.files.offload import offload, require_not_cancelled
+from bobstay.tools.files.patch import clip_display_text, make_patch, to_display_text
+from bobstay.tools.files.similar_paths import missing_file_error
+from bobstay.tools.files.tool_path import ToolPath, absolute_path, locate, real_path, stat_regular_file
 
 
 class NotebookEditArgs(Args, frozen=True):
@@ -53,23 +60,23 @@ class NotebookEdit(Tool[NotebookEditArgs]):
     args = NotebookEditArgs
 
     def access(self, args: NotebookEditArgs, context: Context) -> tuple[Access, ...]:
-        return (Access("write", absolute(args.notebook_path, context)),)
+        return (Access("write", absolute_path(args.notebook_path, context)),)
 
     def claims(self, args: NotebookEditArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim(f"file:{real_path(absolute(args.notebook_path, context))}"),)
+        return (Claim(f"file:{real_path(absolute_path(args.notebook_path, context))}"),)
 
     async def check(self, args: NotebookEditArgs, context: Context) -> None:
-        place = _place(args, context)
-        if may_look(place, context):
-            await offload(lambda _: _plan(place, args, context))
+        target = _locate_notebook(args, context)
+        if can_inspect(target, context):
+            await offload(lambda _: _plan(target, args, context))
 
     async def run(self, args: NotebookEditArgs, context: Context) -> Outcome:
-        place = _place(args, context)
-        return await offload(lambda cancelled: _edit(place, args, context, cancelled))
+        target = _locate_notebook(args, context)
+        return await offload(lambda cancelled: _edit(target, args, context, cancelled))
 
 
-def _place(args: NotebookEditArgs, context: Context) -> ToolPath:
-    """Where the notebook is, refusing input that makes no sense whatever it holds."""
+def _locate_notebook(args: NotebookEditArgs, context: Context) -> ToolPath:
+    """Resolve the path of the notebook; raises `ToolError` for input that makes no sense for any notebook."""
     if not args.notebook_path.endswith(".ipynb"):
         raise ToolError("notebook_path must name a .ipynb file. Use Edit for other files.")
     if args.edit_mode != "delete" and args.new_source is None:
@@ -80,45 +87,45 @@ def _place(args: NotebookEditArgs, context: Context) -> ToolPath:
     return locate(args.notebook_path, context)
 
 
-def _edit(place: ToolPath, args: NotebookEditArgs, context: Context, cancelled: Callable[[], bool]) -> Outcome:
-    plan = _plan(place, args, context)
-    require_wanted(cancelled)
-    stored = store(place, plan.data, plan.expected)
-    patch = patch_of(plan.before, plan.after)
+def _edit(target: ToolPath, args: NotebookEditArgs, context: Context, cancelled: Callable[[], bool]) -> Outcome:
+    plan = _plan(target, args, context)
+    require_not_cancelled(cancelled)
+    stored = store_unchanged(target, plan.data, plan.expected)
+    patch = make_patch(plan.before, plan.after)
     done = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[args.edit_mode]
     return Outcome(
-        content=f"{done} cell {plan.change.cell_id} in {place.path}.{plan.links}",
-        display=_display(place, args, plan) | {"structuredPatch": patch.bounded()},
-        files={place.real: stored},
+        content=f"{done} cell {plan.change.cell_id} in {target.path}.{plan.links}",
+        display=_display(target, args, plan) | {"structuredPatch": patch.bounded()},
+        files={target.real: stored},
         lines_added=patch.added,
         lines_removed=patch.removed,
     )
 
 
-def _plan(place: ToolPath, args: NotebookEditArgs, context: Context) -> _Plan:
-    status = status_of(place)
+def _plan(target: ToolPath, args: NotebookEditArgs, context: Context) -> _Plan:
+    status = stat_regular_file(target)
     if status is None:
-        raise missing(place.path, context)
-    present = load(place, context)
+        raise missing_file_error(target.path, context)
+    present = load_known(target, context)
     before = present.content.text
     try:
-        notebook = parse(before)
-    except BadNotebook as error:
-        raise ToolError(f"{place.path} is not a valid notebook: {error}. Nothing was written.") from None
+        notebook = parse_notebook(before)
+    except InvalidNotebookError as error:
+        raise ToolError(f"{target.path} is not a valid notebook: {error}. Nothing was written.") from None
     change = change_cell(notebook, args.edit_mode, args.cell_id or "", args.new_source or "", args.cell_type)
-    data = encoded(present.content, change.text, place)
-    return _Plan(data, present.hash, before, change.text, change, links_note(status))
+    data = encode_for(present.content, change.text, target)
+    return _Plan(data, present.hash, before, change.text, change, describe_hard_links(status))
 
 
-def _display(place: ToolPath, args: NotebookEditArgs, plan: _Plan) -> dict[str, Any]:
+def _display(target: ToolPath, args: NotebookEditArgs, plan: _Plan) -> dict[str, Any]:
     return {
-        "notebook_path": place.path,
+        "notebook_path": target.path,
         "edit_mode": args.edit_mode,
         "cell_id": plan.change.cell_id,
         "cell_type": plan.change.kind,
         "language": plan.change.language,
-        "new_source": clipped(args.new_source or ""),
-        "original_file": field(plan.before),
-        "updated_file": field(plan.after),
+        "new_source": clip_display_text(args.new_source or ""),
+        "original_file": to_display_text(plan.before),
+        "updated_file": to_display_text(plan.after),
         "error": "",
     }

@@ -1,4 +1,4 @@
-"""Read: shows a file to the model, whatever kind it is of, within bounds."""
+"""Read: shows a text file, image, PDF or notebook to the model, within size limits."""
 
 import os
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from msgspec import Meta
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.files.file_content import decode, digest, is_binary, kind_of
-from bobstay.tools.files.file_reading import SMALL, fingerprint, opened_again, read_up_to, read_whole
-from bobstay.tools.files.file_view import View, stream_view, view_of
-from bobstay.tools.files.numbered_lines import MOST_LINES
+from bobstay.tools.files.file_content import decode, detect_kind, digest, is_binary
+from bobstay.tools.files.file_reading import SMALL_FILE, fingerprint, open_checked_file, read_up_to, read_whole
+from bobstay.tools.files.file_view import View, make_view, stream_view
+from bobstay.tools.files.numbered_lines import MAX_LINES
 from bobstay.tools.files.offload import offload
-from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
+from bobstay.tools.files.tool_path import ToolPath, absolute_path, locate, real_path, stat_regular_file
 
-_LARGEST_IMAGE = 40 << 20
-_DISPLAYED_IMAGE = 256 * 1024
-"""Characters of base64 up to which an image is also given to programs; a frame carries it twice then."""
+_MAX_IMAGE_SIZE = 40 << 20
+_MAX_DISPLAYED_IMAGE = 256 * 1024
+"""Characters of base64 up to which an image is also in the display; the frame then carries it twice."""
 
 
 class ReadArgs(Args, frozen=True):
-    file_path: Annotated[str, Meta(description="Path of the file, absolute or relative to the working directory.")]
+    file_path: Annotated[str, Meta(description="Path of the file, absolute_path or relative to the working directory.")]
     offset: Annotated[int, Meta(description="Line (or notebook cell) to start at, from 1.")] | None = None
     limit: Annotated[int, Meta(description="How many lines to read, at most 2000.")] | None = None
     pages: Annotated[str, Meta(description='Pages of a PDF, such as "3" or "1-5"; at most 20 a call.')] | None = None
@@ -47,10 +47,10 @@ class Read(Tool[ReadArgs]):
         return True
 
     def access(self, args: ReadArgs, context: Context) -> tuple[Access, ...]:
-        return (Access("read", absolute(args.file_path, context)),)
+        return (Access("read", absolute_path(args.file_path, context)),)
 
     def claims(self, args: ReadArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim(f"file:{real_path(absolute(args.file_path, context))}", shared=True),)
+        return (Claim(f"file:{real_path(absolute_path(args.file_path, context))}", shared=True),)
 
     async def check(self, args: ReadArgs, context: Context) -> None:
         if args.offset is not None and args.offset < 0:
@@ -64,131 +64,133 @@ class Read(Tool[ReadArgs]):
 
     async def run(self, args: ReadArgs, context: Context) -> Outcome:
         await self.check(args, context)
-        place = locate(args.file_path, context)
-        status = status_of(place)
+        target = locate(args.file_path, context)
+        status = stat_regular_file(target)
         if status is None:
-            from bobstay.tools.files.similar_paths import missing
+            from bobstay.tools.files.similar_paths import missing_file_error
 
-            raise missing(place.path, context)
-        if status.st_size > SMALL:
-            outcome = await offload(lambda cancelled: _large(place, args, cancelled))
+            raise missing_file_error(target.path, context)
+        if status.st_size > SMALL_FILE:
+            outcome = await offload(lambda cancelled: _read_large(target, args, cancelled))
         else:
-            with opened_again(place) as (descriptor, _):
-                raw = read_up_to(descriptor, SMALL)
-            if kind_of(raw, place.path) == "text":
-                outcome = _text_outcome(place, view_of(raw, args.offset or 1, _most(args)))
+            with open_checked_file(target) as (descriptor, _):
+                raw = read_up_to(descriptor, SMALL_FILE)
+            if detect_kind(raw, target.path) == "text":
+                outcome = _text_outcome(target, make_view(raw, args.offset or 1, _line_limit(args)))
             else:
-                outcome = await offload(lambda cancelled: _special(place, raw, args, cancelled))
-        return _with_instructions(outcome, place, context)
+                outcome = await offload(lambda cancelled: _read_special(target, raw, args, cancelled))
+        return _with_instructions(outcome, target, context)
 
 
-def _most(args: ReadArgs) -> int:
-    return min(args.limit or MOST_LINES, MOST_LINES)
+def _line_limit(args: ReadArgs) -> int:
+    return min(args.limit or MAX_LINES, MAX_LINES)
 
 
-def _large(place: ToolPath, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
-    with opened_again(place) as (descriptor, status):
+def _read_large(target: ToolPath, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
+    with open_checked_file(target) as (descriptor, status):
         head = os.pread(descriptor, 8192, 0)
-        if kind_of(head, place.path) == "text":
-            return _text_outcome(place, stream_view(descriptor, status, args.offset or 1, _most(args), cancelled))
-    return _special(place, head, args, cancelled)
+        if detect_kind(head, target.path) == "text":
+            return _text_outcome(
+                target, stream_view(descriptor, status, args.offset or 1, _line_limit(args), cancelled)
+            )
+    return _read_special(target, head, args, cancelled)
 
 
-def _special(place: ToolPath, head: bytes, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
-    """The outcome for what is not simply text."""
-    match kind_of(head, place.path):
+def _read_special(target: ToolPath, head: bytes, args: ReadArgs, cancelled: Callable[[], bool]) -> Outcome:
+    """The outcome for files other than plain text."""
+    match detect_kind(head, target.path):
         case "image":
-            return _image(place)
+            return _read_image(target)
         case "pdf":
-            return _pdf(place, args.pages or "", cancelled)
+            return _read_pdf(target, args.pages or "", cancelled)
         case "notebook":
-            return _notebook(place, args)
+            return _read_notebook(target, args)
         case _:
             raise ToolError(
-                f"{place.path} is a binary file ({os.stat(place.real).st_size:,} bytes), which Read cannot show. "
+                f"{target.path} is a binary file ({os.stat(target.real).st_size:,} bytes), which Read cannot show. "
                 "Look at it with a shell tool made for its kind (file, xxd, unzip -l, sqlite3 ...)."
             )
 
 
-def _text_outcome(place: ToolPath, view: View) -> Outcome:
+def _text_outcome(target: ToolPath, view: View) -> Outcome:
     return Outcome(
         content=view.shown,
         display={
             "type": "text",
             "file": {
-                "filePath": place.path,
+                "filePath": target.path,
                 "content": view.plain,
                 "numLines": view.count,
                 "startLine": view.first,
                 "totalLines": view.total,
             },
         },
-        files={place.real: view.hash},
+        files={target.real: view.hash},
     )
 
 
-def _image(place: ToolPath) -> Outcome:
+def _read_image(target: ToolPath) -> Outcome:
     from bobstay.tools.files.image import shrink
 
-    raw = read_whole(place, _LARGEST_IMAGE)
-    picture = shrink(raw)
-    scaled = (picture.width, picture.height) != (picture.original_width, picture.original_height)
-    parts: tuple[ReplyPart, ...] = (Image(picture.media_type, picture.data),)
+    raw = read_whole(target, _MAX_IMAGE_SIZE)
+    image = shrink(raw)
+    scaled = (image.width, image.height) != (image.original_width, image.original_height)
+    parts: tuple[ReplyPart, ...] = (Image(image.media_type, image.data),)
     if scaled:
-        size = f"{picture.original_width} x {picture.original_height}"
-        parts += (Text(f"[The image is {size} pixels; it is shown at {picture.width} x {picture.height}.]"),)
+        size = f"{image.original_width} x {image.original_height}"
+        parts += (Text(f"[The image is {size} pixels; it is shown at {image.width} x {image.height}.]"),)
     file: dict[str, Any] = {
-        "filePath": place.path,
-        "base64": picture.data if len(picture.data) <= _DISPLAYED_IMAGE else "",
-        "type": picture.media_type,
+        "filePath": target.path,
+        "base64": image.data if len(image.data) <= _MAX_DISPLAYED_IMAGE else "",
+        "type": image.media_type,
         "originalSize": len(raw),
         "dimensions": {
-            "originalWidth": picture.original_width,
-            "originalHeight": picture.original_height,
-            "displayWidth": picture.width,
-            "displayHeight": picture.height,
+            "originalWidth": image.original_width,
+            "originalHeight": image.original_height,
+            "displayWidth": image.width,
+            "displayHeight": image.height,
         },
     }
-    return Outcome(content=parts, display={"type": "image", "file": file}, files={place.real: digest(raw)})
+    return Outcome(content=parts, display={"type": "image", "file": file}, files={target.real: digest(raw)})
 
 
-def _pdf(place: ToolPath, pages: str, cancelled: Callable[[], bool]) -> Outcome:
+def _read_pdf(target: ToolPath, pages: str, cancelled: Callable[[], bool]) -> Outcome:
     from bobstay.tools.files.pdf import read_pages
 
-    shown = read_pages(place, pages, cancelled)
+    shown = read_pages(target, pages, cancelled)
     file = {
-        "filePath": place.path,
-        "originalSize": os.stat(place.real).st_size,
+        "filePath": target.path,
+        "originalSize": os.stat(target.real).st_size,
         "firstPage": shown.first,
         "lastPage": shown.last,
         "totalPages": shown.total,
     }
-    return Outcome(content=shown.parts, display={"type": "pdf", "file": file}, files={place.real: fingerprint(place)})
+    return Outcome(content=shown.parts, display={"type": "pdf", "file": file}, files={target.real: fingerprint(target)})
 
 
-def _notebook(place: ToolPath, args: ReadArgs) -> Outcome:
-    from bobstay.tools.files.notebook import BadNotebook, parse
+def _read_notebook(target: ToolPath, args: ReadArgs) -> Outcome:
+    from bobstay.tools.files.notebook import InvalidNotebookError, parse_notebook
     from bobstay.tools.files.notebook_view import view_cells
 
-    raw = read_whole(place)
-    most = _most(args)
+    raw = read_whole(target)
+    most = _line_limit(args)
     try:
-        notebook = parse(decode(raw).text)
-    except BadNotebook as error:
+        notebook = parse_notebook(decode(raw).text)
+    except InvalidNotebookError as error:
         if is_binary(raw):
-            raise ToolError(f"{place.path} is named as a notebook but is a binary file.") from None
-        outcome = _text_outcome(place, view_of(raw, args.offset or 1, most))
+            raise ToolError(f"{target.path} is named as a notebook but is a binary file.") from None
+        outcome = _text_outcome(target, make_view(raw, args.offset or 1, most))
         note = f"[This is not a valid notebook ({error}), so it is shown as text.]"
         return Outcome(f"{note}\n{outcome.content}", outcome.display, files=outcome.files)
     view = view_cells(notebook, args.offset or 1, most)
-    display = {"type": "notebook", "file": {"filePath": place.path, "cells": view.cells}}
-    return Outcome(content=view.parts, display=display, files={place.real: digest(raw)})
+    display = {"type": "notebook", "file": {"filePath": target.path, "cells": view.cells}}
+    return Outcome(content=view.parts, display=display, files={target.real: digest(raw)})
 
 
-def _with_instructions(outcome: Outcome, place: ToolPath, context: Context) -> Outcome:
-    """Add the instruction files of a folder that this read is the first to enter."""
-    enter = context.parts.get("instructions")
-    text = enter(place.path) if enter is not None else ""
+def _with_instructions(outcome: Outcome, target: ToolPath, context: Context) -> Outcome:
+    """Add instruction files that apply to this path and were not shown yet."""
+    instructions_for = context.services.instructions_for
+    text = instructions_for(target.path) if instructions_for is not None else ""
     if not text:
         return outcome
     reminder = f"<system-reminder>\n{text}\n</system-reminder>"

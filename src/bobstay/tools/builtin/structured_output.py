@@ -1,4 +1,4 @@
-"""StructuredOutput: the final answer of a run as data that fits the schema its caller gave."""
+"""StructuredOutput: the final answer of a run as data that matches the caller's schema."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -8,8 +8,8 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, Outcome, Tool, ToolError
 from bobstay.tools.schema import RawArgs
 
-_SHOWN = 20
-_LONGEST = 300
+_MAX_SHOWN = 20
+_MAX_LENGTH = 300
 
 
 class StructuredOutput(Tool[RawArgs]):
@@ -17,7 +17,7 @@ class StructuredOutput(Tool[RawArgs]):
     hint = "final answer as JSON, structured result"
     description = """\
 Give your final answer in the form that was asked for. Call it exactly once, when all the work is done: the run ends \
-with it, and only what you pass here reaches whoever asked. The input must fit this tool's schema; if it does not, you \
+with it, and only what you pass here reaches the caller. The input must fit this tool's schema; if it does not, you \
 are told every problem and call it again."""
     args = RawArgs
     needs = "schema"
@@ -29,22 +29,22 @@ are told every problem and call it again."""
         return (Access("none"),)
 
     async def run(self, args: RawArgs, context: Context) -> Outcome:
-        schema = context.parts.get("schema")
-        if not isinstance(schema, dict):
+        schema = context.services.schema
+        if schema is None:
             raise ToolError("No schema was asked for in this session: answer in plain text.")
-        found = list(islice(faults(args.value, schema), _SHOWN + 1))
-        if found:
-            more = ["and more"] if len(found) > _SHOWN else []
-            listed = "\n".join(f"- {fault}" for fault in [*found[:_SHOWN], *more])
+        errors = list(islice(find_schema_errors(args.value, schema), _MAX_SHOWN + 1))
+        if errors:
+            more = ["and more"] if len(errors) > _MAX_SHOWN else []
+            listed = "\n".join(f"- {fault}" for fault in [*errors[:_MAX_SHOWN], *more])
             raise ToolError(
-                f"The output does not match the required schema:\n{listed}\nCall it again with all of it put right."
+                f"The output does not match the required schema:\n{listed}\nCall it again with all of them fixed."
             )
         done = "Structured output provided successfully"
         return Outcome(done, display=done, structured=args.value)
 
 
-def faults(value: Any, schema: dict[str, Any]) -> Iterable[str]:
-    """All that keeps `value` from fitting `schema`. References out of the schema are never fetched."""
+def find_schema_errors(value: Any, schema: dict[str, Any]) -> Iterable[str]:
+    """Yield every mismatch of `value` with `schema`. External references are never fetched."""
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import Draft202012Validator
@@ -70,4 +70,4 @@ def faults(value: Any, schema: dict[str, Any]) -> Iterable[str]:
 
 
 def _clip(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH // 2]} ... {text[-_MAX_LENGTH // 2 :]}"

@@ -1,4 +1,4 @@
-"""TodoWrite: the model keeps the list of what it has to do, and people can watch it."""
+"""TodoWrite: replaces the task list of the session."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
 class Todo(Args, frozen=True):
     content: Annotated[str, Meta(min_length=1, description="What is to be done, as an instruction: Fix the parser")]
     status: Literal["pending", "in_progress", "completed"]
-    active_form: Annotated[str, Meta(description="The same as something going on: Fixing the parser")] = field(
+    active_form: Annotated[str, Meta(description="The same in the present continuous: Fixing the parser")] = field(
         name="activeForm", default=""
     )
 
@@ -33,7 +33,7 @@ step or a plain question.
 - Send the whole list each time: it replaces the one before. An empty list clears it.
 - Mark a step in_progress before you begin it, and keep exactly one in progress at a time.
 - Mark a step completed as soon as it is really done. If tests fail or something is missing it is not done: leave it \
-in progress and add a step for what stands in the way.
+in progress and add a step for what blocks it.
 - Add steps you discover, drop steps that turned out needless."""
     args = TodoWriteArgs
 
@@ -47,7 +47,8 @@ in progress and add a step for what stands in the way.
         return (Claim("tasks"),)
 
     async def run(self, args: TodoWriteArgs, context: Context) -> Outcome:
-        old: tuple[Task, ...] = context.parts["tasks"]() if "tasks" in context.parts else ()
+        tasks = context.services.tasks
+        old: tuple[Task, ...] = tasks() if tasks is not None else ()
         new = tuple(Task(todo.content, todo.status, todo.active_form) for todo in args.todos)
         return Outcome(
             _answer(new),
@@ -68,7 +69,7 @@ def _answer(tasks: tuple[Task, ...]) -> str:
         return answer + " No step is in progress: mark the one you work on next."
     if running > 1:
         return answer + f" {running} steps are in progress: keep it to one at a time."
-    return answer + " Go on with the step in progress, and keep the list up to date."
+    return answer + " Continue with the step in progress, and keep the list up to date."
 
 
 def _shown(task: Task) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write: makes a file, or replaces one the model has read."""
+"""Write: creates a file, or replaces one the model has read."""
 
 import os
 from collections.abc import Callable
@@ -8,16 +8,24 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
-from bobstay.tools.files.file_content import Content, newline_of, with_newlines
-from bobstay.tools.files.file_reading import LARGEST_HASHED, fingerprint
-from bobstay.tools.files.file_update import links_note, load, may_look, require_known, require_text, stale, store
-from bobstay.tools.files.offload import offload, require_wanted
-from bobstay.tools.files.patch import clipped, field, patch_of
-from bobstay.tools.files.tool_path import ToolPath, absolute, locate, real_path, status_of
+from bobstay.tools.files.file_content import Content, dominant_newline, with_newlines
+from bobstay.tools.files.file_reading import MAX_HASHED_SIZE, fingerprint
+from bobstay.tools.files.file_update import (
+    can_inspect,
+    describe_hard_links,
+    load_known,
+    require_known,
+    require_text,
+    stale_error,
+    store_unchanged,
+)
+from bobstay.tools.files.offload import offload, require_not_cancelled
+from bobstay.tools.files.patch import clip_display_text, make_patch, to_display_text
+from bobstay.tools.files.tool_path import ToolPath, absolute_path, locate, real_path, stat_regular_file
 
 
 class WriteArgs(Args, frozen=True):
-    file_path: Annotated[str, Meta(description="Path of the file, absolute or relative to the working directory.")]
+    file_path: Annotated[str, Meta(description="Path of the file, absolute_path or relative to the working directory.")]
     content: Annotated[str, Meta(description="The whole new content of the file.")]
 
 
@@ -25,7 +33,7 @@ class _Plan(Struct, frozen=True):
     data: bytes
     text: str
     expected: str | None
-    """Hash of the file to be replaced; None where there is none yet."""
+    """Hash of the file to be replaced; None if it does not exist yet."""
     before: str | None
     status: os.stat_result | None
     note: str = ""
@@ -35,7 +43,7 @@ class Write(Tool[WriteArgs]):
     name = "Write"
     hint = "create save new file overwrite"
     description = (
-        "Writes a whole file, making the directories on its path.\n"
+        "Writes a whole file, creating missing directories on its path.\n"
         "- A file that exists must have been read in this session first; otherwise the call is refused.\n"
         "- Prefer Edit for changing part of a file, and existing files to new ones.\n"
         "- Newline style, encoding and mode of an existing file are kept."
@@ -43,75 +51,75 @@ class Write(Tool[WriteArgs]):
     args = WriteArgs
 
     def access(self, args: WriteArgs, context: Context) -> tuple[Access, ...]:
-        return (Access("write", absolute(args.file_path, context)),)
+        return (Access("write", absolute_path(args.file_path, context)),)
 
     def claims(self, args: WriteArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim(f"file:{real_path(absolute(args.file_path, context))}"),)
+        return (Claim(f"file:{real_path(absolute_path(args.file_path, context))}"),)
 
     async def check(self, args: WriteArgs, context: Context) -> None:
-        place = locate(args.file_path, context)
+        target = locate(args.file_path, context)
         require_text(args.content, "content")
-        if may_look(place, context):
-            await offload(lambda _: _plan(place, args.content, context))
+        if can_inspect(target, context):
+            await offload(lambda _: _plan(target, args.content, context))
 
     async def run(self, args: WriteArgs, context: Context) -> Outcome:
-        place = locate(args.file_path, context)
+        target = locate(args.file_path, context)
         require_text(args.content, "content")
-        return await offload(lambda cancelled: _write(place, args.content, context, cancelled))
+        return await offload(lambda cancelled: _write(target, args.content, context, cancelled))
 
 
-def _write(place: ToolPath, content: str, context: Context, cancelled: Callable[[], bool]) -> Outcome:
-    plan = _plan(place, content, context)
-    require_wanted(cancelled)
-    stored = store(place, plan.data, plan.expected)
+def _write(target: ToolPath, content: str, context: Context, cancelled: Callable[[], bool]) -> Outcome:
+    plan = _plan(target, content, context)
+    require_not_cancelled(cancelled)
+    stored = store_unchanged(target, plan.data, plan.expected)
     lines = content.count("\n") + (not content.endswith("\n") and content != "")
-    patch = patch_of(plan.before or "", plan.text)
+    patch = make_patch(plan.before or "", plan.text)
     created = plan.expected is None
-    word = "Created" if created else "Replaced the content of"
+    action = "Created" if created else "Replaced the content of"
     size = f"{lines} {'line' if lines == 1 else 'lines'}"
     return Outcome(
-        content=f"{word} {place.path} ({size}).{plan.note}{links_note(plan.status)}",
+        content=f"{action} {target.path} ({size}).{plan.note}{describe_hard_links(plan.status)}",
         display={
             "type": "create" if created else "update",
-            "filePath": place.path,
-            "content": clipped(content),
+            "filePath": target.path,
+            "content": clip_display_text(content),
             "structuredPatch": [] if plan.before is None else patch.bounded(),
-            "originalFile": None if plan.before is None else field(plan.before),
+            "originalFile": None if plan.before is None else to_display_text(plan.before),
             "userModified": False,
         },
-        files={place.real: stored},
+        files={target.real: stored},
         lines_added=patch.added,
         lines_removed=patch.removed,
     )
 
 
-def _plan(place: ToolPath, content: str, context: Context) -> _Plan:
-    """What to write, decided on the file as it is now."""
-    status = status_of(place)
+def _plan(target: ToolPath, content: str, context: Context) -> _Plan:
+    """Compute what to write from the current content of the file."""
+    status = stat_regular_file(target)
     if status is None:
         return _Plan(content.encode(), content, None, None, None)
-    if status.st_size > LARGEST_HASHED:
-        known = require_known(place, context)
-        if fingerprint(place) != known:
-            raise stale(place, None)
+    if status.st_size > MAX_HASHED_SIZE:
+        known = require_known(target, context)
+        if fingerprint(target) != known:
+            raise stale_error(target, None)
         return _Plan(content.encode(), content, known, None, status)
-    present = load(place, context)
+    present = load_known(target, context)
     text = content
     if "\r" not in content:
-        text = with_newlines(content, newline_of(present.content.text))
-    data, note = _in_manner_of(present.content, text)
+        text = with_newlines(content, dominant_newline(present.content.text))
+    data, note = _encode_like(present.content, text)
     return _Plan(data, text, present.hash, present.content.text, status, note)
 
 
-def _in_manner_of(before: Content, text: str) -> tuple[bytes, str]:
-    """The bytes of `text` in the encoding the file had, and a note where that could not be kept."""
-    manner = before
+def _encode_like(before: Content, text: str) -> tuple[bytes, str]:
+    """Encode `text` like the existing file; the note says if that was not possible."""
+    content = before
     if before.errors == "surrogateescape":
-        manner = Content("", mark=before.mark)
-    if manner.mark and text.startswith("\ufeff"):
+        content = Content("", mark=before.mark)
+    if content.mark and text.startswith("\ufeff"):
         text = text[1:]
     try:
-        return manner.encode(text), ""
+        return content.encode(text), ""
     except UnicodeEncodeError:
         note = f" Note: {before.encoding} lacks some of these characters, so the file is in UTF-8 now."
         return text.encode(), note

@@ -1,1 +1,1 @@
-"""What the file tools share: places, contents, matching, patches and safe replacement."""
+"""Shared code of the file tools: paths, contents, matching, patches and atomic replacement."""

@@ -1,6 +1,6 @@
-"""Puts a new content in the place of a file in one step: at any moment the old one or the new one is there, whole.
+"""Replaces a file atomically: readers see either the old content or the new one, complete.
 
-A file that cannot be replaced, because it is a mount point or its directory cannot be written, is written in place.
+A file that cannot be replaced, because it is a mount point or its directory is not writable, is written in place.
 """
 
 import errno
@@ -11,83 +11,83 @@ from contextlib import suppress
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.file_reading import fingerprint
-from bobstay.tools.files.tool_path import ToolPath, status_of, trouble
+from bobstay.tools.files.tool_path import ToolPath, stat_regular_file, to_tool_error
 
 _NO_NEW_NAME = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
-"""Errors of a directory in which no file can be made, though one that is there may still be written."""
+"""Errors of a directory that accepts no new file, although an existing file may be writable."""
 
 
-class ChangedMeanwhile(Exception):  # noqa: N818 - it names what happened
-    """The file is no longer what the new content was made from. Nothing was written."""
+class ConcurrentChangeError(Exception):
+    """The file changed since the new content was computed. Nothing was written."""
 
 
-def put(place: ToolPath, data: bytes, expected: str | None) -> str:
-    """Make `data` the content of the file if its hash still is `expected` (None: there is no file yet).
+def replace_file(tool_path: ToolPath, data: bytes, expected: str | None) -> str:
+    """Write `data` to the file if its hash is still `expected` (None: the file does not exist yet).
 
-    Directories on the way are made. Mode, owner and attributes of the file stay. Returns the hash of `data`.
+    Missing directories are created. Mode, owner and attributes are kept. Returns the hash of `data`.
 
     Raises:
-        ChangedMeanwhile: the file changed, came or went since `expected` was taken.
+        ConcurrentChangeError: the file changed, appeared or vanished since `expected` was computed.
         ToolError: the system refused; the old content is untouched.
     """
     try:
-        os.makedirs(os.path.dirname(place.real), exist_ok=True)
+        os.makedirs(os.path.dirname(tool_path.real), exist_ok=True)
     except OSError as error:
-        raise trouble(error, "make the directory of", place.path) from None
-    status = status_of(place)
+        raise to_tool_error(error, "make the directory of", tool_path.path) from None
+    status = stat_regular_file(tool_path)
     if (status is None) != (expected is None):
-        raise ChangedMeanwhile
-    require_writable(place, status)
+        raise ConcurrentChangeError
+    require_writable(tool_path, status)
     try:
-        temporary = _written_beside(place.real, data, status)
+        temporary = _write_beside(tool_path.real, data, status)
     except OSError as error:
         if status is None or error.errno not in _NO_NEW_NAME:
-            raise trouble(error, "write", place.path) from None
-        _write_in_place(place, data, expected)
+            raise to_tool_error(error, "write", tool_path.path) from None
+        _write_in_place(tool_path, data, expected)
         return digest(data)
     try:
         if expected is None:
-            _appear(temporary, place.real)
-        elif fingerprint(place) != expected:
-            raise ChangedMeanwhile
+            _link_new_file(temporary, tool_path.real)
+        elif fingerprint(tool_path) != expected:
+            raise ConcurrentChangeError
         else:
-            os.replace(temporary, place.real)
+            os.replace(temporary, tool_path.real)
     except FileExistsError:
-        raise ChangedMeanwhile from None
+        raise ConcurrentChangeError from None
     except OSError as error:
         if error.errno != errno.EBUSY:
-            raise trouble(error, "replace", place.path) from None
-        _write_in_place(place, data, expected)
+            raise to_tool_error(error, "replace", tool_path.path) from None
+        _write_in_place(tool_path, data, expected)
     except ToolError:
-        raise ChangedMeanwhile from None  # it went, or became something else, while we wrote
+        raise ConcurrentChangeError from None  # it was removed or replaced during the write
     finally:
         with suppress(OSError):
             os.unlink(temporary)
     return digest(data)
 
 
-def require_writable(place: ToolPath, status: os.stat_result | None) -> None:
-    """Refuse to replace a file that is marked as read-only: a rename would not ask for its mode.
+def require_writable(tool_path: ToolPath, status: os.stat_result | None) -> None:
+    """Refuse to replace a read-only file: a rename would ignore its mode.
 
     Raises:
-        ToolError: nobody may write the file.
+        ToolError: the file has no write permission.
     """
     if status is not None and not status.st_mode & 0o222:
         raise ToolError(
-            f"{place.path} is read-only (mode {stat.S_IMODE(status.st_mode):04o}). Nothing was written. It may be "
+            f"{tool_path.path} is read-only (mode {stat.S_IMODE(status.st_mode):04o}). Nothing was written. It may be "
             "generated, or protected on purpose. To change it all the same, make it writable first: chmod u+w."
         )
 
 
-def _write_in_place(place: ToolPath, data: bytes, expected: str | None) -> None:
-    """Write over a file that cannot be replaced, such as one that is bind-mounted into a container."""
+def _write_in_place(tool_path: ToolPath, data: bytes, expected: str | None) -> None:
+    """Overwrite a file that cannot be replaced, such as one bind-mounted into a container."""
     try:
-        if fingerprint(place) != expected:
-            raise ChangedMeanwhile
+        if fingerprint(tool_path) != expected:
+            raise ConcurrentChangeError
     except ToolError:
-        raise ChangedMeanwhile from None
+        raise ConcurrentChangeError from None
     try:
-        descriptor = os.open(place.real, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(tool_path.real, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             view = memoryview(data)
             while view:
@@ -97,11 +97,11 @@ def _write_in_place(place: ToolPath, data: bytes, expected: str | None) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise trouble(error, "write", place.path) from None
+        raise to_tool_error(error, "write", tool_path.path) from None
 
 
-def _written_beside(target: str, data: bytes, status: os.stat_result | None) -> str:
-    """Write `data` to a new file in the directory of `target`, down to the disk, and return its path."""
+def _write_beside(target: str, data: bytes, status: os.stat_result | None) -> str:
+    """Write `data` to a temporary file in the directory of `target`, sync it, and return its path."""
     directory, name = os.path.split(target)
     temporary = os.path.join(directory, f".{name[:60]}.{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -111,7 +111,7 @@ def _written_beside(target: str, data: bytes, status: os.stat_result | None) -> 
         while view:
             view = view[os.write(descriptor, view) :]
         if status is not None:
-            _take_after(target, status, descriptor)
+            _copy_attributes(target, status, descriptor)
         os.fsync(descriptor)
     except BaseException:
         os.unlink(temporary)
@@ -121,8 +121,8 @@ def _written_beside(target: str, data: bytes, status: os.stat_result | None) -> 
     return temporary
 
 
-def _take_after(target: str, status: os.stat_result, descriptor: int) -> None:
-    """Give the new file what the old one has: owner and attributes where we may, the mode always."""
+def _copy_attributes(target: str, status: os.stat_result, descriptor: int) -> None:
+    """Copy the mode, and owner and attributes where permitted, from the old file."""
     own = os.fstat(descriptor)
     if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
         with suppress(PermissionError):
@@ -135,8 +135,8 @@ def _take_after(target: str, status: os.stat_result, descriptor: int) -> None:
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
-def _appear(temporary: str, target: str) -> None:
-    """Give the new file its name, never taking it from a file that has it by now."""
+def _link_new_file(temporary: str, target: str) -> None:
+    """Give the new file its name, without overwriting a file created meanwhile."""
     try:
         os.link(temporary, target)
     except FileExistsError:

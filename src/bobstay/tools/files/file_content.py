@@ -1,4 +1,4 @@
-"""Bytes to text and back without losing one, and the hash by which a content is known."""
+"""Decodes file contents to text without loss, and hashes them."""
 
 import codecs
 import re
@@ -10,7 +10,7 @@ from msgspec import Struct
 Newline = Literal["\n", "\r\n", "\r"]
 Kind = Literal["text", "image", "pdf", "notebook", "binary"]
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -25,17 +25,17 @@ _UNUSED_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d\xff]")
 
 
 class Content(Struct, frozen=True):
-    """The text of a file with all that is needed to write it back byte for byte."""
+    """The text of a file, with what is needed to restore it byte for byte."""
 
     text: str
-    """With the newlines of the file; bytes that are no text stand as lone surrogates."""
+    """With the newlines of the file; undecodable bytes appear as lone surrogates."""
     encoding: str = "utf-8"
     errors: str = "strict"
     mark: bytes = b""
     """The byte order mark the file begins with."""
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` in the manner of this file.
+        """Encode `text` like this file.
 
         Raises:
             UnicodeEncodeError: the encoding of the file lacks a character of `text`.
@@ -49,14 +49,14 @@ class Content(Struct, frozen=True):
 
 
 def digest(raw: bytes) -> str:
-    """The hash by which a content is known in the ledger."""
+    """Hash of a content, as stored in the file ledger."""
     return sha256(raw).hexdigest()
 
 
 def decode(raw: bytes) -> Content:
-    """Read `raw` as text, such that `encode` of the text gives `raw` again."""
-    for mark, encoding in _MARKS:
-        if raw.startswith(mark) and (content := _marked(raw, mark, encoding)) is not None:
+    """Decode `raw` such that `encode` restores it exactly."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if raw.startswith(mark) and (content := _decode_marked(raw, mark, encoding)) is not None:
             return content
     try:
         return Content(raw.decode())
@@ -67,8 +67,8 @@ def decode(raw: bytes) -> Content:
     return Content(raw.decode("utf-8", "surrogateescape"), "utf-8", "surrogateescape")
 
 
-def kind_of(head: bytes, path: str) -> Kind:
-    """Tell from its first bytes, and its name, what kind of file it is."""
+def detect_kind(head: bytes, path: str) -> Kind:
+    """Detect the kind of a file from its first bytes and its name."""
     if head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")):
         return "image"
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
@@ -81,9 +81,9 @@ def kind_of(head: bytes, path: str) -> Kind:
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell from the first bytes of a file whether it is something else than text."""
+    """Whether the first bytes of a file show that it is not text."""
     head = head[:_SNIFFED]
-    if any(head.startswith(mark) for mark, _ in _MARKS[1:]):
+    if any(head.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS[1:]):
         return False
     if b"\0" in head:
         return True
@@ -91,20 +91,20 @@ def is_binary(head: bytes) -> bool:
     return controls * 10 > len(head) * 3
 
 
-def visible(text: str) -> str:
-    """`text` with a replacement character for each byte that is no text, so that it can be shown and sent."""
+def make_visible(text: str) -> str:
+    """`text` with a replacement character for each undecodable byte, so that it can be shown and sent."""
     return text if text.isascii() else _LOST.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def with_plain_newlines(text: str) -> str:
-    """`text` with every newline, however written, as one line feed."""
+    """`text` with every newline converted to a line feed."""
     if "\r" not in text:
         return text
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def newline_of(text: str) -> Newline:
-    """The newline most lines of `text` end with; a line feed where there is none."""
+def dominant_newline(text: str) -> Newline:
+    """The most frequent newline of `text`; a line feed if it has none."""
     pairs = text.count("\r\n")
     feeds = text.count("\n") - pairs
     returns = text.count("\r") - pairs
@@ -114,11 +114,11 @@ def newline_of(text: str) -> Newline:
 
 
 def with_newlines(text: str, newline: Newline) -> str:
-    """`text`, whose newlines are line feeds, with `newline` in their place."""
+    """Replace the line feeds of `text` by `newline`."""
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def _marked(raw: bytes, mark: bytes, encoding: str) -> Content | None:
+def _decode_marked(raw: bytes, mark: bytes, encoding: str) -> Content | None:
     body = raw[len(mark) :]
     if encoding == "utf-8":
         content = decode(body)
@@ -133,5 +133,5 @@ def _marked(raw: bytes, mark: bytes, encoding: str) -> Content | None:
 
 
 def _looks_western(raw: bytes) -> bool:
-    """Whether bytes that are no UTF-8 make sense in the old Western encoding: a guess, but one that loses nothing."""
+    """Whether bytes that are not UTF-8 look like Windows-1252. A wrong guess loses nothing."""
     return not (_MULTIBYTE.search(raw) or _UNUSED_1252.search(raw) or b"\0" in raw)

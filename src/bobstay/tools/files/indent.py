@@ -1,4 +1,4 @@
-"""Learns how the indentation of two spellings of the same lines corresponds, and carries it over to new lines."""
+"""Infers how the model's indentation maps to the file's, and applies the rule to new lines."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,19 +8,19 @@ from bobstay.tools.files.lookalikes import indent_of
 
 _UNITS = ("\t", "    ", "  ", "        ", "   ")
 Pair = tuple[str, str]
-"""The indentation a model wrote and the one the file has, of the same line."""
+"""The indentation of one line as the model wrote it, and as the file has it."""
 
 
 class Reindent(Struct, frozen=True):
-    """How indentation as the model writes it becomes indentation as the file has it."""
+    """Rule that converts the model's indentation to the file's."""
 
     given: str = ""
-    """What the model takes for one level; empty where levels need no change."""
+    """One indentation level of the model; empty if levels need no change."""
     wanted: str = ""
     add: str = ""
-    """What every line of the file has in front."""
+    """Prefix that every line of the file has in addition."""
     drop: str = ""
-    """What every line of the model has in front that the file has not."""
+    """Prefix that every line of the model has and the file lacks."""
 
     def __call__(self, line: str) -> str:
         if not line.strip():
@@ -43,8 +43,8 @@ class Reindent(Struct, frozen=True):
         )
 
 
-def fit(pairs: Sequence[Pair]) -> Reindent | None:
-    """The simplest rule that turns each given indentation into the wanted one, or None."""
+def find_indent_rule(pairs: Sequence[Pair]) -> Reindent | None:
+    """Find the simplest rule that explains all pairs, or None."""
     return next((rule for rule in _rules(pairs) if rule.explains(pairs)), None)
 
 

@@ -1,28 +1,28 @@
-"""Puts new text in the place of a match so that what did not change keeps the file's own characters."""
+"""Merges new text into a match so that unchanged text keeps the file's own characters."""
 
-from bobstay.tools.files.file_content import Newline, newline_of, with_plain_newlines
-from bobstay.tools.files.lookalikes import folded
-from bobstay.tools.files.text_diff import changes
+from bobstay.tools.files.file_content import Newline, dominant_newline, with_plain_newlines
+from bobstay.tools.files.lookalikes import fold_lookalikes
+from bobstay.tools.files.text_diff import diff_lines
 from bobstay.tools.files.text_match import Span
 
 
-def merged(text: str, span: Span, old: str, new: str) -> str:
-    """What shall stand at `span` of `text` instead of what does, given that `old` was meant to become `new`."""
+def merge_replacement(text: str, span: Span, old: str, new: str) -> str:
+    """The text to put at `span` of `text`, given that `old` was meant to become `new`."""
     present = text[span.start : span.end]
     if present == old and "\r" not in text:
         return new
     given, wanted = with_plain_newlines(old), with_plain_newlines(new)
-    if given == wanted:  # the newlines themselves are what shall change
+    if given == wanted:  # the change is to the newlines themselves
         return new
-    if "\r" not in text:  # carriage returns in the new text are wanted ones then
+    if "\r" not in text:  # carriage returns in the new text are intended
         wanted = new
     newline = _newline_at(text, span)
     piece = _by_lines(text, span, given.split("\n"), wanted.split("\n"), newline)
-    return _seamless(text, span, piece)
+    return _keep_newlines_apart(text, span, piece)
 
 
 def _by_lines(text: str, span: Span, given: list[str], wanted: list[str], newline: str) -> str:
-    """Lines that stay are taken from the file, whose lines at `span` are those of `given`; the rest from `wanted`."""
+    """Take unchanged lines from the file, whose lines at `span` match `given`, and the rest from `wanted`."""
     bodies, ends = _split(text[span.start : span.end])
     out: list[str] = []
 
@@ -32,7 +32,7 @@ def _by_lines(text: str, span: Span, given: list[str], wanted: list[str], newlin
             out.append(ends[at] or newline)
 
     done = 0
-    for change in changes(given, wanted):
+    for change in diff_lines(given, wanted):
         keep(done, change.old_start)
         pairwise = change.old_end - change.old_start == change.new_end - change.new_start
         for offset, line in enumerate(wanted[change.new_start : change.new_end]):
@@ -40,18 +40,18 @@ def _by_lines(text: str, span: Span, given: list[str], wanted: list[str], newlin
             if span.reindent is not None:
                 out.append(line if at == 0 and span.inside else span.reindent(line))
             else:
-                out.append(_inside_line(bodies[at], given[at], line) if pairwise else line)
+                out.append(_merge_line(bodies[at], given[at], line) if pairwise else line)
             out.append((ends[at] if pairwise else "") or newline)
         done = change.old_end
     keep(done, len(bodies))
     return "".join(out[:-1])
 
 
-def _inside_line(present: str, given: str, wanted: str) -> str:
-    """`wanted` with the beginning and the end it shares with `given` as they stand in `present`."""
+def _merge_line(present: str, given: str, wanted: str) -> str:
+    """`wanted`, with the prefix and suffix it shares with `given` taken from `present`."""
     if present == given or len(present) != len(given):
         return wanted
-    left, right = folded(given), folded(wanted)
+    left, right = fold_lookalikes(given), fold_lookalikes(wanted)
     most = min(len(left), len(right))
     head = next((at for at in range(most) if left[at] != right[at]), most)
     most -= head
@@ -60,7 +60,7 @@ def _inside_line(present: str, given: str, wanted: str) -> str:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """The lines of `text` and what each ends with; the last ends with nothing."""
+    """The lines of `text` and their line endings; the last ending is empty."""
     bodies = with_plain_newlines(text).split("\n")
     ends: list[str] = []
     at = 0
@@ -72,8 +72,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     return bodies, [*ends, ""]
 
 
-def _seamless(text: str, span: Span, piece: str) -> str:
-    """`piece`, such that a newline at its edge does not melt with half a newline beside it into one."""
+def _keep_newlines_apart(text: str, span: Span, piece: str) -> str:
+    """Keep a newline at the edge of `piece` from merging with an adjacent half of CRLF."""
     if piece.startswith("\n") and text[span.start - 1 : span.start] == "\r" and text[span.start] != "\n":
         piece = "\r" + piece
     if piece.endswith("\r") and text[span.end : span.end + 1] == "\n" and text[span.end - 1] != "\r":
@@ -82,8 +82,8 @@ def _seamless(text: str, span: Span, piece: str) -> str:
 
 
 def _newline_at(text: str, span: Span) -> Newline:
-    """The newline used in the match, or else nearest before it, or else after it."""
-    usual = newline_of(text)
+    """The newline used in the match, or else the nearest before or after it."""
+    usual = dominant_newline(text)
     if usual == "\r":
         return usual
     at = text.find("\n", span.start, span.end)

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: their cells and outputs as a model reads them, and changes that leave other cells' bytes alone."""
+"""Parses Jupyter notebooks, recording where each cell is in the text."""
 
 import json
 import re
@@ -11,13 +11,13 @@ _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
-class BadNotebook(ValueError):  # noqa: N818 - it names the thing
-    """The text is no notebook. The message says why."""
+class InvalidNotebookError(ValueError):
+    """The text is not a notebook. The message says why."""
 
 
 class Cell(Struct, frozen=True):
     id: str
-    """Its own id, or `cell-N` counted from 0 where the format has none."""
+    """Its own id, or `cell-N` counted from 0 if the format has no ids."""
     data: dict[str, Any]
     start: int
     """Where its JSON begins in the text of the notebook."""
@@ -29,7 +29,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        return joined(self.data.get("source"))
+        return join_source(self.data.get("source"))
 
 
 class Notebook(Struct, frozen=True):
@@ -41,24 +41,24 @@ class Notebook(Struct, frozen=True):
     start: int
     """Where the list of cells begins, after its bracket."""
     end: int
-    """Where its closing bracket stands."""
+    """Position of its closing bracket."""
 
 
-def parse(text: str) -> Notebook:
-    """Read the text of a notebook, remembering where each cell stands in it.
+def parse_notebook(text: str) -> Notebook:
+    """Parse the text of a notebook, recording the position of each cell.
 
     Raises:
-        BadNotebook: it is no JSON, or not that of a notebook with a list of cells.
+        InvalidNotebookError: it is not JSON, or has no list of cells.
     """
     try:
         whole = json.loads(text)
         if not isinstance(whole, dict) or not isinstance(whole.get("cells"), list):
-            raise BadNotebook("it has no list of cells (a notebook older than version 4?)")
+            raise InvalidNotebookError("it has no list of cells (a notebook older than version 4?)")
         start, spans, end = _spans(text)
     except (ValueError, IndexError, RecursionError) as error:
-        raise BadNotebook(str(error)) from None
+        raise InvalidNotebookError(str(error)) from None
     if not all(isinstance(cell, dict) for cell in whole["cells"]):
-        raise BadNotebook("one of its cells is not an object")
+        raise InvalidNotebookError("one of its cells is not an object")
     cells = tuple(
         Cell(str(data.get("id") or f"cell-{at}"), data, *span)
         for at, (data, span) in enumerate(zip(whole["cells"], spans, strict=True))
@@ -68,8 +68,8 @@ def parse(text: str) -> Notebook:
     return Notebook(text, cells, _language(whole.get("metadata")), has_ids, start, end)
 
 
-def joined(source: Any) -> str:
-    """Text that the format keeps as a string or as a list of lines."""
+def join_source(source: Any) -> str:
+    """Join text that the format stores as a string or as a list of lines."""
     if isinstance(source, list):
         return "".join(piece for piece in source if isinstance(piece, str))
     return source if isinstance(source, str) else ""
@@ -86,7 +86,7 @@ def _language(metadata: Any) -> str:
 
 
 def _spans(text: str) -> tuple[int, list[tuple[int, int]], int]:
-    """Where the elements of the top-level list `cells` stand. The text is known to be valid JSON."""
+    """Positions of the elements of the top-level list `cells` in valid JSON text."""
     found: tuple[int, list[tuple[int, int]], int] | None = None
     at = _skip(text, _skip(text, 0) + 1)
     while text[at] == '"':
@@ -101,7 +101,7 @@ def _spans(text: str) -> tuple[int, list[tuple[int, int]], int]:
         if text[at] == ",":
             at = _skip(text, at + 1)
     if found is None:
-        raise BadNotebook("it has no list of cells")
+        raise InvalidNotebookError("it has no list of cells")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Changes one cell in the text of a notebook; the bytes of all other cells stay as they are."""
+"""Changes one cell in the text of a notebook; the bytes of all other cells are preserved."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bobstay.tools.base import ToolError
-from bobstay.tools.files.file_content import newline_of, with_newlines
+from bobstay.tools.files.file_content import dominant_newline, with_newlines
 from bobstay.tools.files.notebook import Notebook
 
 
@@ -23,7 +23,7 @@ class CellChange(Struct, frozen=True):
 def change_cell(
     notebook: Notebook, mode: Literal["replace", "insert", "delete"], cell_id: str, source: str, kind: str | None
 ) -> CellChange:
-    """Do what `mode` says to the cell `cell_id`; "" is allowed for an insertion at the start.
+    """Apply `mode` to the cell `cell_id`; "" is allowed for an insertion at the start.
 
     Raises:
         ToolError: there is no such cell.
@@ -37,10 +37,10 @@ def change_cell(
             return CellChange(text, cell.id, kind or cell.kind, notebook.language)
         case "delete":
             cell = notebook.cells[at]
-            return CellChange(_without(notebook, at), cell.id, cell.kind, notebook.language)
+            return CellChange(_delete_cell(notebook, at), cell.id, cell.kind, notebook.language)
         case "insert":
             data, new_id = _new_cell(notebook, source, kind or "code", at + 1)
-            return CellChange(_inserted(notebook, at, data), new_id, kind or "code", notebook.language)
+            return CellChange(_insert_cell(notebook, at, data), new_id, kind or "code", notebook.language)
 
 
 def _index(notebook: Notebook, cell_id: str) -> int:
@@ -80,7 +80,7 @@ def _new_cell(notebook: Notebook, source: str, kind: str, at: int) -> tuple[dict
     return data, new_id
 
 
-def _without(notebook: Notebook, at: int) -> str:
+def _delete_cell(notebook: Notebook, at: int) -> str:
     cells, text = notebook.cells, notebook.text
     if at + 1 < len(cells):
         return text[: cells[at].start] + text[cells[at + 1].start :]
@@ -89,7 +89,7 @@ def _without(notebook: Notebook, at: int) -> str:
     return text[: notebook.start] + text[notebook.end :]
 
 
-def _inserted(notebook: Notebook, after: int, data: dict[str, Any]) -> str:
+def _insert_cell(notebook: Notebook, after: int, data: dict[str, Any]) -> str:
     cells, text = notebook.cells, notebook.text
     piece = _json(notebook, data)
     if not cells:
@@ -102,22 +102,22 @@ def _inserted(notebook: Notebook, after: int, data: dict[str, Any]) -> str:
 
 
 def _between(notebook: Notebook, at: int) -> str:
-    """The blanks in front of a cell, as the notebook is written."""
+    """The whitespace before a cell, as the notebook formats it."""
     start = notebook.cells[at - 1].end if at else notebook.start
     return notebook.text[start : notebook.cells[at].start].lstrip(", ").lstrip(",") or " "
 
 
 def _json(notebook: Notebook, data: dict[str, Any]) -> str:
-    """The JSON of a cell, indented as the notebook is."""
+    """The JSON of a cell, indented like the notebook."""
     indent = _indent(notebook)
     if indent is None:
         return json.dumps(data, ensure_ascii=False)
     text = json.dumps(data, ensure_ascii=False, indent=indent).replace("\n", f"\n{indent * 2}")
-    return with_newlines(text, newline_of(notebook.text))
+    return with_newlines(text, dominant_newline(notebook.text))
 
 
 def _indent(notebook: Notebook) -> str | None:
-    """What one level of the notebook's JSON is indented by; None where it is written in one line."""
+    """One indentation level of the notebook's JSON; None if it is on one line."""
     found = re.match(r"\s*\{[ \t]*\r?\n?([ \t]+)\"", notebook.text)
     return found[1] if found and "\n" in notebook.text[: found.end()] else None
 
@@ -126,5 +126,5 @@ def _gaps(notebook: Notebook) -> tuple[str, str]:
     indent = _indent(notebook)
     if indent is None:
         return "", ""
-    newline = newline_of(notebook.text)
+    newline = dominant_newline(notebook.text)
     return newline + indent * 2, newline + indent

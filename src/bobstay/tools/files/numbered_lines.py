@@ -1,4 +1,4 @@
-"""Shows lines of text with their numbers, within the bounds a model's context can bear."""
+"""Formats lines with their numbers, within size limits."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,9 +8,9 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from bobstay.tools.files.patch import StructuredHunk
 
-MOST_LINES = 2000
-LONGEST_LINE = 2000
-MOST_BYTES = 50_000
+MAX_LINES = 2000
+MAX_LINE_LENGTH = 2000
+MAX_BYTES = 50_000
 _SNIPPET_LINES = 40
 _SNIPPET_LINE = 300
 
@@ -25,13 +25,13 @@ class NumberedLines(Struct, frozen=True):
     count: int
 
 
-def page(lines: Sequence[str], first: int) -> NumberedLines:
-    """Number `lines` from `first`; those too long are cut, those that no longer fit are left out."""
+def number_page(lines: Sequence[str], first: int) -> NumberedLines:
+    """Number `lines` from `first`; long lines are cut, and lines beyond the size limit are left out."""
     shown: list[str] = []
     plain: list[str] = []
-    room = MOST_BYTES
+    room = MAX_BYTES
     for number, whole in enumerate(lines, first):
-        line = whole if len(whole) <= LONGEST_LINE else cut(whole, len(whole))
+        line = whole if len(whole) <= MAX_LINE_LENGTH else cut_line(whole, len(whole))
         room -= len(line) + 8 if line.isascii() else len(line.encode("utf-8", "surrogatepass")) + 8
         if room < 0 and shown:
             break
@@ -40,12 +40,12 @@ def page(lines: Sequence[str], first: int) -> NumberedLines:
     return NumberedLines("\n".join(shown), "\n".join(plain), len(shown))
 
 
-def cut(beginning: str, length: int) -> str:
-    """What is shown of a line of `length` characters that is too long."""
-    return f"{beginning[: LONGEST_LINE - 60]}... [line cut: {length:,} characters]"
+def cut_line(beginning: str, length: int) -> str:
+    """Shorten a line of `length` characters."""
+    return f"{beginning[: MAX_LINE_LENGTH - 60]}... [line cut: {length:,} characters]"
 
 
-def numbered(lines: Sequence[str], first: int, most: int = _SNIPPET_LINES) -> str:
+def number_snippet(lines: Sequence[str], first: int, most: int = _SNIPPET_LINES) -> str:
     """A short numbered snippet for messages."""
     shown = [f"{number}\t{_clip(line)}" for number, line in enumerate(lines[:most], first)]
     if len(lines) > most:
@@ -53,13 +53,13 @@ def numbered(lines: Sequence[str], first: int, most: int = _SNIPPET_LINES) -> st
     return "\n".join(shown)
 
 
-def after(hunks: "Sequence[StructuredHunk]") -> str:
-    """What the changed places read now, with line numbers."""
+def number_changed_lines(hunks: "Sequence[StructuredHunk]") -> str:
+    """The new lines of each hunk with line numbers."""
     parts: list[str] = []
     room = _SNIPPET_LINES
     for index, hunk in enumerate(hunks):
         lines = [line[1:] for line in hunk["lines"] if line[0] in " +"]
-        parts.append(numbered(lines, hunk["newStart"], max(room, 1)))
+        parts.append(number_snippet(lines, hunk["newStart"], max(room, 1)))
         room -= len(lines)
         if room <= 0 and index + 1 < len(hunks):
             parts.append(f"... [{len(hunks) - index - 1} more changed places]")

@@ -1,4 +1,4 @@
-"""Runs blocking work beside the event loop, and never leaves it running behind a cancelled call."""
+"""Runs blocking work in a thread, and waits for the thread when the call is cancelled."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 async def offload(work: Callable[[Callable[[], bool]], T]) -> T:
-    """Run `work` in a thread. It is given a function that tells whether the call was cancelled.
+    """Run `work` in a thread. Its argument is a function that returns whether the call was cancelled.
 
-    A cancelled call waits for the thread to notice, so that nothing happens after its end.
+    A cancelled call waits for the thread to stop, so that nothing happens after its end.
     """
     stop = Event()
     future = asyncio.get_running_loop().run_in_executor(None, work, stop.is_set)
@@ -21,12 +21,12 @@ async def offload(work: Callable[[Callable[[], bool]], T]) -> T:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         stop.set()
-        await _settled(future)
+        await _wait_until_done(future)
         raise
 
 
-def require_wanted(cancelled: Callable[[], bool]) -> None:
-    """Go on only if somebody still waits; the last thing to ask before a change is made.
+def require_not_cancelled(cancelled: Callable[[], bool]) -> None:
+    """Require that the call is still wanted; the last check before a change.
 
     Raises:
         ToolError: the call was cancelled.
@@ -35,11 +35,11 @@ def require_wanted(cancelled: Callable[[], bool]) -> None:
         raise ToolError("The call was interrupted before anything was written.")
 
 
-async def _settled(future: "asyncio.Future[T]") -> None:
+async def _wait_until_done(future: "asyncio.Future[T]") -> None:
     while not future.done():
         try:
             await asyncio.wait([future])
-        except asyncio.CancelledError:  # told twice is not told more: the first one is raised in the end
+        except asyncio.CancelledError:  # a second cancellation changes nothing: the first one is raised
             continue
     if not future.cancelled():
-        future.exception()  # looked at, so that nobody is warned about it
+        future.exception()  # retrieve it, or asyncio logs a warning

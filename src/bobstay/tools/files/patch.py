@@ -1,20 +1,20 @@
-"""The difference of two texts as hunks that programs can show, and as a snippet that a model can read."""
+"""Computes the difference of two texts as hunks (`structuredPatch`)."""
 
 from typing import TypedDict
 
 from msgspec import Struct
 
-from bobstay.tools.files.file_content import visible, with_plain_newlines
-from bobstay.tools.files.text_diff import LineChange, changes
+from bobstay.tools.files.file_content import make_visible, with_plain_newlines
+from bobstay.tools.files.text_diff import LineChange, diff_lines
 
-LARGEST_FIELD = 64 * 1024
-"""Bytes of one field for programs; a frame with several of them must stay under a mebibyte."""
+MAX_FIELD_SIZE = 64 * 1024
+"""Bytes of one display field, so that a frame with several stays under a mebibyte."""
 _CONTEXT = 3
-_UNENDED = "\\ No newline at end of file"
+_NO_NEWLINE = "\\ No newline at end of file"
 
 
 class StructuredHunk(TypedDict):
-    """One hunk in the shape programs know (`structuredPatch`)."""
+    """One hunk, in the format of `structuredPatch`."""
 
     oldStart: int
     oldLines: int
@@ -29,9 +29,9 @@ class Patch(Struct, frozen=True):
     removed: int
 
     def bounded(self) -> list[StructuredHunk]:
-        """As many of the hunks, from the first, as a frame can carry."""
+        """The first hunks, as many as fit into a frame."""
         kept: list[StructuredHunk] = []
-        room = LARGEST_FIELD
+        room = MAX_FIELD_SIZE
         for hunk in self.hunks:
             room -= sum(map(len, hunk["lines"]))
             if room < 0:
@@ -40,42 +40,42 @@ class Patch(Struct, frozen=True):
         return kept
 
 
-def field(text: str) -> str | None:
-    """`text` as a field for programs: readable, newlines plain, or None where it is too large."""
-    shown = clipped(text)
+def to_display_text(text: str) -> str | None:
+    """`text` for a display field, with plain newlines; None if it is too large."""
+    shown = clip_display_text(text)
     return with_plain_newlines(shown) if len(shown) == len(text) else None
 
 
-def clipped(text: str) -> str:
-    """`text` as a field that must be there: cut where it is too large."""
-    text = visible(text[:LARGEST_FIELD])
-    return text if text.isascii() else text.encode()[:LARGEST_FIELD].decode("utf-8", "ignore")
+def clip_display_text(text: str) -> str:
+    """`text` for a required display field, cut if it is too large."""
+    text = make_visible(text[:MAX_FIELD_SIZE])
+    return text if text.isascii() else text.encode()[:MAX_FIELD_SIZE].decode("utf-8", "ignore")
 
 
-def patch_of(old: str, new: str) -> Patch:
-    """How `old` became `new`; the way newlines are written is not looked at."""
+def make_patch(old: str, new: str) -> Patch:
+    """The patch from `old` to `new`, ignoring newline style."""
     before, after = _lines(old), _lines(new)
-    found = changes(before, after)
+    line_changes = diff_lines(before, after)
     return Patch(
-        [_hunk(before, after, group) for group in _groups(found)],
-        added=sum(change.new_end - change.new_start for change in found),
-        removed=sum(change.old_end - change.old_start for change in found),
+        [_hunk(before, after, group) for group in _groups(line_changes)],
+        added=sum(change.new_end - change.new_start for change in line_changes),
+        removed=sum(change.old_end - change.old_start for change in line_changes),
     )
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of `text`; a last one that does not end carries the mark that says so."""
-    lines = visible(with_plain_newlines(text)).split("\n")
+    """The lines of `text`; an unterminated last line is marked."""
+    lines = make_visible(with_plain_newlines(text)).split("\n")
     last = lines.pop()
     if last:
-        lines.append(f"{last}\n{_UNENDED}")
+        lines.append(f"{last}\n{_NO_NEWLINE}")
     return lines
 
 
-def _groups(found: list[LineChange]) -> list[list[LineChange]]:
-    """Changes so near each other that their context would meet go into one hunk."""
+def _groups(line_changes: list[LineChange]) -> list[list[LineChange]]:
+    """Group changes whose context would overlap into one hunk."""
     groups: list[list[LineChange]] = []
-    for change in found:
+    for change in line_changes:
         if groups and change.old_start - groups[-1][-1].old_end <= 2 * _CONTEXT:
             groups[-1].append(change)
         else:

@@ -1,34 +1,34 @@
-"""Which existing files a path that leads nowhere may have meant."""
+"""Suggests existing files for a path that does not exist."""
 
 import os
 from itertools import islice
 
 from bobstay.tools.base import Context, ToolError
-from bobstay.tools.files.lookalikes import folded
+from bobstay.tools.files.lookalikes import fold_lookalikes
 
-_MOST_ENTRIES = 5_000
+_MAX_ENTRIES = 5_000
 _SUGGESTED = 3
 
 
-def missing(path: str, context: Context) -> ToolError:
-    """The error for a file that does not exist, with what may have been meant."""
-    likely = suggestions(path, str(context.cwd))
+def missing_file_error(path: str, context: Context) -> ToolError:
+    """The error for a file that does not exist, with suggestions."""
+    likely = suggest_paths(path, str(context.cwd))
     meant = f" Did you mean {' or '.join(likely)}?" if likely else ""
     return ToolError(f"File does not exist: {path}. The current working directory is {context.cwd}.{meant}")
 
 
-def suggestions(path: str, cwd: str) -> list[str]:
-    """Up to three paths of existing files that look like `path`, the likeliest first."""
-    found = [moved] if (moved := _below(path, cwd)) else []
+def suggest_paths(path: str, cwd: str) -> list[str]:
+    """Up to three existing files with a path similar to `path`, best first."""
+    candidates = [moved] if (moved := _find_below(path, cwd)) else []
     directory, name = os.path.split(path)
-    for entry in _alike(directory, name):
+    for entry in _find_alike(directory, name):
         candidate = os.path.join(directory, entry)
-        if candidate not in found:
-            found.append(candidate)
-    return found[:_SUGGESTED]
+        if candidate not in candidates:
+            candidates.append(candidate)
+    return candidates[:_SUGGESTED]
 
 
-def _below(path: str, cwd: str) -> str | None:
+def _find_below(path: str, cwd: str) -> str | None:
     """The longest tail of `path` that exists below `cwd`: the model may have got the root wrong."""
     parts = [part for part in path.split("/") if part]
     for start in range(1, min(len(parts), 40)):
@@ -38,12 +38,12 @@ def _below(path: str, cwd: str) -> str | None:
     return None
 
 
-def _alike(directory: str, name: str) -> list[str]:
+def _find_alike(directory: str, name: str) -> list[str]:
     from difflib import get_close_matches
 
     try:
         with os.scandir(directory) as entries:
-            names = [entry.name for entry in islice(entries, _MOST_ENTRIES)]
+            names = [entry.name for entry in islice(entries, _MAX_ENTRIES)]
     except OSError:
         return []
     wanted = _key(name)
@@ -58,4 +58,4 @@ def _alike(directory: str, name: str) -> list[str]:
 
 
 def _key(name: str) -> str:
-    return folded(name).casefold()
+    return fold_lookalikes(name).casefold()

@@ -1,16 +1,16 @@
-"""Which lines of two texts differ, in time that stays bounded however large or unlike they are."""
+"""Line diff with bounded running time, even for large and dissimilar texts."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-_CAREFUL = 250_000
-"""Pairs of lines up to which all are compared; larger stretches are first cut at lines both have once."""
+_MAX_PAIRS = 250_000
+"""Pairs of lines compared directly; larger ranges are first split at lines unique on both sides."""
 
 
 class LineChange(Struct, frozen=True):
-    """Lines `old_start` up to `old_end` became lines `new_start` up to `new_end`, counted from 0."""
+    """Lines `old_start` to `old_end` became lines `new_start` to `new_end`, counted from 0, ends exclusive."""
 
     old_start: int
     old_end: int
@@ -18,8 +18,8 @@ class LineChange(Struct, frozen=True):
     new_end: int
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> list[LineChange]:
-    """The places where `new` differs from `old`, in order, never touching each other."""
+def diff_lines(old: Sequence[str], new: Sequence[str]) -> list[LineChange]:
+    """The changes from `old` to `new`, in order; adjacent ones are merged."""
     found: list[LineChange] = []
     for change in _between(old, new, LineChange(0, len(old), 0, len(new))):
         last = found[-1] if found else None
@@ -31,19 +31,19 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[LineChange]:
 
 
 def _between(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
-    part = _trimmed(old, new, part)
+    part = _trim(old, new, part)
     old_count, new_count = part.old_end - part.old_start, part.new_end - part.new_start
     if old_count == 0 and new_count == 0:
         return
     if old_count == 0 or new_count == 0:
         yield part
-    elif old_count * new_count <= _CAREFUL:
-        yield from _compared(old, new, part)
+    elif old_count * new_count <= _MAX_PAIRS:
+        yield from _compare(old, new, part)
     else:
-        yield from _cut_at_anchors(old, new, part)
+        yield from _compare_between_anchors(old, new, part)
 
 
-def _trimmed(old: Sequence[str], new: Sequence[str], part: LineChange) -> LineChange:
+def _trim(old: Sequence[str], new: Sequence[str], part: LineChange) -> LineChange:
     old_start, old_end, new_start, new_end = part.old_start, part.old_end, part.new_start, part.new_end
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
         old_start += 1
@@ -54,7 +54,7 @@ def _trimmed(old: Sequence[str], new: Sequence[str], part: LineChange) -> LineCh
     return LineChange(old_start, old_end, new_start, new_end)
 
 
-def _compared(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
+def _compare(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
     from difflib import SequenceMatcher
 
     left, right = old[part.old_start : part.old_end], new[part.new_start : part.new_end]
@@ -63,40 +63,43 @@ def _compared(old: Sequence[str], new: Sequence[str], part: LineChange) -> Itera
             yield LineChange(part.old_start + i, part.old_start + j, part.new_start + k, part.new_start + m)
 
 
-def _cut_at_anchors(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
-    """Compare piece by piece between lines that stand exactly once on both sides, in the same order."""
+def _compare_between_anchors(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
+    """Compare the pieces between lines that occur exactly once on both sides, in the same order."""
     old_done, new_done = part.old_start, part.new_start
     for old_at, new_at in _anchors(old, new, part):
         if old_at >= old_done and new_at >= new_done:
-            yield from _piece(old, new, LineChange(old_done, old_at, new_done, new_at))
+            yield from _compare_piece(old, new, LineChange(old_done, old_at, new_done, new_at))
             old_done, new_done = old_at + 1, new_at + 1
-    yield from _piece(old, new, LineChange(old_done, part.old_end, new_done, part.new_end))
+    yield from _compare_piece(old, new, LineChange(old_done, part.old_end, new_done, part.new_end))
 
 
-def _piece(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
-    part = _trimmed(old, new, part)
+def _compare_piece(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
+    part = _trim(old, new, part)
     old_count, new_count = part.old_end - part.old_start, part.new_end - part.new_start
-    if old_count * new_count > _CAREFUL or ((old_count == 0) != (new_count == 0)):
-        yield part  # no line to hold on to: all of it counts as changed
+    if old_count * new_count > _MAX_PAIRS or ((old_count == 0) != (new_count == 0)):
+        yield part  # no anchor: all of it counts as changed
     elif old_count:
-        yield from _compared(old, new, part)
+        yield from _compare(old, new, part)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], part: LineChange) -> list[tuple[int, int]]:
-    once_old, once_new = _once(old, part.old_start, part.old_end), _once(new, part.new_start, part.new_end)
+    once_old, once_new = (
+        _unique_lines(old, part.old_start, part.old_end),
+        _unique_lines(new, part.new_start, part.new_end),
+    )
     pairs = [(at, once_new[line]) for line, at in once_old.items() if line in once_new]
-    return _longest_rising(pairs)
+    return _longest_increasing(pairs)
 
 
-def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+def _unique_lines(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     places: dict[str, int] = {}
     for at in range(start, end):
         places[lines[at]] = -1 if lines[at] in places else at
     return {line: at for line, at in places.items() if at >= 0}
 
 
-def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of `pairs` (sorted by the first number) whose second numbers rise too."""
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence of `pairs` (sorted by the first number) with increasing second numbers."""
     tops: list[int] = []
     chains: list[int] = []
     before: list[int] = []

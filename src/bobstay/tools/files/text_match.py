@@ -1,4 +1,4 @@
-"""Finds where a text stands in a file: literally, or where only unseen differences are in the way."""
+"""Finds a text in a file: literally, or ignoring differences a model does not see."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from bobstay.tools.files.file_content import with_plain_newlines
-from bobstay.tools.files.indent import Reindent, fit
-from bobstay.tools.files.lookalikes import folded, indent_of
+from bobstay.tools.files.indent import Reindent, find_indent_rule
+from bobstay.tools.files.lookalikes import fold_lookalikes, indent_of
 
-_LARGEST_TOLERANT = 5 << 20
-"""Characters of a file up to which places are also looked for with unseen differences."""
-_MOST_COMPARED = 5_000_000
-"""Lines compared at most when looking for a block of lines; a block more common than that is no place."""
-_ENOUGH = 1000
-"""Places after which it is beyond doubt that a text does not stand in one place only."""
+_MAX_TOLERANT_SIZE = 5 << 20
+"""Files larger than this are searched literally only."""
+_MAX_COMPARED = 5_000_000
+"""Lines compared when searching for a block; a more frequent block counts as not found."""
+_MAX_MATCHES = 1000
+"""Matches after which the search stops, because the text is certainly not unique."""
 
 
 class Span(Struct, frozen=True):
-    """A place in the text of a file."""
+    """A range of the text of a file."""
 
     start: int
     end: int
@@ -26,72 +26,72 @@ class Span(Struct, frozen=True):
     """The number of its first line, from 1."""
     reindent: Reindent | None = None
     inside: bool = False
-    """It begins after the indentation of its first line, found together with a rule for the other lines."""
+    """Whether it begins after the indentation of its first line, which the reindent rule then leaves out."""
 
 
 class Matches(Struct, frozen=True):
     spans: tuple[Span, ...]
     overlooked: str = ""
-    """Which differences were overlooked to find them; empty for a literal match."""
+    """Which differences were ignored to find them; empty for a literal match."""
 
 
-def find(text: str, old: str, *, every: bool = False) -> Matches:
-    """The places of `old` in `text` by the strictest way that finds any.
+def find_matches(text: str, old: str, *, every: bool = False) -> Matches:
+    """Find `old` in `text` with the strictest method that finds a match.
 
-    With `every`, all that do not overlap; else places may overlap, and a thousand are enough.
-    How newlines are written never matters, because a model does not see it.
+    With `every`, all matches that do not overlap; otherwise matches may overlap, and the search stops at a thousand.
+    Newline style is always ignored, because a model does not see it.
     """
     matches = _find(text, old, every)
-    return Matches(_apart(matches.spans), matches.overlooked) if every else matches
+    return Matches(_drop_overlaps(matches.spans), matches.overlooked) if every else matches
 
 
 def _find(text: str, old: str, every: bool) -> Matches:
     plain, wanted = _Plain(text), with_plain_newlines(old)
-    if "\r" in old and (spans := _literal(text, old, every)):
-        return Matches(tuple(plain.renumbered(spans)))
-    if spans := _literal(plain.text, wanted, every):
-        return Matches(tuple(plain.placed(spans)))
-    if len(text) > _LARGEST_TOLERANT or not wanted.strip():
+    if "\r" in old and (spans := _find_literal(text, old, every)):
+        return Matches(tuple(plain.renumber(spans)))
+    if spans := _find_literal(plain.text, wanted, every):
+        return Matches(tuple(plain.to_original(spans)))
+    if len(text) > _MAX_TOLERANT_SIZE or not wanted.strip():
         return Matches(())
-    alike = folded(plain.text)
-    if spans := _literal(alike, folded(wanted), every):
-        return Matches(tuple(plain.placed(spans)), "typographic characters (quotes, dashes, special spaces)")
-    if spans := list(_by_lines(alike, wanted, str.strip)):
-        return Matches(tuple(plain.placed(spans)), "indentation and blanks at line ends")
-    if spans := list(_by_lines(alike, wanted, _collapsed)):
-        return Matches(tuple(plain.placed(spans)), "spacing")
+    alike = fold_lookalikes(plain.text)
+    if spans := _find_literal(alike, fold_lookalikes(wanted), every):
+        return Matches(tuple(plain.to_original(spans)), "typographic characters (quotes, dashes, special spaces)")
+    if spans := list(_find_by_lines(alike, wanted, str.strip)):
+        return Matches(tuple(plain.to_original(spans)), "indentation and blanks at line ends")
+    if spans := list(_find_by_lines(alike, wanted, _collapse)):
+        return Matches(tuple(plain.to_original(spans)), "spacing")
     return Matches(())
 
 
-def some_lines(spans: tuple[Span, ...], most: int = 10) -> str:
-    """The line numbers of `spans` in words."""
+def format_line_numbers(spans: tuple[Span, ...], most: int = 10) -> str:
+    """The line numbers of `spans` as text."""
     numbers = ", ".join(str(span.line) for span in spans[:most])
     return f"{numbers} and {len(spans) - most} more" if len(spans) > most else numbers
 
 
 class _Plain:
-    """A text with plain newlines that knows where its characters stand in the text it was made from."""
+    """A text with plain newlines that maps positions back to the original text."""
 
     def __init__(self, original: str) -> None:
         self.text = with_plain_newlines(original)
         self.pairs: list[int] = []
-        """Where, in the plain text, a newline stands for two characters."""
+        """Positions in the plain text where a newline replaced CRLF."""
         if len(self.text) != len(original):
             at = original.find("\r\n")
             while at >= 0:
                 self.pairs.append(at - len(self.pairs))
                 at = original.find("\r\n", at + 2)
 
-    def placed(self, spans: list[Span]) -> Iterator[Span]:
-        """Spans of the plain text as spans of the original."""
+    def to_original(self, spans: list[Span]) -> Iterator[Span]:
+        """Map spans of the plain text to the original."""
         if not self.pairs:
             yield from spans
             return
         for span in spans:
             yield Span(self._origin(span.start), self._origin(span.end), span.line, span.reindent, span.inside)
 
-    def renumbered(self, spans: list[Span]) -> Iterator[Span]:
-        """Spans of the original with the numbers their lines have in the plain text."""
+    def renumber(self, spans: list[Span]) -> Iterator[Span]:
+        """Number the lines of spans of the original as in the plain text."""
         line, counted = 1, 0
         for span in spans:
             at = span.start - bisect_left(range(len(self.pairs)), span.start, key=lambda nth: self.pairs[nth] + nth)
@@ -103,8 +103,8 @@ class _Plain:
         return at + bisect_left(self.pairs, at)
 
 
-def _apart(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    """`spans` from the first on without those that overlap one already taken."""
+def _drop_overlaps(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Drop spans that overlap an earlier one."""
     kept: list[Span] = []
     for span in spans:
         if not kept or span.start >= kept[-1].end:
@@ -112,12 +112,12 @@ def _apart(spans: tuple[Span, ...]) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def _literal(text: str, wanted: str, every: bool) -> list[Span]:
+def _find_literal(text: str, wanted: str, every: bool) -> list[Span]:
     spans: list[Span] = []
     step = len(wanted) if every else 1
     line, counted = 1, 0
     at = text.find(wanted)
-    while at >= 0 and (every or len(spans) < _ENOUGH):
+    while at >= 0 and (every or len(spans) < _MAX_MATCHES):
         line += text.count("\n", counted, at)
         counted = at
         spans.append(Span(at, at + len(wanted), line))
@@ -125,13 +125,13 @@ def _literal(text: str, wanted: str, every: bool) -> list[Span]:
     return spans
 
 
-def _by_lines(alike: str, wanted: str, key: Callable[[str], str]) -> Iterator[Span]:
-    """Places where whole lines are the same but for what `key` leaves out and a regular change of indentation.
+def _find_by_lines(alike: str, wanted: str, key: Callable[[str], str]) -> Iterator[Span]:
+    """Find blocks of whole lines that match after `key` and a consistent change of indentation.
 
-    A newline that `wanted` begins or ends with stands for the end of the line before, or the start of the next.
+    A leading or trailing newline of `wanted` matches the end of the previous line or the start of the next.
     """
     lines = alike.split("\n")
-    parts = folded(wanted).split("\n")
+    parts = fold_lookalikes(wanted).split("\n")
     leading, trailing = parts[0] == "" and len(parts) > 1, parts[-1] == "" and len(parts) > 1
     core = parts[leading : len(parts) - trailing]
     keys = [key(part) for part in core]
@@ -152,12 +152,12 @@ def _by_lines(alike: str, wanted: str, key: Callable[[str], str]) -> Iterator[Sp
 
 
 def _indentation(given: list[str], present: list[str]) -> tuple[Reindent | None, int]:
-    """The rule of indentation, and how much of the first line's own indentation stays out of the match."""
+    """The indentation rule, and how much of the first line's indentation is outside the match."""
     pairs = [(indent_of(old), indent_of(new)) for old, new in zip(given, present, strict=True) if old.strip()]
-    if (rule := fit(pairs)) is not None:
+    if (rule := find_indent_rule(pairs)) is not None:
         return rule, 0
-    if given[0].strip() and not indent_of(given[0]):  # it began where the text of its line begins
-        return fit(pairs[1:]), len(indent_of(present[0]))
+    if given[0].strip() and not indent_of(given[0]):  # it starts at the text of its line
+        return find_indent_rule(pairs[1:]), len(indent_of(present[0]))
     return None, 0
 
 
@@ -165,7 +165,7 @@ def _sublists(items: list[str], wanted: list[str]) -> Iterator[int]:
     counts = {item: items.count(item) for item in set(wanted[:50])}
     rarest = min(counts, key=counts.__getitem__)
     offset, count = wanted.index(rarest), len(wanted)
-    if counts[rarest] * count > _MOST_COMPARED:
+    if counts[rarest] * count > _MAX_COMPARED:
         return
     at = -1
     for _ in range(counts[rarest]):
@@ -183,5 +183,5 @@ def _starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def _collapsed(line: str) -> str:
+def _collapse(line: str) -> str:
     return " ".join(line.split())

@@ -1,4 +1,4 @@
-"""Where a path given by the model leads, and which places are never opened."""
+"""Resolves paths given by the model, and refuses devices and kernel files."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from msgspec import Struct
 from bobstay.tools.base import Context, ToolError
 
 _DEVICES = ("/dev", "/proc", "/sys/kernel")
-"""Trees whose files may never end, may block, or show this program's own memory and environment."""
+"""Trees whose files may be endless, block, or expose this process's memory and environment."""
 _HARMLESS = frozenset(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "version", "loadavg", "uptime", "filesystems"))
 _REASONS = {
     errno.EACCES: "permission denied",
@@ -28,23 +28,23 @@ _REASONS = {
 
 
 class ToolPath(Struct, frozen=True):
-    """A file by the name the model used and by the name the system knows it under."""
+    """A file path as the model gave it, and its real path."""
 
     path: str
     """Absolute, without `..`; symbolic links as they were written."""
     real: str
-    """Where the links lead. The ledger and the claims go by this name."""
+    """With symbolic links resolved. The file ledger and claims use this path."""
 
 
-def absolute(path: str, context: Context) -> str:
-    """The absolute form of `path`. Never fails: a senseless path stays senseless and is refused later."""
+def absolute_path(path: str, context: Context) -> str:
+    """The absolute form of `path`. Never fails: an invalid path is refused later."""
     if path == "~" or path.startswith("~/"):
         path = context.environment.get("HOME", "~") + path[1:]
     return os.path.normpath(os.path.join(context.cwd, path))
 
 
 def real_path(path: str) -> str:
-    """`path` with its links followed, or `path` itself where the system cannot take it."""
+    """`path` with links resolved, or `path` itself if the system rejects it."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -52,49 +52,49 @@ def real_path(path: str) -> str:
 
 
 def locate(path: str, context: Context) -> ToolPath:
-    """Find where `path` leads, refusing what is no path at all.
+    """Resolve `path`.
 
     Raises:
-        ToolError: it is empty or holds characters no file name may hold.
+        ToolError: it is empty or contains characters no file name can.
     """
     if not path.strip():
         raise ToolError("The path is empty. Give the path of a file.")
     if "\0" in path:
-        raise ToolError("The path holds a NUL character, which no file name can. Check the path.")
+        raise ToolError("The path contains a NUL character, which no file name can. Check the path.")
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        raise ToolError("The path holds characters that cannot be in a file name. Check the path.") from None
-    name = absolute(path, context)
+        raise ToolError("The path contains characters that cannot be in a file name. Check the path.") from None
+    name = absolute_path(path, context)
     if path.endswith("/") and not os.path.isdir(name):
         raise ToolError(f"The path {path} ends with a slash, so it names a directory. Give the path of a file.")
     return ToolPath(name, real_path(name))
 
 
-def status_of(place: ToolPath) -> os.stat_result | None:
-    """The status of a regular file, or None where there is no file yet. Nothing is opened.
+def stat_regular_file(target: ToolPath) -> os.stat_result | None:
+    """Status of a regular file, or None if it does not exist. Opens nothing.
 
     Raises:
-        ToolError: it is a directory, a device, a pipe, or something that cannot be looked at.
+        ToolError: it is a directory, a device, a pipe, or cannot be accessed.
     """
-    for name in (place.path, place.real):
+    for name in (target.path, target.real):
         if _is_device_path(name):
-            raise ToolError(f"{place.path} is a device or kernel file; it may never end, so it is not opened.")
+            raise ToolError(f"{target.path} is a device or kernel file; it may never end, so it is not opened.")
     try:
-        status = os.stat(place.real)
+        status = os.stat(target.real)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise trouble(error, "look at", place.path) from None
+        raise to_tool_error(error, "look at", target.path) from None
     if stat.S_ISDIR(status.st_mode):
-        raise ToolError(f"{place.path} is a directory, not a file. List it with Glob or with ls in the shell.")
+        raise ToolError(f"{target.path} is a directory, not a file. List it with Glob or with ls in the shell.")
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{place.path} is not a regular file but {_kind(status.st_mode)}; it is not opened.")
+        raise ToolError(f"{target.path} is not a regular file but {_kind(status.st_mode)}; it is not opened.")
     return status
 
 
-def trouble(error: OSError, action: str, path: str) -> ToolError:
-    """Say what the system refused, in words that tell what to do about it."""
+def to_tool_error(error: OSError, action: str, path: str) -> ToolError:
+    """Describe a failed system call so that the reader knows what to do."""
     reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
     return ToolError(f"Cannot {action} {path}: {reason}.")
 

@@ -1,4 +1,4 @@
-"""Replacing text touches nothing but the place that was meant, however newlines and blanks are written."""
+"""Replacing text changes nothing but the match, whatever the newlines and whitespace."""
 
 import time
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import with_plain_newlines
-from bobstay.tools.files.text_edits import Replacement, apply
-from bobstay.tools.files.text_match import find
+from bobstay.tools.files.text_edits import Replacement, apply_replacements
+from bobstay.tools.files.text_match import find_matches
 from tests.deadline import DEADLINE
 
 PIECES = st.lists(
@@ -20,7 +20,7 @@ PIECES = st.lists(
 
 
 def one(text: str, old: str, new: str, *, every: bool = False) -> str:
-    return apply(text, [Replacement(old, new, every)]).text
+    return apply_replacements(text, [Replacement(old, new, every)]).text
 
 
 @given(PIECES, st.data(), st.sampled_from(["", "new", "n\nm", "n\r\nm", "é", "\n"]), st.booleans())
@@ -34,7 +34,11 @@ def test_exactly_the_span_of_a_unique_text_changes(
     end = data.draw(st.integers(start + 1, len(text))) if data else 1
     assume(text[start - 1 : start + 1] != "\r\n" and text[end - 1 : end + 1] != "\r\n")
     old = with_plain_newlines(text[start:end])
-    assume(len(find(text, old).spans) == 1 and not find(text, old).overlooked and old != with_plain_newlines(new))
+    assume(
+        len(find_matches(text, old).spans) == 1
+        and not find_matches(text, old).overlooked
+        and old != with_plain_newlines(new)
+    )
     result = one(text, old, new, every=every)
     assert result.startswith(text[:start])
     assert result.endswith(text[end:])
@@ -105,13 +109,13 @@ def test_replace_all_changes_every_place() -> None:
 
 
 def test_several_edits_are_applied_one_after_the_other() -> None:
-    changed = apply("a b c", [Replacement("a", "b"), Replacement("b b", "z"), Replacement("c", "d")])
+    changed = apply_replacements("a b c", [Replacement("a", "b"), Replacement("b b", "z"), Replacement("c", "d")])
     assert (changed.text, changed.count) == ("z d", 3)
 
 
 def test_of_several_edits_the_one_that_fails_is_named() -> None:
     with pytest.raises(ToolError, match=r"Edit 2 of 2: old_string is not in the file"):
-        apply("a b c", [Replacement("a", "x"), Replacement("nothing", "y")])
+        apply_replacements("a b c", [Replacement("a", "x"), Replacement("nothing", "y")])
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -120,7 +124,7 @@ def test_spaces_for_tabs_are_found_and_the_new_text_gets_tabs(every: bool) -> No
     text = "func main() {\n\tif ok {\n\t\trun()\n\t}\n}\n"
     old = "    if ok {\n        run()\n    }"
     new = "    if ok {\n        run()\n        for {\n            stop()\n        }\n    }"
-    changed = apply(text, [Replacement(old, new, every)])
+    changed = apply_replacements(text, [Replacement(old, new, every)])
     assert changed.text == "func main() {\n\tif ok {\n\t\trun()\n\t\tfor {\n\t\t\tstop()\n\t\t}\n\t}\n}\n"
     assert "indented as the file is" in changed.notes[0]
     assert "line 2" in changed.notes[0]
@@ -148,14 +152,14 @@ def test_blanks_written_differently_are_found_and_unchanged_lines_stay(
     text: str, old: str, new: str, expected: str
 ) -> None:
     """F17: whitespace-equal unique match accepted and re-indented."""
-    changed = apply(text, [Replacement(old, new)])
+    changed = apply_replacements(text, [Replacement(old, new)])
     assert changed.text == expected
     assert changed.notes
 
 
 def test_a_place_found_by_tolerance_in_two_places_is_refused() -> None:
     """F17: ambiguous refused."""
-    with pytest.raises(ToolError, match=r"2 places \(leaving aside indentation.*lines 1, 3"):
+    with pytest.raises(ToolError, match=r"2 places \(ignoring indentation.*lines 1, 3"):
         one("\tx()\ny\n\t\tx()\n", "    x()\n", "    z()\n")
 
 
@@ -168,13 +172,15 @@ def test_lines_indented_without_a_rule_are_not_taken_for_the_same() -> None:
 def test_typographic_characters_are_found_but_not_rewritten(every: bool) -> None:
     """F18: the match may be found by plain quotes; all that was not changed keeps its own characters."""
     text = "say “hello” to\N{NO-BREAK SPACE}it\u2019s friend \u2013 now\nand “this”\n"
-    changed = apply(text, [Replacement('say "hello" to it\'s friend - now', 'say "hello" to it\'s enemy - now', every)])
+    changed = apply_replacements(
+        text, [Replacement('say "hello" to it\'s friend - now', 'say "hello" to it\'s enemy - now', every)]
+    )
     assert changed.text == "say “hello” to\N{NO-BREAK SPACE}it\u2019s enemy \u2013 now\nand “this”\n"
     assert "typographic" in changed.notes[0]
 
 
 def test_bytes_that_are_no_text_can_be_named_as_they_are_shown() -> None:
-    """F19: the replacement character stands for them and they stay what they are."""
+    """F19: the replacement character represents them, and they stay unchanged."""
     assert one("k = \udcff\udcfe!\n", "k = \ufffd\ufffd!", "key = \ufffd\ufffd!") == "key = \udcff\udcfe!\n"
 
 

@@ -1,4 +1,4 @@
-"""Decoding loses no byte, and the kind of a file is told from its first bytes."""
+"""Decoding is lossless, and the kind of a file is detected from its first bytes."""
 
 import codecs
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from bobstay.tools.files.file_content import (
     decode,
+    detect_kind,
+    dominant_newline,
     is_binary,
-    kind_of,
-    newline_of,
-    visible,
+    make_visible,
     with_newlines,
     with_plain_newlines,
 )
@@ -32,7 +32,7 @@ def test_any_bytes_survive_decoding_and_encoding(mark: bytes, body: bytes) -> No
 
 @given(st.binary(max_size=100))
 def test_what_is_shown_can_always_be_sent(raw: bytes) -> None:
-    visible(decode(raw).text).encode()
+    make_visible(decode(raw).text).encode()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_file_with_broken_bytes_is_known_not_to_be_intact() -> None:
     [("", "\n"), ("a", "\n"), ("a\nb\n", "\n"), ("a\r\nb\r\n", "\r\n"), ("a\rb\r", "\r"), ("a\r\nb\r\nc\n", "\r\n")],
 )
 def test_the_usual_newline_of_a_text_is_found(text: str, newline: str) -> None:
-    assert newline_of(text) == newline
+    assert dominant_newline(text) == newline
 
 
 def test_newlines_are_made_plain_and_put_back() -> None:
@@ -88,7 +88,7 @@ def test_newlines_are_made_plain_and_put_back() -> None:
     ],
 )
 def test_the_kind_of_a_file_is_told_by_its_beginning(head: bytes, path: str, kind: str) -> None:
-    assert kind_of(head, path) == kind
+    assert detect_kind(head, path) == kind
 
 
 def test_a_nul_far_into_the_file_does_not_make_it_binary() -> None:

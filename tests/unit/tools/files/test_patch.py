@@ -1,13 +1,13 @@
-"""Hunks, applied to the old text, give the new one; and large differences take bounded time."""
+"""Hunks applied to the old text give the new one; large differences take bounded time."""
 
 import time
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bobstay.tools.files.numbered_lines import after
-from bobstay.tools.files.patch import LARGEST_FIELD, StructuredHunk, clipped, field, patch_of
-from bobstay.tools.files.text_diff import changes
+from bobstay.tools.files.numbered_lines import number_changed_lines
+from bobstay.tools.files.patch import MAX_FIELD_SIZE, StructuredHunk, clip_display_text, make_patch, to_display_text
+from bobstay.tools.files.text_diff import diff_lines
 from tests.deadline import DEADLINE
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "dd", "-x", "+y"]), max_size=30).map("\n".join)
@@ -49,12 +49,12 @@ def applied(old: str, hunks: list[StructuredHunk]) -> str:
 @example("a\n", "")
 @example("x\na", "a")
 def test_a_patch_applied_to_the_old_text_gives_the_new_text(old: str, new: str) -> None:
-    assert applied(old, patch_of(old, new).hunks) == new
+    assert applied(old, make_patch(old, new).hunks) == new
 
 
 @given(TEXTS, TEXTS)
 def test_the_counts_of_lines_agree_with_the_hunks(old: str, new: str) -> None:
-    patch = patch_of(old, new)
+    patch = make_patch(old, new)
     lines = [line[0] for hunk in patch.hunks for line in hunk["lines"]]
     assert (lines.count("+"), lines.count("-")) == (patch.added, patch.removed)
     for hunk in patch.hunks:
@@ -64,7 +64,7 @@ def test_the_counts_of_lines_agree_with_the_hunks(old: str, new: str) -> None:
 
 
 def test_a_hunk_has_the_shape_programs_know() -> None:
-    assert patch_of("one\ntwo\n", "ONE\ntwo\n").hunks == [
+    assert make_patch("one\ntwo\n", "ONE\ntwo\n").hunks == [
         {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": ["-one", "+ONE", " two"]}
     ]
 
@@ -73,7 +73,7 @@ def test_changes_far_apart_get_hunks_of_their_own() -> None:
     old = [f"line {number}\n" for number in range(50)]
     new = [*old]
     new[5], new[40] = "five\n", "forty\n"
-    hunks = patch_of("".join(old), "".join(new)).hunks
+    hunks = make_patch("".join(old), "".join(new)).hunks
     assert [(hunk["oldStart"], hunk["oldLines"]) for hunk in hunks] == [(3, 7), (38, 7)]
 
 
@@ -84,40 +84,40 @@ def test_two_large_texts_with_scattered_changes_are_compared_quickly() -> None:
     for number in range(0, 100_000, 1000):
         new[number] = "changed"
     begun = time.perf_counter()
-    found = changes(old, new)
+    found = diff_lines(old, new)
     assert len(found) == 100
     assert time.perf_counter() - begun < DEADLINE
 
 
 def test_two_large_texts_with_nothing_in_common_count_as_wholly_changed() -> None:
-    found = changes(["a"] * 5000, ["b"] * 6000)
+    found = diff_lines(["a"] * 5000, ["b"] * 6000)
     assert [(c.old_end - c.old_start, c.new_end - c.new_start) for c in found] == [(5000, 6000)]
 
 
 def test_fields_for_programs_are_bounded() -> None:
-    assert field("a" * LARGEST_FIELD) == "a" * LARGEST_FIELD
-    assert field("a" * (LARGEST_FIELD + 1)) is None
-    assert field("ä" * LARGEST_FIELD) is None
-    assert len(clipped("ä" * LARGEST_FIELD).encode()) <= LARGEST_FIELD
+    assert to_display_text("a" * MAX_FIELD_SIZE) == "a" * MAX_FIELD_SIZE
+    assert to_display_text("a" * (MAX_FIELD_SIZE + 1)) is None
+    assert to_display_text("ä" * MAX_FIELD_SIZE) is None
+    assert len(clip_display_text("ä" * MAX_FIELD_SIZE).encode()) <= MAX_FIELD_SIZE
 
 
 def test_a_patch_for_programs_is_bounded() -> None:
-    patch = patch_of("", "x" * 100 + "\n" + "y" * (LARGEST_FIELD + 1) + "\n")
+    patch = make_patch("", "x" * 100 + "\n" + "y" * (MAX_FIELD_SIZE + 1) + "\n")
     assert patch.added == 2
     assert patch.bounded() == []
 
 
 def test_the_snippet_after_a_change_has_the_new_line_numbers() -> None:
     old = "".join(f"line {number}\n" for number in range(1, 21))
-    hunks = patch_of(old, old.replace("line 10\n", "ten\nand a half\n")).hunks
+    hunks = make_patch(old, old.replace("line 10\n", "ten\nand a half\n")).hunks
     assert (
-        after(hunks)
+        number_changed_lines(hunks)
         == "7\tline 7\n8\tline 8\n9\tline 9\n10\tten\n11\tand a half\n12\tline 11\n13\tline 12\n14\tline 13"
     )
 
 
 def test_the_snippet_after_very_many_changes_stays_short() -> None:
     old = "".join(f"line {number}\n" for number in range(2000))
-    snippet = after(patch_of(old, old.replace("00\n", "hundred\n")).hunks)
+    snippet = number_changed_lines(make_patch(old, old.replace("00\n", "hundred\n")).hunks)
     assert len(snippet.split("\n")) < 60
     assert "more changed places" in snippet

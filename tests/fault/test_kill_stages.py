@@ -1,6 +1,6 @@
-"""kill -9 while the model speaks, a tool runs or a person is asked, in the midst of a run of twenty tools.
+"""kill -9 during a model response, a tool call or an approval request, in a run of twenty tool calls.
 
-F1, F3, F4, H3-8: the session always loads, nothing told is lost, the run goes on, nothing runs twice.
+F1, F3, F4, H3-8: the session always loads, nothing reported is lost, the run can be resumed, nothing runs twice.
 The places are chosen by BOBSTAY_FAULT_SEED; BOBSTAY_FAULT_POINTS says how many.
 """
 
@@ -43,7 +43,7 @@ async def test_killed_while_the_model_speaks(killing: Killing, number: int, reco
 
 
 def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Victim], Awaitable[None]]]:
-    """An answer that stands still at a place of its stream, and a way to wait until it does."""
+    """A response that blocks at a point of its stream, and a way to wait until it does."""
     way = choose.choice(["before a byte", "after a block", "in the words", "half an event"])
     gate, after, pieces = Gate(), choose.randint(1, parts), choose.randint(1, 8)
     print(f"seed {SEED}: {way}, step {step}, block {after}, piece {pieces}")
@@ -55,7 +55,7 @@ def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Vic
         await victim.until("message_start", step + 1)
         await victim.when(lambda frames: since_answer(frames, step).count(kind) >= count)
 
-    async def in_the_words(victim: Victim) -> None:
+    async def in_the_text(victim: Victim) -> None:
         await seen(victim, "content_block_delta", pieces)
 
     async def after_blocks(victim: Victim) -> None:
@@ -70,7 +70,7 @@ def speaking(choose: Random, step: int, parts: int) -> tuple[Step, Callable[[Vic
         case "after a block":
             return Step(gate=gate, gate_after=after), at_the_gate
         case "in the words":
-            return Step(chunk=2, chunk_delay=0.1), in_the_words
+            return Step(chunk=2, chunk_delay=0.1), in_the_text
         case _:
             return Step(stall="half_event", stall_after=after - 1), after_blocks
 

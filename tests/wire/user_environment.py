@@ -1,4 +1,4 @@
-"""The program as a person runs it: a home with settings, a folder, and no variables but those a test gives."""
+"""Runs the program as a user does: with a home, settings, a folder, and only the variables a test sets."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.wire.program import BOBSTAY
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
 
-class Standing:
+class UserEnvironment:
     def __init__(self, server: ModelServer, folder: Path) -> None:
         self.server = server
         self.home = folder / "home"
@@ -20,11 +20,11 @@ class Standing:
         self.home.mkdir()
         self.work.mkdir()
 
-    def user(self, said: Any, folder: str = ".bobstay") -> Path:
-        return self._write(self.home / folder / "settings.json", said)
+    def user(self, settings: Any, folder: str = ".bobstay") -> Path:
+        return self._write(self.home / folder / "settings.json", settings)
 
-    def project(self, said: Any, folder: str = ".claude") -> Path:
-        return self._write(self.work / folder / "settings.json", said)
+    def project(self, settings: Any, folder: str = ".claude") -> Path:
+        return self._write(self.work / folder / "settings.json", settings)
 
     def run(self, *arguments: str, stdin: str | None = None, **variables: str) -> Ended:
         """Without a key or address, unless `variables` has them."""
@@ -55,7 +55,7 @@ class Standing:
     def anthropic(self, **more: str) -> dict[str, str]:
         return {"ANTHROPIC_API_KEY": "key-of-the-environment", "ANTHROPIC_BASE_URL": self.server.url, **more}
 
-    def _write(self, path: Path, said: Any) -> Path:
+    def _write(self, path: Path, settings: Any) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(said if isinstance(said, str) else json.dumps(said, indent=1))
+        path.write_text(settings if isinstance(settings, str) else json.dumps(settings, indent=1))
         return path
