@@ -1,6 +1,6 @@
-"""bobstay: an open coding agent. `from bobstay import query, Session, Tool, tool` to build it into a program.
+"""bobstay, an open coding agent: the public Python API (`from bobstay import query, Session, Tool, tool`).
 
-Names are imported when they are first used: the command starts before most of them are needed.
+Names are imported on first use, because the command line needs few of them at start.
 """
 
 from bobstay.version import __version__

@@ -1,4 +1,4 @@
-"""The vendors' own clients accept the test model, and our adapters hear the same from it as they do."""
+"""The vendors' own clients accept the test model, and our adapters read the same answers as they do."""
 
 import warnings
 from collections.abc import AsyncIterator, Iterator
@@ -52,11 +52,11 @@ def test_the_anthropic_client_streams_a_whole_answer(claude: anthropic.Anthropic
     ) as stream:
         text = "".join(stream.text_stream)
         message = stream.get_final_message()
-    thinking, said, call = message.content
+    thinking, block, call = message.content
     assert text == "I read it."
     assert thinking.type == "thinking"
     assert thinking.thinking == "Hm, a file."
-    assert said.type == "text"
+    assert block.type == "text"
     assert call.type == "tool_use"
     assert (call.id, call.name, call.input) == ("call_1", "Read", {"file_path": "a.py"})
     assert message.stop_reason == "tool_use"
@@ -92,12 +92,12 @@ def test_the_openai_client_streams_a_response(gpt: openai.OpenAI) -> None:
     with gpt.responses.stream(model="m", input="SCN:full") as stream:
         text = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
         response = stream.get_final_response()
-    reasoning, said, call = response.output
+    reasoning, block, call = response.output
     assert text == "I read it." == response.output_text
     assert reasoning.type == "reasoning"
     assert reasoning.summary[0].text == "Hm, a file."
     assert reasoning.encrypted_content
-    assert said.type == "message"
+    assert block.type == "message"
     assert call.type == "function_call"
     assert (call.call_id, call.name, call.arguments) == ("call_1", "Read", '{"file_path":"a.py"}')
     assert response.usage is not None

@@ -1,4 +1,4 @@
-"""What is installed from a package shows the page, on a machine that has never seen Node."""
+"""An installed package serves the page, on a machine without Node."""
 
 import http.client
 import os

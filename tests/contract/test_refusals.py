@@ -72,17 +72,17 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("vendor", "asked", "words"), BROKEN)
+@pytest.mark.parametrize(("vendor", "payload", "expected"), BROKEN)
 def test_a_double_of_chat_completions_refuses_what_its_vendor_refuses(
-    vendor: str, asked: dict[str, Any], words: str
+    vendor: str, payload: dict[str, Any], expected: str
 ) -> None:
-    refused = refusal_of(vendor, asked, {})
+    refused = refusal_of(vendor, payload, {})
     assert refused is not None
-    assert words in refused.message
+    assert expected in refused.message
 
 
 @pytest.mark.parametrize(
-    ("vendor", "asked"),
+    ("vendor", "payload"),
     [
         ("deepseek", body("deepseek-v4-pro", called(reasoning_content=""), result())),
         ("moonshot", body("kimi-k2.6", called(reasoning_content=" "), result())),
@@ -90,8 +90,8 @@ def test_a_double_of_chat_completions_refuses_what_its_vendor_refuses(
         ("openai", body("gpt-5.6", tools=[TOOL], reasoning_effort="none")),
     ],
 )
-def test_a_double_of_chat_completions_takes_what_its_vendor_takes(vendor: str, asked: dict[str, Any]) -> None:
-    assert refusal_of(vendor, asked, {}) is None
+def test_a_double_of_chat_completions_takes_what_its_vendor_takes(vendor: str, payload: dict[str, Any]) -> None:
+    assert refusal_of(vendor, payload, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def items(*given: dict[str, Any], **settings: Any) -> dict[str, Any]:
     return {"model": "gpt-5.5", "store": False, "input": list(given), **settings}
 
 
-SAID = {"type": "message", "role": "user", "content": "Hello"}
+MESSAGE = {"type": "message", "role": "user", "content": "Hello"}
 REASONED = {"type": "reasoning", "summary": [], "encrypted_content": "sealed"}
 CALL = {"type": "function_call", "call_id": "c", "name": "Read", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "c", "output": ""}
@@ -122,22 +122,22 @@ STRICT = {"type": "function", "name": "Read", "parameters": {"type": "object"}}
 
 
 @pytest.mark.parametrize(
-    ("path", "asked", "words"),
+    ("path", "payload", "expected"),
     [
-        ("/v1/responses", items(SAID, CALL), "No tool output found"),
-        ("/v1/responses", items(SAID, OUTPUT), "No tool call found"),
-        ("/v1/responses", items(SAID, REASONED), "required following item"),
-        ("/v1/responses", items(SAID, REASONED, SAID), "required following item"),
-        ("/v1/responses", items(SAID, REASONED, CALL, OUTPUT), "required following item"),  # a search came between
-        ("/v1/responses", items(SAID, {"type": "web_search_call", "id": "ws_1"}), "not persisted"),
-        ("/v1/responses", items(SAID, reasoning={"effort": "max"}), "does not support 'max'"),
-        ("/unverified/v1/responses", items(SAID, reasoning={"summary": "auto"}), "must be verified"),
-        ("/v1/responses", items(SAID, reasoning={"effort": "low"}, model="gpt-4.1"), "Unsupported parameter"),
-        ("/v1/responses", items(SAID, max_output_tokens=5), "below minimum value"),
-        ("/v1/responses", items(SAID, tools=[STRICT]), "additionalProperties"),
+        ("/v1/responses", items(MESSAGE, CALL), "No tool output found"),
+        ("/v1/responses", items(MESSAGE, OUTPUT), "No tool call found"),
+        ("/v1/responses", items(MESSAGE, REASONED), "required following item"),
+        ("/v1/responses", items(MESSAGE, REASONED, MESSAGE), "required following item"),
+        ("/v1/responses", items(MESSAGE, REASONED, CALL, OUTPUT), "required following item"),  # a search came between
+        ("/v1/responses", items(MESSAGE, {"type": "web_search_call", "id": "ws_1"}), "not persisted"),
+        ("/v1/responses", items(MESSAGE, reasoning={"effort": "max"}), "does not support 'max'"),
+        ("/unverified/v1/responses", items(MESSAGE, reasoning={"summary": "auto"}), "must be verified"),
+        ("/v1/responses", items(MESSAGE, reasoning={"effort": "low"}, model="gpt-4.1"), "Unsupported parameter"),
+        ("/v1/responses", items(MESSAGE, max_output_tokens=5), "below minimum value"),
+        ("/v1/responses", items(MESSAGE, tools=[STRICT]), "additionalProperties"),
     ],
 )
-def test_the_double_of_responses_refuses_what_openai_refuses(path: str, asked: dict[str, Any], words: str) -> None:
-    refused = responses_refusal_of(path, asked, {"sealed": ("web_search_call", "")})
+def test_the_double_of_responses_refuses_what_openai_refuses(path: str, payload: dict[str, Any], expected: str) -> None:
+    refused = responses_refusal_of(path, payload, {"sealed": ("web_search_call", "")})
     assert refused is not None
-    assert words in refused.message
+    assert expected in refused.message

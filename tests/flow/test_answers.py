@@ -11,7 +11,7 @@ from bobstay.engine.recovery import RetryPolicy
 from bobstay.model.event import BlockDone, Event, MessageDone, ModelChanged, Prompted, Pruned, RunDone
 from bobstay.model.live_events import Retrying, TextDelta
 from bobstay.model.message import Image, Text
-from tests.flow.test_take_up import crash_at, taken_up
+from tests.flow.test_resume_turn import crash_at, resume
 from tests.flow.world import World
 from tests.modelserver.script import Call, Counts, Gate, Say, Step, Think
 from tests.modelserver.server import ModelServer
@@ -44,7 +44,7 @@ async def test_answers_that_stay_empty_end_the_turn_as_a_failure(
     assert len(server.requests) == 4
 
 
-async def test_a_refusal_without_words_does_not_repeat_an_earlier_sentence(server: ModelServer, world: Make) -> None:
+async def test_a_refusal_without_text_does_not_repeat_an_earlier_sentence(server: ModelServer, world: Make) -> None:
     done = await world().run(server.play("refused", LOOK, Step(stop="refusal")))
     assert done.ending == "refused"
     assert "Let me check" not in done.text
@@ -95,7 +95,7 @@ async def test_a_paused_answer_goes_on_behind_a_user_message(server: ModelServer
 async def test_a_finished_answer_is_not_asked_for_again_after_a_crash(server: ModelServer, world: Make) -> None:
     prompt = server.play("crash", Step(blocks=[Say("All done: 42.")]), Step(blocks=[Say("extra")]))
     await crash_at(world(), prompt, MessageDone)
-    events = await taken_up(world())
+    events = await resume(world())
     assert [(event.ending, event.text) for event in events if isinstance(event, RunDone)] == [
         ("completed", "All done: 42.")
     ]
@@ -105,7 +105,7 @@ async def test_a_finished_answer_is_not_asked_for_again_after_a_crash(server: Mo
 async def test_an_answer_cut_at_its_limit_is_continued_after_a_crash(server: ModelServer, world: Make) -> None:
     prompt = server.play("crash", Step(blocks=[Say("Cut off")], stop="max_tokens"), FINE)
     await crash_at(world(), prompt, MessageDone)
-    events = await taken_up(world())
+    events = await resume(world())
     assert events[-1].text == "Recovered."  # type: ignore[union-attr]
     assert server.refused == []
 
@@ -115,7 +115,7 @@ async def test_half_an_answer_is_continued_after_a_crash(
     server: ModelServer, world: Make, kind: type[Event], count: int
 ) -> None:
     await crash_at(world(), server.play("crash", LOOK, BROKEN, FINE), kind, count)
-    events = await taken_up(world())
+    events = await resume(world())
     assert [event.why for event in events if isinstance(event, Prompted)] == ["broken_off"]
     assert events[-1].text == "Recovered."  # type: ignore[union-attr]
     assert server.refused == []
@@ -174,9 +174,9 @@ async def test_a_long_run_is_shortened_each_time_it_grows_too_long(server: Model
     here = world()
     (here.work / "a.txt").write_text("word " * 500)
     reads = [Step(blocks=[Call("Read", {"file_path": "a.txt", "limit": n + 1}, f"r{n}")]) for n in range(14)]
-    for place in (6, 12):
+    for index in (6, 12):
         message = "prompt is too long: 210000 tokens > 200000 maximum"
-        reads[place] = Step(status=400, message=message, times=1, then=reads[place])
+        reads[index] = Step(status=400, message=message, times=1, then=reads[index])
     done = await here.run(server.play("long", *reads, FINE))
     assert done.text == "Recovered."
     assert len(here.of(Pruned)) == 2

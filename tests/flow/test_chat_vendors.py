@@ -66,8 +66,8 @@ def run_tools(name: str, server: ModelServer) -> str:
     )
 
 
-def of(vendor: Vendor, make: Make, **wishes: Any) -> World:
-    return make(allow=("Bash",), adapter=vendor.adapter, model=vendor.model, **wishes)
+def of(vendor: Vendor, make: Make, **options: Any) -> World:
+    return make(allow=("Bash",), adapter=vendor.adapter, model=vendor.model, **options)
 
 
 def assistants(server: ModelServer) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ async def test_reasoning_goes_back_in_the_field_it_came_in(
     assert [sent.get(field) for sent in assistants(server)[:2]] == ["First I look.", "Then twice."]
 
 
-async def test_glm_is_told_to_keep_the_reasoning_of_earlier_turns(server: ModelServer, world: Make) -> None:
+async def test_glm_is_asked_to_keep_the_reasoning_of_earlier_turns(server: ModelServer, world: Make) -> None:
     await of(GLM, world).run(run_tools("tools", server))
     assert server.requests[-1].body["thinking"] == {"type": "enabled", "clear_thinking": False}
 
@@ -186,7 +186,7 @@ async def test_mistral_gets_its_thinking_back_as_parts_of_the_content(server: Mo
 
 
 @pytest.mark.parametrize("vendor", [MISTRAL, DEVSTRAL], ids=lambda vendor: vendor.name)
-async def test_words_behind_a_result_follow_an_answer_where_mistral_serves(
+async def test_text_behind_a_result_follows_an_answer_where_mistral_serves(
     server: ModelServer, world: Make, vendor: Vendor
 ) -> None:
     await of(vendor, world, hooks=NOTES).run(run_tools("tools", server))
@@ -200,7 +200,7 @@ async def test_claude_behind_openrouter_is_asked_to_cache(server: ModelServer, w
     assert server.requests[-1].body["cache_control"] == {"type": "ephemeral"}
 
 
-async def test_other_models_behind_openrouter_are_not_told_of_a_cache(server: ModelServer, world: Make) -> None:
+async def test_other_models_behind_openrouter_get_no_cache_marks(server: ModelServer, world: Make) -> None:
     await of(GEMINI, world).run(server.play("hello", Step(blocks=[Say("Hello.")])))
     assert "cache_control" not in server.requests[-1].body
 
@@ -220,7 +220,7 @@ async def test_what_openrouter_says_an_answer_cost_is_what_it_cost(server: Model
     ],
     ids=lambda given: getattr(given, "name", ""),
 )
-async def test_an_effort_that_is_refused_goes_down_level_by_level_and_is_told(
+async def test_an_effort_that_is_refused_goes_down_level_by_level_with_a_note(
     server: ModelServer, world: Make, vendor: Vendor, efforts: list[str]
 ) -> None:
     here = of(vendor, world, effort="max")
@@ -229,12 +229,12 @@ async def test_an_effort_that_is_refused_goes_down_level_by_level_and_is_told(
     await here.run("SCN:hello")
     assert [asked.body.get("reasoning_effort") for asked in server.requests] == efforts
     assert len(notes) == len(efforts) - 2
-    assert "does not take the effort 'max'" in notes[0]
+    assert "does not support the effort 'max'" in notes[0]
     assert here.of(Noted) == []
 
 
 @pytest.mark.parametrize("effort", ["high", None])
-async def test_a_model_that_reasons_beside_tools_on_responses_only_is_told_not_to(
+async def test_a_model_that_reasons_beside_tools_on_responses_only_is_asked_not_to(
     server: ModelServer, world: Make, effort: str | None
 ) -> None:
     here = of(Vendor("openai", "/openai/v1", "gpt-5.5"), world, effort=effort)

@@ -40,7 +40,7 @@ async def test_what_nobody_may_answer_is_denied_and_the_run_goes_on(server: Mode
     assert not here.of(InteractionOpened, ToolStarted)
 
 
-async def test_an_allowed_call_runs_once_the_person_said_yes(server: ModelServer, world: Make) -> None:
+async def test_an_allowed_call_runs_once_the_person_approved(server: ModelServer, world: Make) -> None:
     here = world(person=Person(lambda _: Answer(True)))
     await here.run(server.play("yes", touch(), END))
     assert (here.work / "made").exists()
@@ -57,16 +57,16 @@ async def test_an_allowed_call_runs_once_the_person_said_yes(server: ModelServer
 
 
 @pytest.mark.parametrize(("command", "destroys"), [("cd . && rm -rf made", True), ("touch made", False)])
-async def test_a_person_is_told_that_a_call_destroys(
+async def test_a_request_says_that_a_call_destroys(
     server: ModelServer, world: Make, command: str, destroys: bool
 ) -> None:
-    """H1-1: what a tool states of a call reaches whoever is asked."""
+    """H1-1: what a tool states of a call reaches the approver."""
     here = world(person=Person(lambda _: Answer(False)))
     await here.run(server.play("destroys", Step(blocks=[Call("Bash", {"command": command}, "a")]), END))
     assert [opened.destructive for opened in here.of(InteractionOpened)] == [destroys]
 
 
-async def test_a_denial_is_told_to_the_model_and_remembered(server: ModelServer, world: Make) -> None:
+async def test_a_denial_reaches_the_model_and_is_remembered(server: ModelServer, world: Make) -> None:
     """H5-3: the same call is answered with the same reason, not asked again."""
     person = Person(lambda _: Answer(False, "NOT THAT"))
     here = world(person=person)
@@ -268,7 +268,7 @@ async def test_a_hook_at_the_prompt_may_add_context_or_block_it(server: ModelSer
     assert "not today" in done.text
 
 
-async def test_a_hook_may_answer_in_the_persons_place(server: ModelServer, world: Make) -> None:
+async def test_a_hook_may_answer_instead_of_the_person(server: ModelServer, world: Make) -> None:
     person = Person(lambda _: Answer(False, "too late"))
     person.hold = asyncio.Event()
     hooks = Listeners(PermissionRequest=hook(permission={"behavior": "allow"}))

@@ -78,7 +78,7 @@ async def test_questions_go_to_the_program(server: ModelServer, tmp_path: Path) 
     assert not (tmp_path / "work" / "no").exists()
 
 
-async def test_a_session_is_taken_up_again_by_its_id(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_session_is_resumed_by_its_id(server: ModelServer, tmp_path: Path) -> None:
     async with Session(**options(tmp_path)) as first:
         async for _ in first.run(server.play("one", Step(blocks=[Say("First answer.")]))):
             pass
@@ -110,7 +110,7 @@ def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
         bobstay.nonsense  # noqa: B018
 
 
-async def test_a_word_said_during_the_last_answer_is_answered_in_the_same_turn(
+async def test_a_message_during_the_last_answer_is_answered_in_the_same_turn(
     server: ModelServer, tmp_path: Path
 ) -> None:
     """H3-9"""
@@ -139,8 +139,8 @@ async def test_a_word_left_over_from_an_ended_turn_is_read_before_the_next_promp
         session.steer("the earlier word")
         async for _ in session.run(server.play("next", steps[1]) + " the newer prompt"):
             pass
-    said = str(server.requests[-1].body["messages"][-1])
-    assert said.index("the earlier word") < said.index("the newer prompt")
+    message = str(server.requests[-1].body["messages"][-1])
+    assert message.index("the earlier word") < message.index("the newer prompt")
 
 
 async def test_a_question_is_over_when_its_background_commands_are(server: ModelServer, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hooks as the loop calls them: what each event is told, and what each answer means (H9-6, H2-3, H5-3)."""
+"""Hooks as the loop calls them: the fields of each event, and the effect of each answer (H9-6, H2-3, H5-3)."""
 
 import asyncio
 from collections.abc import Callable
@@ -83,7 +83,7 @@ async def test_a_prompt_that_a_hook_only_stops_is_kept(server: ModelServer, worl
     assert "REMEMBER" in sent(server)
 
 
-async def test_the_hook_of_a_prompt_is_told_its_id_the_mode_and_the_effort(server: ModelServer, world: Make) -> None:
+async def test_the_hook_of_a_prompt_gets_its_id_the_mode_and_the_effort(server: ModelServer, world: Make) -> None:
     hooks = Listeners(UserPromptSubmit=hook(), Stop=hook())
     here = world(hooks=hooks, effort="low")
     here.driver.agent.toolbox.facts = here.driver.facts = lambda: {
@@ -177,7 +177,7 @@ async def test_an_interrupt_ends_a_stop_hook_that_does_not_answer(server: ModelS
     assert (await here.run(server.play("hangs", END))).ending == "interrupted_streaming"
 
 
-async def test_a_failure_of_the_service_is_told_to_other_hooks_than_the_end(server: ModelServer, world: Make) -> None:
+async def test_a_failure_of_the_service_runs_other_hooks_than_the_end(server: ModelServer, world: Make) -> None:
     hooks = Listeners(Stop=hook(), StopFailure=hook(messages=(HookMessage("StopFailure says: oh"),)))
     here = world(hooks=hooks)
     done = await here.run(server.play("fails", Step(status=400, message="bad request")))
@@ -192,7 +192,7 @@ async def test_a_failure_of_the_service_is_told_to_other_hooks_than_the_end(serv
 # ---------------------------------------------------------------- calls
 
 
-async def test_all_calls_of_an_answer_are_told_together(server: ModelServer, world: Make) -> None:
+async def test_all_calls_of_an_answer_are_reported_together(server: ModelServer, world: Make) -> None:
     hooks = Listeners(PostToolBatch=hook(context=("OF ALL",)))
     here = world(hooks=hooks)
     both = Step(blocks=[Call("Bash", {"command": "echo 1"}, "a"), Call("Nothing", {}, "b")])
@@ -225,10 +225,10 @@ async def test_a_hook_of_a_call_may_end_the_run(server: ModelServer, world: Make
     assert bool(here.of(ToolStarted)) == (event in ("PostToolUse", "PostToolUseFailure"))
 
 
-async def test_words_for_the_person_are_events_and_never_reach_the_model(server: ModelServer, world: Make) -> None:
-    words = (HookMessage("X says: FOR THE PERSON"), HookMessage("late", "warning", "hook_no_verdict"))
+async def test_messages_for_the_person_are_events_and_never_reach_the_model(server: ModelServer, world: Make) -> None:
+    messages = (HookMessage("X says: FOR THE PERSON"), HookMessage("late", "warning", "hook_no_verdict"))
     events = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop")
-    here = world(hooks=Listeners(**{event: hook(messages=words) for event in events}))
+    here = world(hooks=Listeners(**{event: hook(messages=messages) for event in events}))
     await here.run(server.play("told", bash("echo 1"), END))
     assert [(note.level, note.tag) for note in here.of(Noted)] == [("notice", ""), ("warning", "hook_no_verdict")] * 5
     assert "FOR THE PERSON" not in sent(server)
@@ -253,7 +253,7 @@ async def test_a_replaced_output_of_the_right_shape_is_all_that_is_left(server: 
 
 
 @pytest.mark.parametrize("new", ["text", {"stdout": "CLEAN"}, {"stdout": 1, "stderr": ""}, 7])
-async def test_a_replaced_output_of_another_shape_is_not_used_and_told(
+async def test_a_replaced_output_of_another_shape_is_reported_and_not_used(
     server: ModelServer, world: Make, new: Any
 ) -> None:
     here = world(hooks=Listeners(PostToolUse=hook(updated_output=new)))
@@ -262,7 +262,7 @@ async def test_a_replaced_output_of_another_shape_is_not_used_and_told(
     assert "updatedToolOutput" in here.of(Noted)[0].text
 
 
-# ---------------------------------------------------------------- in a person's place
+# ---------------------------------------------------------------- instead of a person
 
 
 async def test_a_hook_decides_alone_where_nobody_is_there(server: ModelServer, world: Make) -> None:
@@ -299,7 +299,7 @@ async def test_what_a_hook_makes_of_the_input_is_validated_and_judged_again(serv
     await here.run(server.play("again", *[bash(f"touch f{n}", f"c{n}") for n in range(4)], END))
     assert sorted(path.name for path in here.work.iterdir()) == ["fine", "keep"]
     assert [event.reply.is_error for event in here.of(ToolDone)] == [False, True, True, True]
-    assert "does not fit" in here.of(ToolDone)[1].reply.text
+    assert "is invalid" in here.of(ToolDone)[1].reply.text
 
 
 @pytest.mark.parametrize("there", [False, True])

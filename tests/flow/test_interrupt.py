@@ -60,7 +60,7 @@ async def test_an_interrupt_at_any_point_leaves_every_call_answered(
     assert illegalities(here.driver.state.messages) == [] or here.driver.state.messages[-1].role == "assistant"
 
 
-async def test_what_the_model_had_said_so_far_is_kept(server: ModelServer, world: Make) -> None:
+async def test_the_partial_answer_of_the_model_is_kept(server: ModelServer, world: Make) -> None:
     here = world()
     gate = Gate()
     prompt = server.play("cut", Step(blocks=[Say("first half"), Say("never")], chunk=100, gate=gate, gate_after=1))

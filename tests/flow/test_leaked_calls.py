@@ -57,7 +57,7 @@ async def test_a_hosted_server_parses_calls_itself_so_that_text_stays_text(
         f"{TAGGED}\nThat is all.",
     ],
 )
-async def test_a_call_that_is_quoted_among_other_words_or_in_a_fence_is_not_run(
+async def test_a_call_that_is_quoted_in_text_or_in_a_fence_is_not_run(
     server: ModelServer, world: Make, text: str
 ) -> None:
     here = editing(world, "ollama")

@@ -126,7 +126,9 @@ async def test_quiet_failures_and_waiting_never_stop_a_run(
 async def test_polling_a_silent_background_command_never_stops_a_run(server: ModelServer, world: Make) -> None:
     """H3-6"""
     here = world(allow=("Bash",))
-    started = await Bash().run(BashArgs("sleep 300", run_in_background=True), here.surroundings.context("x", "", print))
+    started = await Bash().run(
+        BashArgs("sleep 300", run_in_background=True), here.tool_environment.context("x", "", print)
+    )
     job = started.display["backgroundTaskId"]
     polls = [Step(blocks=[Call("BashOutput", {"bash_id": job})]) for _ in range(12)]
     done = await here.run(server.play("polls", *polls, Step(blocks=[Say("still running")])))
@@ -191,7 +193,7 @@ async def test_text_and_wrong_structures_count_together(server: ModelServer, wor
 
 
 @pytest.mark.parametrize("thinking", ["adaptive", 2_000])
-async def test_a_model_that_thinks_is_only_told_to_give_the_structure(
+async def test_a_model_that_thinks_is_only_asked_to_give_the_structure(
     server: ModelServer, world: Make, thinking: Any
 ) -> None:
     """Claude refuses to be forced while it thinks."""

@@ -35,10 +35,8 @@ async def test_a_tool_is_run_and_its_result_reaches_the_model(server: ModelServe
     assert isinstance(here.events[-1], RunDone)
 
 
-async def test_live_words_are_shown_to_their_end_though_a_secret_may_begin_with_the_last_ones(
-    server: ModelServer, world: Make
-) -> None:
+async def test_live_text_is_shown_to_its_end_though_a_secret_may_begin_there(server: ModelServer, world: Make) -> None:
     here = world()
-    words = "Tokens of that kind begin with ghp_"
-    await here.run(server.play("hint", Step(blocks=[Say(words)])))
-    assert "".join(event.text for event in here.of(TextDelta)) == words
+    text = "Tokens of that kind begin with ghp_"
+    await here.run(server.play("hint", Step(blocks=[Say(text)])))
+    assert "".join(event.text for event in here.of(TextDelta)) == text

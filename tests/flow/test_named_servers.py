@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bobstay.providers.provider_registry import NamedServer, build_named
+from bobstay.providers.provider_registry import NamedServer, build_named_provider
 from tests.flow.world import World
 from tests.modelserver.script import Call, Say, Step, Think
 from tests.modelserver.server import ModelServer
@@ -26,7 +26,7 @@ async def test_a_server_with_a_name_of_its_own_is_not_sent_the_thinking_of_anoth
     await first.close()
 
     def named(http: object, url: str) -> object:
-        return build_named("other", NamedServer(api, url + path, "key"), http)  # type: ignore[arg-type]  # as the settings say
+        return build_named_provider("other", NamedServer(api, url + path, "key"), http)  # type: ignore[arg-type]  # as the settings say
 
     second = world(allow=("Bash",), adapter=named)
     done = await second.run(script("second"))

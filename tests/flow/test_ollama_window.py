@@ -1,4 +1,4 @@
-"""A context window that is too small for the work is told, and never overrun in silence (H3-12)."""
+"""A context window that is too small for the work is reported, and never overrun in silence (H3-12)."""
 
 import asyncio
 import random
@@ -32,7 +32,7 @@ def ollama(make: Make, model: str, path: str = "/ollama/v1", key: str = "") -> W
     ("model", "window"),
     [("qwen3-4k", "4,096"), ("qwen3-8k:8b", "8,192"), ("old-qwen", "4,096"), ("configured-qwen", "8,192")],
 )
-async def test_a_small_window_is_told_once_with_what_to_do(
+async def test_a_small_window_is_reported_once_with_what_to_do(
     server: ModelServer, world: Make, model: str, window: str
 ) -> None:
     here = ollama(world, model)
@@ -45,7 +45,7 @@ async def test_a_small_window_is_told_once_with_what_to_do(
     assert len([asked for asked in server.others if asked.path == "/ollama/api/ps"]) == 1
 
 
-async def test_a_window_that_is_large_enough_is_not_told_of(server: ModelServer, world: Make) -> None:
+async def test_a_window_that_is_large_enough_is_not_reported(server: ModelServer, world: Make) -> None:
     here = ollama(world, "qwen3-32k")
     await here.run(server.play("hello", Step(blocks=[Say("Hello.")])))
     assert here.of(Noted) == []
@@ -68,24 +68,24 @@ async def test_a_server_that_tells_nonsense_works_all_the_same(server: ModelServ
 async def test_the_answer_does_not_wait_for_the_look_at_the_window(
     server: ModelServer, world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ollama_adapter, "_SECONDS", 600.0)
+    monkeypatch.setattr(ollama_adapter, "_TIMEOUT", 600.0)
     gate = Gate()
     server.pages["/ollama/api/ps"] = gate
     here = ollama(world, "qwen3-4k")
 
-    def let_go(event: Event) -> None:
+    def release(event: Event) -> None:
         if isinstance(event, TextDelta):
             gate.open()
 
     async with asyncio.timeout(DEADLINE):
-        done = await here.run(server.play("hello", Step(blocks=[Say("Hello.")])), let_go)
+        done = await here.run(server.play("hello", Step(blocks=[Say("Hello.")])), release)
     assert done.text == "Hello."
 
 
 async def test_a_server_that_never_tells_the_window_is_not_waited_for(
     server: ModelServer, world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ollama_adapter, "_SECONDS", 0.1)
+    monkeypatch.setattr(ollama_adapter, "_TIMEOUT", 0.1)
     server.pages["/ollama/api/ps"] = Gate()
     here = ollama(world, "qwen3-4k")
     async with asyncio.timeout(DEADLINE):
@@ -122,11 +122,11 @@ async def test_what_cannot_fit_is_left_out_or_refused_and_not_cut_in_silence(ser
 
 
 async def test_an_image_is_not_measured_by_its_bytes(server: ModelServer, world: Make) -> None:
-    """It costs what its picture costs, some hundred to two thousand tokens, however large its file is."""
+    """It costs what its image costs, some hundred to two thousand tokens, however large its file is."""
     here = ollama(world, "qwen3-32k")
     await here.run(server.play("hello", Step(blocks=[Say("Hello.")])))
-    picture = Image("image/png", "aGk=" * 100_000)
-    done = await here.run((Text(server.play("look", Step(blocks=[Say("A cat.")]))), picture))
+    image = Image("image/png", "aGk=" * 100_000)
+    done = await here.run((Text(server.play("look", Step(blocks=[Say("A cat.")]))), image))
     assert (done.ending, done.text) == ("completed", "A cat.")
     PIL.Image.frombytes("RGB", (300, 300), random.Random(1).randbytes(270_000)).save(here.work / "noise.png")
     read = Step(blocks=[Call("Read", {"file_path": "noise.png"}, "r")])

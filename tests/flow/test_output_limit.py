@@ -18,7 +18,7 @@ def cut(id: str, raw: str = '{"file_path": "a.txt", "content": "half of') -> Ste
 
 
 @pytest.mark.parametrize("vendor", ["anthropic", "responses", "openrouter"])
-async def test_the_model_is_told_that_its_output_limit_cut_the_call(
+async def test_the_model_reads_that_its_output_limit_cut_the_call(
     server: ModelServer, world: Make, vendor: str
 ) -> None:
     here = world(vendor=vendor)

@@ -1,4 +1,4 @@
-"""Faults of the model's service are overcome where they can be, and told plainly where not (H3-3..5, F7, F9, F10)."""
+"""The engine recovers from faults of the model's service, or reports them plainly (H3-3..5, F7, F9, F10)."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ FINE = Step(blocks=[Say("Recovered.")])
     ],
     ids=["529", "500", "429", "529 inside the stream", "reset", "early end"],
 )
-async def test_a_passing_fault_is_retried_and_told(
+async def test_a_passing_fault_is_retried_and_reported(
     server: ModelServer, world: Make, fault: Step, status: int | None
 ) -> None:
     here = world()

@@ -27,12 +27,12 @@ def responses(path: str = "/v1") -> Adapter:
     return lambda http, url: Responses(http, base_url=url + path, api_key="dummy")
 
 
-def openai(make: Make, model: str = "gpt-5.5", path: str = "/v1", **wishes: Any) -> World:
-    return make(allow=("Bash",), adapter=responses(path), model=model, **wishes)
+def openai(make: Make, model: str = "gpt-5.5", path: str = "/v1", **options: Any) -> World:
+    return make(allow=("Bash",), adapter=responses(path), model=model, **options)
 
 
-def sent(server: ModelServer, place: int = -1) -> list[str]:
-    return [item["type"] for item in server.requests[place].body["input"]]
+def sent(server: ModelServer, index: int = -1) -> list[str]:
+    return [item["type"] for item in server.requests[index].body["input"]]
 
 
 async def test_reasoning_keeps_the_hosted_search_that_followed_it(server: ModelServer, world: Make) -> None:
@@ -65,7 +65,7 @@ async def test_a_refused_effort_goes_down_one_level_and_reasoning_stays(server: 
     await here.run(server.play("effort", SEARCHING, Step(blocks=[Say("Done.")])))
     assert [asked.body["reasoning"]["effort"] for asked in server.requests] == ["max", "xhigh", "xhigh"]
     assert "reasoning" in sent(server), "the encrypted history is still sent"
-    assert "does not take the effort 'max'" in here.of(Noted)[0].text
+    assert "does not support the effort 'max'" in here.of(Noted)[0].text
 
 
 async def test_a_refused_summary_is_all_that_is_left_out(server: ModelServer, world: Make) -> None:

@@ -1,4 +1,4 @@
-"""What was stored is taken up again: nothing is lost, no tool runs twice, the prefix stays (H3-8, F3, F32)."""
+"""A stored session is resumed: nothing is lost, no tool runs twice, the prefix stays (H3-8, F3, F32)."""
 
 import itertools
 from collections.abc import Callable
@@ -28,7 +28,7 @@ async def test_a_session_goes_on_where_it_stopped(server: ModelServer, world: Ma
     sent = str(server.requests[-1].body["messages"])
     assert "remembered" in sent
     assert "First." in sent
-    assert second.surroundings.known(str(first.work / "a.txt"))
+    assert second.tool_environment.known(str(first.work / "a.txt"))
 
 
 async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(server: ModelServer, world: Make) -> None:
@@ -49,7 +49,7 @@ async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(server:
 
 
 async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(server: ModelServer, world: Make) -> None:
-    """The log ends after the call began: the model is told to check first."""
+    """The log ends after the call began: the model is asked to check first."""
     first = world(allow=("Bash", "Edit"))
     prompt = server.play(
         "crash", Step(blocks=[Call("Bash", {"command": "echo ran >> log"}, "c")]), Step(blocks=[Say("x")])
@@ -104,7 +104,7 @@ async def test_every_block_and_result_is_on_disk_before_its_consequence(server: 
 
 
 def plain(value: object) -> object:
-    """Without the cache marks, which move on as the talk grows."""
+    """Without the cache marks, which move on as the conversation grows."""
     if isinstance(value, list):
         return [plain(each) for each in value]
     if isinstance(value, dict):

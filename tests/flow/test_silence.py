@@ -36,7 +36,7 @@ def test_the_watchdog_waits_five_minutes_and_ten_for_the_first_event_of_a_local_
 async def test_any_byte_of_the_server_is_a_sign_of_life(
     server: ModelServer, world: Make, vendor: str, sign: bytes, blocks: int
 ) -> None:
-    here = world(vendor=vendor, patience=StreamTimeouts(first=0.8, between=0.8))
+    here = world(vendor=vendor, timeouts=StreamTimeouts(first=0.8, between=0.8))
     answer = Step(blocks=[Say("First."), Say("Second.")], stall_after=blocks, pings=55, ping=sign)
     done = await here.run(server.play("slow", answer))
     assert done.ending == "completed"
@@ -46,7 +46,7 @@ async def test_any_byte_of_the_server_is_a_sign_of_life(
 
 @pytest.mark.parametrize("stall", ["silent", "half_event"])
 async def test_a_silent_model_is_asked_again(server: ModelServer, world: Make, stall: str) -> None:
-    here = world(patience=StreamTimeouts(first=0.3, between=0.3))
+    here = world(timeouts=StreamTimeouts(first=0.3, between=0.3))
     fault = Step(blocks=[Say("never")], stall=stall, times=1, then=FINE)  # type: ignore[arg-type]
     async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", fault))
@@ -56,7 +56,7 @@ async def test_a_silent_model_is_asked_again(server: ModelServer, world: Make, s
 
 async def test_silence_between_events_is_noticed_when_its_own_limit_is_over(server: ModelServer, world: Make) -> None:
     """Not when the longer limit for the first event is."""
-    here = world(patience=StreamTimeouts(first=3600, between=0.3))
+    here = world(timeouts=StreamTimeouts(first=3600, between=0.3))
     fault = Step(blocks=[Say("never"), Say("never")], stall="half_event", stall_after=1, times=1)
     async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", fault, FINE))
@@ -64,14 +64,14 @@ async def test_silence_between_events_is_noticed_when_its_own_limit_is_over(serv
 
 
 async def test_a_local_model_has_a_limit_of_its_own_for_its_first_event(server: ModelServer, world: Make) -> None:
-    here = world(vendor="ollama", local=True, patience=StreamTimeouts(first=0.1, between=60, first_local=60))
+    here = world(vendor="ollama", local=True, timeouts=StreamTimeouts(first=0.1, between=60, first_local=60))
     done = await here.run(server.play("load", Step(blocks=[Say("Loaded.")], delay=0.5)))
     assert done.text == "Loaded."
     assert here.of(Retrying) == []
 
 
 async def test_a_hosted_model_does_not_have_the_limit_of_a_local_one(server: ModelServer, world: Make) -> None:
-    here = world(patience=StreamTimeouts(first=0.3, between=60, first_local=3600))
+    here = world(timeouts=StreamTimeouts(first=0.3, between=60, first_local=3600))
     async with asyncio.timeout(DEADLINE):
         done = await here.run(server.play("stall", Step(stall="silent", times=1, then=FINE)))
     assert done.text == "Recovered."

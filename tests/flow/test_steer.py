@@ -192,7 +192,7 @@ async def test_a_message_that_is_changed_while_hooks_look_at_it_is_not_read_as_i
     prompt = server.play("changed", TOOL, BOTH)
     await here.run(prompt, queue_on(ToolStarted, here, InputQueued("q", (Text("as it was"),))))
     assert prompts(hooks) == [prompt, "as it was", *(["FORBIDDEN"] if change == "edited" else [])]
-    assert not any(words in str(server.requests[-1].body) for words in ("as it was", "FORBIDDEN"))
+    assert not any(quoted in str(server.requests[-1].body) for quoted in ("as it was", "FORBIDDEN"))
     assert here.driver.state.queued == ()
 
 

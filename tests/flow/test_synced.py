@@ -11,15 +11,15 @@ from bobstay.model.message import Text
 from bobstay.sessions import jsonl_log
 from tests.flow.world import World
 
-WORDS = (Text("words"),)
+BLOCKS = (Text("words"),)
 
 
 @pytest.mark.parametrize(
     ("event", "synced"),
     [
-        (Prompted("p", WORDS), True),
-        (Prompted("p", WORDS, "harness"), False),
-        (InputQueued("q", WORDS, "queue"), True),
+        (Prompted("p", BLOCKS), True),
+        (Prompted("p", BLOCKS, "harness"), False),
+        (InputQueued("q", BLOCKS, "queue"), True),
         (ToolStarted("c", "Bash", {}, read_only=False), True),
         (ToolStarted("c", "Read", {}, read_only=True), False),
         (BackgroundEnded("b", "c", "run the tests", "completed", 0), True),
@@ -28,7 +28,7 @@ WORDS = (Text("words"),)
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, bool) else None,
 )
-async def test_what_a_person_said_and_what_has_effects_is_on_the_disk_at_once(
+async def test_prompts_and_calls_with_effects_are_on_the_disk_at_once(
     world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, event: Durable, synced: bool
 ) -> None:
     here = world()

@@ -1,4 +1,4 @@
-"""A session with all its real parts, a scripted model over real HTTP, and a person who answers as told."""
+"""A session with all its real parts, a scripted model over real HTTP, and a scripted person."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -111,7 +111,7 @@ def price(usage: Usage) -> float:
     return (usage.input * 3 + usage.output * 15) / 1e6
 
 
-class Wishes(Struct, kw_only=True):
+class WorldOptions(Struct, kw_only=True):
     """What a test wants of its world."""
 
     mode: str = "default"
@@ -123,7 +123,7 @@ class Wishes(Struct, kw_only=True):
     limits: Limits = Limits()
     tools: tuple[Tool[Any], ...] = ()
     fallbacks: tuple[str, ...] = ()
-    patience: StreamTimeouts = StreamTimeouts()
+    timeouts: StreamTimeouts = StreamTimeouts()
     schema: dict[str, Any] | None = None
     retry: RetryPolicy = RetryPolicy(attempts=3, first=0.01)
     session: str = SESSION
@@ -131,17 +131,17 @@ class Wishes(Struct, kw_only=True):
     """Whose API the model speaks."""
     local: bool = False
     adapter: Adapter | None = None
-    """Made for the server's URL; in place of `vendor` where that is not exact enough."""
+    """Made for the server's URL; replaces `vendor` where that is not exact enough."""
     model: str = "claude-test"
     effort: Effort | None = None
     thinking: Literal["off", "adaptive"] = "off"
 
 
 class World:
-    """One session in one folder. `run` plays a prompt to its end; `wishes` are those of `Wishes`."""
+    """One session in one folder. `run` plays a prompt to its end; `options` are those of `WorldOptions`."""
 
-    def __init__(self, server: ModelServer, folder: Path, **wishes: Any) -> None:
-        wanted = Wishes(**wishes)
+    def __init__(self, server: ModelServer, folder: Path, **options: Any) -> None:
+        wanted = WorldOptions(**options)
         self.server = server
         self.folder = folder
         self.work = folder / "work"
@@ -152,35 +152,37 @@ class World:
         rules = _rules(wanted)
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = ShellSession()
-        self.surroundings = self._surroundings(wanted)
+        self.tool_environment = self._make_tool_environment(wanted)
         self.routes = Routes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
         self.warnings: list[str] = []
         self.events: list[Event] = []
         self.log, state = self._log(wanted)
         agent = self._agent(wanted)
-        self.background = BackgroundCommands(self.surroundings.parts)
+        self.background = BackgroundCommands(self.tool_environment.services, self.shells)
         self.driver = Driver(
             agent,
             self.log,
             state,
             hooks=self.hooks,
             facts=agent.toolbox.facts,
-            followers=(self.policy, self.surroundings, self.background),
+            observers=(self.policy, self.tool_environment, self.background),
         )
         self.background.join(self.driver)
 
-    def _surroundings(self, wanted: "Wishes") -> ToolEnvironment:
-        surroundings = ToolEnvironment(
+    def _make_tool_environment(self, wanted: "WorldOptions") -> ToolEnvironment:
+        tool_environment = ToolEnvironment(
             session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
             spill=self.folder / "spill",
             environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"},
         )
-        surroundings.parts.update(shells=self.shells, schema=wanted.schema, hides=lambda: self.policy.hides)
-        return surroundings
+        services = tool_environment.services
+        services.shells, services.schema = self.shells, wanted.schema
+        services.denied_reads = lambda: self.policy.read_filter
+        return tool_environment
 
-    def _log(self, wanted: "Wishes") -> tuple[JsonlLog, State]:
+    def _log(self, wanted: "WorldOptions") -> tuple[JsonlLog, State]:
         state = State()
         if not self.store.exists(wanted.session):
             log = self.store.create(wanted.session, SessionStarted(str(self.work), "test"))
@@ -188,20 +190,20 @@ class World:
         log, branch, self.warnings = self.store.open(wanted.session)
         for envelope in branch:
             state = state.apply(envelope.event)
-            self.surroundings.apply(envelope.event)
+            self.tool_environment.apply(envelope.event)
         # As with --model: the model of this start counts, not that of an earlier one.
         return log, replace(state, model="", chosen="") if wanted.adapter else state
 
-    def _agent(self, wanted: "Wishes") -> Agent:
+    def _agent(self, wanted: "WorldOptions") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
-        shelf = ToolRegistry.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
+        registry = ToolRegistry.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
         facts = {"session_id": wanted.session, "cwd": str(self.work)}
         toolbox = Toolbox(
-            shelf,
+            registry,
             judge=self.policy,
-            gate=self.person,
+            approver=self.person,
             hooks=self.hooks,
-            surroundings=self.surroundings,
+            tool_environment=self.tool_environment,
             facts=lambda: {**facts, "permission_mode": self.policy.mode},
         )
         return Agent(
@@ -216,7 +218,7 @@ class World:
             fallbacks=wanted.fallbacks,
             limits=wanted.limits,
             retry=wanted.retry,
-            patience=wanted.patience,
+            timeouts=wanted.timeouts,
             structured=wanted.schema is not None,
         )
 
@@ -249,6 +251,6 @@ class World:
         self.log.close()
 
 
-def _rules(wanted: "Wishes") -> tuple[Rule, ...]:
+def _rules(wanted: "WorldOptions") -> tuple[Rule, ...]:
     lists = ((wanted.allow, Effect.ALLOW), (wanted.deny, Effect.DENY), (wanted.ask, Effect.ASK))
-    return tuple(Rule.parse(text, verdict, "cli") for texts, verdict in lists for text in texts)
+    return tuple(Rule.parse(text, effect, "cli") for texts, effect in lists for text in texts)

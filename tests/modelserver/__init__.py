@@ -4,8 +4,8 @@ A prompt with `SCN:<name>` selects `server.scenarios[name]`, a list of steps; th
 the last message with such a token, so the server keeps no state of the conversation.
 """
 
-from tests.modelserver.dialect import Asked
+from tests.modelserver.dialect import ModelRequest
 from tests.modelserver.script import BROKEN, Call, Counts, Gate, Say, Scenario, Step, Think
 from tests.modelserver.server import ModelServer
 
-__all__ = ["BROKEN", "Asked", "Call", "Counts", "Gate", "ModelServer", "Say", "Scenario", "Step", "Think"]
+__all__ = ["BROKEN", "Call", "Counts", "Gate", "ModelRequest", "ModelServer", "Say", "Scenario", "Step", "Think"]

@@ -1,4 +1,4 @@
-"""The test model speaking the Anthropic Messages API."""
+"""The Anthropic Messages API of the test model."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from tests.modelserver.anthropic_rules import REQUEST_LIMIT, complaints
-from tests.modelserver.anthropic_thinking import Said
-from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.anthropic_thinking import SentThinking
+from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _NAMES = {
@@ -30,36 +30,36 @@ class AnthropicDialect:
     name = "anthropic"
 
     def __init__(self) -> None:
-        self._said = Said()
+        self._sent = SentThinking()
 
-    def owns(self, asked: Asked) -> bool:
-        return asked.method == "POST" and asked.path == "/v1/messages"
+    def owns(self, request: ModelRequest) -> bool:
+        return request.method == "POST" and request.path == "/v1/messages"
 
-    def refusal(self, asked: Asked) -> Refusal | None:
-        if "anthropic-version" not in asked.headers:
+    def refusal(self, request: ModelRequest) -> Refusal | None:
+        if "anthropic-version" not in request.headers:
             return None  # no client of this API: a test of the HTTP client by itself
-        credentials = [name for name in ("x-api-key", "authorization") if name in asked.headers]
+        credentials = [name for name in ("x-api-key", "authorization") if name in request.headers]
         if len(credentials) != 1:
             # "The SDK sends both headers and the API rejects the request" (anthropics/skills, 2026-07-01).
             return Refusal("invalid x-api-key" if credentials else "x-api-key header is required", 401)
-        if len(asked.raw) > REQUEST_LIMIT:
+        if len(request.raw) > REQUEST_LIMIT:
             return Refusal("Request exceeds the maximum size", 413)
-        body = asked.body or {}
-        wrong = next(complaints(body), None) or next(self._said.complaints(body), None)
+        body = request.body or {}
+        wrong = next(complaints(body), None) or next(self._sent.complaints(body), None)
         return Refusal(wrong) if wrong is not None else None
 
-    def turns(self, asked: Asked) -> list[Turn]:
+    def turns(self, request: ModelRequest) -> list[Turn]:
         return [
             Turn(message["role"], _text(message.get("content")))
-            for message in (asked.body or {}).get("messages", [])
+            for message in (request.body or {}).get("messages", [])
             if message.get("role") in ("user", "assistant")
         ]
 
-    def streams(self, asked: Asked) -> bool:
-        return bool(asked.body and asked.body.get("stream"))
+    def streams(self, request: ModelRequest) -> bool:
+        return bool(request.body and request.body.get("stream"))
 
-    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
-        message = self.whole(asked, step)
+    def frames(self, request: ModelRequest, step: Step) -> Iterator[Frame]:
+        message = self.whole(request, step)
         content = message["content"]
         usage = message["usage"]
         opening = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
@@ -75,16 +75,16 @@ class AnthropicDialect:
         yield Frame(_event({"type": "message_delta", "delta": closing, "usage": usage}))
         yield Frame(_event({"type": "message_stop"}))
 
-    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
+    def whole(self, request: ModelRequest, step: Step) -> dict[str, Any]:
         calls = any(isinstance(part, Call) for part in step.blocks)
         stop = step.stop or ("tool_use" if calls else "end_turn")
         content = [_block(part) for part in step.blocks]
-        self._said.remember(asked.body or {}, content)
+        self._sent.remember(request.body or {}, content)
         return {
             "id": f"msg_{next(_numbers):08}",
             "type": "message",
             "role": "assistant",
-            "model": (asked.body or {}).get("model", ""),
+            "model": (request.body or {}).get("model", ""),
             "content": content,
             "stop_reason": _STOPS.get(stop, stop),
             "stop_sequence": None,
@@ -109,10 +109,10 @@ class AnthropicDialect:
     def head(self) -> dict[str, str]:
         return {"request-id": f"req_{next(_numbers):08}"}
 
-    def extra(self, asked: Asked) -> Any:
-        if asked.method == "POST" and asked.path == "/v1/messages/count_tokens":
-            return {"input_tokens": max(1, len(asked.raw) // 4)}
-        if asked.method == "GET" and asked.path == "/v1/models" and "anthropic-version" in asked.headers:
+    def extra(self, request: ModelRequest) -> Any:
+        if request.method == "POST" and request.path == "/v1/messages/count_tokens":
+            return {"input_tokens": max(1, len(request.raw) // 4)}
+        if request.method == "GET" and request.path == "/v1/models" and "anthropic-version" in request.headers:
             return {"data": [], "has_more": False, "first_id": None, "last_id": None}
         return None
 
@@ -136,7 +136,7 @@ def _block(part: Part) -> dict[str, Any]:
 
 
 def _opened(block: dict[str, Any], part: Part, chunk: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A block as it starts, and what makes it whole."""
+    """Return a block as it starts, and the deltas that complete it."""
     match part:
         case Say(text):
             deltas = [{"type": "text_delta", "text": piece} for piece in pieces(text, chunk)]

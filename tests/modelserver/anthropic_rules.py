@@ -1,11 +1,11 @@
-"""What the Anthropic Messages API refuses, and in which words.
+"""Refusals of the Anthropic Messages API, with its messages.
 
 Looked up on 2026-11-17 in platform.claude.com/docs: api/errors; build-with-claude/thinking, thinking-troubleshooting,
 extended-thinking, preserved-thinking, prompt-caching, vision and effort; models/opus-5-5/whats-new-opus-5-5 and
 models/sonnet-5-5/whats-new-sonnet-5-5; agents-and-tools/tool-use/define-tools and handle-tool-calls. Further messages
 are quoted in public issues of anthropics/claude-code, anomalyco/opencode and vercel/ai: see `docs/providers.md`.
-A Claude of an unknown version takes every kind of thinking. Models of other makers stand for compatible servers, which
-check no signatures but (DeepSeek, Kimi) want the thinking of a turn with calls back.
+A Claude of an unknown version accepts every kind of thinking. Models of other vendors stand for compatible servers,
+which check no signatures but (DeepSeek, Kimi) require the thinking of a turn with calls.
 """
 
 import re
@@ -48,7 +48,7 @@ _MODEL = re.compile(
 
 
 class Model(Struct, frozen=True):
-    """What one model takes."""
+    """What one model accepts."""
 
     family: str
     version: tuple[int, int]
@@ -72,13 +72,13 @@ class Model(Struct, frozen=True):
 
     @property
     def forced(self) -> bool:
-        """May be told which tool to call."""
+        """Accepts a forced tool."""
         bound_from = (5, 1) if self.family in ("fable", "mythos") else (5, 5)
         return self.version < bound_from or self.family == "haiku"
 
     @property
     def bound(self) -> bool:
-        """Its thinking is good for one conversation only ("preserved thinking")."""
+        """Its thinking is valid in one conversation only ("preserved thinking")."""
         return self.version >= ((5, 1) if self.family in ("fable", "mythos") else (5, 5))
 
     @property
@@ -108,7 +108,7 @@ def model_named(name: str) -> Model | None:
 
 
 def complaints(body: dict[str, Any]) -> Iterator[str]:
-    """Everything wrong with a request, in the order the API would find it."""
+    """Yield everything wrong with a request, in the order in which the API would find it."""
     name = str(body.get("model", ""))
     model = model_named(name)
     compatible = name.startswith(COMPATIBLE)
@@ -147,7 +147,7 @@ def _settings(body: dict[str, Any], model: Model) -> Iterator[str]:
 
 
 def _prefill(body: dict[str, Any]) -> Iterator[str]:
-    """Claude 4.6 and later take no half answer to go on with (also anthropics/claude-code#28478, 2026-02)."""
+    """Claude 4.6 and later refuse a partial answer to continue (also anthropics/claude-code#28478, 2026-02)."""
     messages = body.get("messages") or [{}]
     if messages[-1].get("role") == "assistant":
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
@@ -253,7 +253,7 @@ def _answers(content: list[dict[str, Any]], asked: list[str], place: int) -> Ite
     given = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
     missing = [identity for identity in asked if identity not in given]
     if missing or (given and not all(first[: len(given)])):
-        # Results behind a text do not count: they must come first.
+        # Results after a text do not count: they must come first.
         yield _unanswered(place - 1, missing or asked)
     unknown = [identity for identity in given if identity not in asked]
     if unknown:
@@ -306,7 +306,7 @@ def _signatures(body: dict[str, Any]) -> Iterator[str]:
 
 
 def _without_thinking(body: dict[str, Any]) -> Iterator[str]:
-    """As DeepSeek says it, which thinks unless told not to (SuperJJ007/CSSwitch#73, sdcb/chats#136; 2026-11-17)."""
+    """DeepSeek's message, which thinks by default (SuperJJ007/CSSwitch#73, sdcb/chats#136; 2026-11-17)."""
     if (body.get("thinking") or {}).get("type") == "disabled":
         return
     for message in body.get("messages") or []:
@@ -342,7 +342,7 @@ def _marks(body: dict[str, Any]) -> Iterator[str]:
 
 
 def _turn(body: dict[str, Any]) -> Iterator[str]:
-    """With a budget, the turn that is still under way must begin with its thinking."""
+    """With a budget, the current turn must begin with its thinking."""
     messages = body.get("messages") or []
     if (body.get("thinking") or {}).get("type") != "enabled" or not messages:
         return

@@ -1,4 +1,4 @@
-"""What the Anthropic double remembers of the thinking it sent, to see whether it comes back as it must.
+"""Remembers the thinking that the Anthropic double sent, to check that it is sent back correctly.
 
 Rules as of 2026-11-17: within the latest assistant message the thinking must be all there, unchanged and in order, or
 not at all (platform.claude.com, api/errors, "Thinking blocks cannot be modified"). Newer models also refuse a block if
@@ -17,12 +17,12 @@ from tests.modelserver.anthropic_rules import model_named
 _THINKING = ("thinking", "redacted_thinking")
 
 
-class Said:
+class SentThinking:
     def __init__(self) -> None:
         self._thoughts: dict[str, list[dict[str, Any]]] = {}
-        """By the id of a call: the thinking of its message."""
+        """By call id: the thinking of its message."""
         self._prefixes: dict[str, set[str]] = {}
-        """By signature: what stood before messages that had it."""
+        """By signature: digests of what preceded the messages with it."""
 
     def remember(self, body: dict[str, Any], content: list[dict[str, Any]]) -> None:
         thoughts = _thoughts(content)
@@ -47,8 +47,8 @@ class Said:
     def _latest(self, message: dict[str, Any], place: int) -> Iterator[str]:
         content = message["content"] if isinstance(message["content"], list) else []
         given = _thoughts(content)
-        said = next((self._thoughts[block["id"]] for block in content if block.get("id") in self._thoughts), None)
-        if said is not None and given and given != said:
+        sent = next((self._thoughts[block["id"]] for block in content if block.get("id") in self._thoughts), None)
+        if sent is not None and given and given != sent:
             yield (
                 f"messages.{place}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message "
                 "cannot be modified. These blocks must remain as they were in the original response."
@@ -76,7 +76,7 @@ def _signature(thought: dict[str, Any]) -> str:
 
 
 def _prefix(body: dict[str, Any], count: int) -> str:
-    """The system prompt, the tools and the first `count` messages, without thinking and without cache marks."""
+    """Return a digest of system prompt, tools and the first `count` messages, without thinking and cache marks."""
     messages = [
         {
             "role": message["role"],
@@ -87,12 +87,12 @@ def _prefix(body: dict[str, Any], count: int) -> str:
         for message in body["messages"][:count]
     ]
     system = body.get("system")
-    said = [
+    sent = [
         [_unmarked(section) for section in system] if isinstance(system, list) else system,
         [_unmarked(tool) for tool in body.get("tools") or []],
         messages,
     ]
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(sent)).hexdigest()
 
 
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The test model speaking the Chat Completions format of OpenAI and of the many servers that imitate it."""
+"""The Chat Completions API of the test model, as OpenAI and many compatible servers have it."""
 
 import itertools
 import re
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tests.modelserver.chat_rules import refusal_of, vendor_of
-from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
 _STOPS = {
@@ -24,39 +24,39 @@ _numbers = itertools.count(1)
 
 
 class ChatDialect:
-    """Plays every vendor of this format: the first part of the path says whom, as in `/deepseek/chat/completions`."""
+    """Plays every vendor of this format: the first part of the path names it, as in `/deepseek/chat/completions`."""
 
     name = "openai-chat"
 
     def __init__(self) -> None:
         self._signatures: dict[str, str] = {}
-        """What OpenRouter's Gemini signed, by the id of the call."""
+        """Signatures of OpenRouter's Gemini, by call id."""
         self._loaded: list[str] = []
-        """The models that Ollama was asked for."""
+        """The models that were requested from Ollama."""
 
-    def owns(self, asked: Asked) -> bool:
-        return asked.method == "POST" and asked.path.endswith("/chat/completions")
+    def owns(self, request: ModelRequest) -> bool:
+        return request.method == "POST" and request.path.endswith("/chat/completions")
 
-    def refusal(self, asked: Asked) -> Refusal | None:
-        body = asked.body or {}
-        return refusal_of(vendor_of(asked.path, str(body.get("model", ""))), body, self._signatures)
+    def refusal(self, request: ModelRequest) -> Refusal | None:
+        body = request.body or {}
+        return refusal_of(vendor_of(request.path, str(body.get("model", ""))), body, self._signatures)
 
-    def turns(self, asked: Asked) -> list[Turn]:
+    def turns(self, request: ModelRequest) -> list[Turn]:
         turns: list[Turn] = []
-        for message in (asked.body or {}).get("messages", []):
+        for message in (request.body or {}).get("messages", []):
             if message["role"] == "assistant":
-                if message.get("content") != "OK.":  # what only stands between a result and the user's words
+                if message.get("content") != "OK.":  # the filler between a result and the user's message
                     turns.append(Turn("assistant"))
             elif message["role"] in ("user", "tool"):
                 turns.append(Turn("user", _text(message.get("content"))))
         return turns
 
-    def streams(self, asked: Asked) -> bool:
-        return bool(asked.body and asked.body.get("stream"))
+    def streams(self, request: ModelRequest) -> bool:
+        return bool(request.body and request.body.get("stream"))
 
-    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
-        body = asked.body or {}
-        vendor = vendor_of(asked.path, str(body.get("model", "")))
+    def frames(self, request: ModelRequest, step: Step) -> Iterator[Frame]:
+        body = request.body or {}
+        vendor = vendor_of(request.path, str(body.get("model", "")))
         if vendor == "ollama":
             self._loaded.append(str(body.get("model", "")))
         writer = _Writer(vendor, str(body.get("model", "")), self._signatures)
@@ -79,13 +79,13 @@ class ChatDialect:
             for place, delta in enumerate(deltas):
                 yield frame(delta, ends_block=place == len(deltas) - 1)
         yield frame({}, _finish(step))
-        # Mistral and OpenRouter tell it unasked.
+        # Mistral and OpenRouter report it without being asked.
         if (body.get("stream_options") or {}).get("include_usage") or vendor in ("mistral", "openrouter"):
             cost = {"cost": step.cost} if vendor == "openrouter" else {}
             yield Frame(_data({**base, "choices": [], "usage": {**_usage(step), **cost}}))
         yield Frame(b"data: [DONE]\n\n")
 
-    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
+    def whole(self, request: ModelRequest, step: Step) -> dict[str, Any]:
         calls = [part for part in step.blocks if isinstance(part, Call)]
         thoughts = "".join(part.text for part in step.blocks if isinstance(part, Think))
         message: dict[str, Any] = {
@@ -101,7 +101,7 @@ class ChatDialect:
             "id": f"chatcmpl-{next(_numbers):08}",
             "object": "chat.completion",
             "created": 1_700_000_000,
-            "model": (asked.body or {}).get("model", ""),
+            "model": (request.body or {}).get("model", ""),
             "choices": [{"index": 0, "message": message, "finish_reason": _finish(step), "logprobs": None}],
             "usage": _usage(step),
         }
@@ -112,7 +112,7 @@ class ChatDialect:
         return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
     def error_frame(self, status: int, error_type: str, message: str) -> bytes:
-        # As OpenRouter tells it: the status as the code, beside a choice that ended by it.
+        # OpenRouter's form: the status as the code, and a choice that ended with it.
         choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
         error = {"code": error_type or status or 500, "message": message}
         return _data({"id": "chatcmpl-failed", "object": "chat.completion.chunk", "error": error, "choices": [choice]})
@@ -124,18 +124,18 @@ class ChatDialect:
     def head(self) -> dict[str, str]:
         return {"x-request-id": f"req_{next(_numbers):08}"}
 
-    def extra(self, asked: Asked) -> Any:
-        """Ollama's own API (docs/api.md of ollama/ollama): the models that run, and what a model's file says."""
-        if asked.path == "/ollama/api/ps":
+    def extra(self, request: ModelRequest) -> Any:
+        """Ollama's own API (docs/api.md of ollama/ollama): the running models, and a model's parameters."""
+        if request.path == "/ollama/api/ps":
             return {"models": [_running(model) for model in self._loaded]}
-        if asked.path == "/ollama/api/show" and asked.method == "POST":
-            model = (asked.body or {}).get("model", "")
+        if request.path == "/ollama/api/show" and request.method == "POST":
+            model = (request.body or {}).get("model", "")
             return {"parameters": "temperature 0.6\nnum_ctx    8192" if model.startswith("configured") else ""}
         return None
 
 
 def _running(model: str) -> dict[str, Any]:
-    """The window is part of the names played here: `qwen3-4k`. One called `old` or `configured` tells none."""
+    """The window is part of the model's name: `qwen3-4k`. Names with `old` or `configured` report none."""
     name = model if ":" in model else f"{model}:latest"
     size = re.search(r"-(\d+)k", model)
     tells = not model.startswith(("old", "configured"))
@@ -164,7 +164,7 @@ def _call(part: Call) -> dict[str, Any]:
 
 
 class _Writer:
-    """The deltas of one answer, in the form of one vendor."""
+    """Writes the deltas of one answer in the format of one vendor."""
 
     def __init__(self, vendor: str, model: str, signatures: dict[str, str]) -> None:
         self._vendor = vendor
@@ -185,7 +185,7 @@ class _Writer:
         for piece in pieces(text, chunk):
             match self._vendor:
                 case "openai":
-                    continue  # it reasons, and shows nothing of it here
+                    continue  # it does not show its reasoning in this API
                 case "mistral":
                     yield {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
                 case "openrouter":

@@ -1,4 +1,4 @@
-"""What the servers that speak Chat Completions refuse, vendor by vendor, with where that is known from.
+"""Refusals of Chat Completions servers by vendor, with their sources.
 
 Sources were read 2026-11-17; `docs/providers.md` has them in full.
 """
@@ -69,7 +69,7 @@ _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 def vendor_of(path: str, model: str) -> str:
-    """Who is played: the first part of the path says it, or the model's name where the path is the plain one."""
+    """Return the vendor to play: by the first part of the path, or the model's name if the path has none."""
     first = path.strip("/").split("/", 1)[0]
     if first not in ("v1", "chat"):
         return first
@@ -85,7 +85,7 @@ def vendor_of(path: str, model: str) -> str:
 
 
 def refusal_of(vendor: str, body: Body, signatures: dict[str, str]) -> Refusal | None:
-    """`signatures` are those that OpenRouter's Gemini gave out, by the id of their call."""
+    """Return why the vendor refuses a request. `signatures` are those that OpenRouter's Gemini sent, by call id."""
     checks = [_shape, _pairs]
     model = str(body.get("model", "")).lower()
     checks += {
@@ -99,7 +99,7 @@ def refusal_of(vendor: str, body: Body, signatures: dict[str, str]) -> Refusal |
     }.get(vendor, [])
     if vendor == "mistral":
         checks += [_mistral_settings, _mistral_order]
-    elif any(word in model for word in MISTRAL_MODELS):
+    elif any(name in model for name in MISTRAL_MODELS):
         # OpenRouter passes Mistral's own refusal on: charmbracelet/crush#279 (2025-07).
         checks.append(_mistral_order)
     found = next((refusal for check in checks if (refusal := check(body)) is not None), None)

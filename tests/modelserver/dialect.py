@@ -1,4 +1,4 @@
-"""What the server asks of each vendor's file: read a request, write an answer."""
+"""The interface of a vendor's dialect: reads requests and writes answers."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -8,8 +8,8 @@ from msgspec import Struct
 from tests.modelserver.script import Step, Turn
 
 
-class Asked(Struct):
-    """A request as it came."""
+class ModelRequest(Struct):
+    """A received request."""
 
     method: str
     path: str
@@ -42,42 +42,42 @@ class Refusal(Struct, frozen=True):
 class Dialect(Protocol):
     name: str
 
-    def owns(self, asked: Asked) -> bool:
-        """Is this a request for a model's answer in this dialect?"""
+    def owns(self, request: ModelRequest) -> bool:
+        """Whether this is a model request in this dialect."""
         ...
 
-    def refusal(self, asked: Asked) -> Refusal | None:
-        """What the real server would say to a request it does not accept; None if it would answer."""
+    def refusal(self, request: ModelRequest) -> Refusal | None:
+        """Return the error of the real server for a request that it refuses; None if it would answer."""
         ...
 
-    def turns(self, asked: Asked) -> list[Turn]: ...
+    def turns(self, request: ModelRequest) -> list[Turn]: ...
 
-    def streams(self, asked: Asked) -> bool: ...
+    def streams(self, request: ModelRequest) -> bool: ...
 
-    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
-        """The whole stream of a good answer; exactly one frame per block has `ends_block`."""
+    def frames(self, request: ModelRequest, step: Step) -> Iterator[Frame]:
+        """Yield the whole stream of a successful answer; exactly one frame per block has `ends_block`."""
         ...
 
-    def whole(self, asked: Asked, step: Step) -> Any:
-        """The answer to a request that wants no stream."""
+    def whole(self, request: ModelRequest, step: Step) -> Any:
+        """Return the answer to a request without streaming."""
         ...
 
     def error(self, status: int, error_type: str, message: str) -> Any:
-        """The JSON body of an error answer."""
+        """Return the JSON body of an error response."""
         ...
 
     def error_frame(self, status: int, error_type: str, message: str) -> bytes:
-        """The same inside a stream."""
+        """Return the same error inside a stream."""
         ...
 
     def ping(self) -> bytes:
-        """An event without meaning."""
+        """Return a keep-alive event."""
         ...
 
     def head(self) -> dict[str, str]:
-        """Headers every answer has, such as the request id."""
+        """Return the headers of every answer, such as the request id."""
         ...
 
-    def extra(self, asked: Asked) -> Any:
-        """The JSON answer to another endpoint of this vendor, or None."""
+    def extra(self, request: ModelRequest) -> Any:
+        """Return the JSON answer of another endpoint of this vendor, or None."""
         ...

@@ -1,4 +1,4 @@
-"""The test model speaking the Gemini API."""
+"""The Gemini API of the test model."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.gemini_rules import complaints
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
@@ -27,34 +27,34 @@ _numbers = itertools.count(1)
 class GeminiDialect:
     name = "gemini"
 
-    def owns(self, asked: Asked) -> bool:
+    def owns(self, request: ModelRequest) -> bool:
         return (
-            asked.method == "POST"
-            and asked.path.startswith(("/v1beta/models/", "/v1/models/"))
-            and asked.path.endswith((":streamGenerateContent", ":generateContent"))
+            request.method == "POST"
+            and request.path.startswith(("/v1beta/models/", "/v1/models/"))
+            and request.path.endswith((":streamGenerateContent", ":generateContent"))
         )
 
-    def refusal(self, asked: Asked) -> Refusal | None:
-        if not asked.headers.get("x-goog-api-key") and "key=" not in asked.query:
+    def refusal(self, request: ModelRequest) -> Refusal | None:
+        if not request.headers.get("x-goog-api-key") and "key=" not in request.query:
             return Refusal("Method doesn't allow unregistered callers (callers without established identity).", 403)
-        model = asked.path.rpartition("/")[2].partition(":")[0]
-        wrong = next(complaints(model, asked.body or {}), None)
+        model = request.path.rpartition("/")[2].partition(":")[0]
+        wrong = next(complaints(model, request.body or {}), None)
         return Refusal(wrong) if wrong is not None else None
 
-    def turns(self, asked: Asked) -> list[Turn]:
+    def turns(self, request: ModelRequest) -> list[Turn]:
         return [
             Turn(
                 "assistant" if content.get("role") == "model" else "user",
                 "\n".join(part.get("text", "") for part in content.get("parts", [])),
             )
-            for content in (asked.body or {}).get("contents", [])
+            for content in (request.body or {}).get("contents", [])
         ]
 
-    def streams(self, asked: Asked) -> bool:
-        return asked.path.endswith(":streamGenerateContent")
+    def streams(self, request: ModelRequest) -> bool:
+        return request.path.endswith(":streamGenerateContent")
 
-    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
-        whole = self.whole(asked, step)
+    def frames(self, request: ModelRequest, step: Step) -> Iterator[Frame]:
+        whole = self.whole(request, step)
         candidate = whole["candidates"][0]
         base = {"modelVersion": whole["modelVersion"], "responseId": whole["responseId"]}
         counted = {"promptTokenCount": whole["usageMetadata"]["promptTokenCount"]}
@@ -72,7 +72,7 @@ class GeminiDialect:
         last = {**candidate, "content": {"role": "model", "parts": [{"text": ""}]}}
         yield Frame(_data({"candidates": [last], "usageMetadata": whole["usageMetadata"], **base}))
 
-    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
+    def whole(self, request: ModelRequest, step: Step) -> dict[str, Any]:
         usage = step.usage
         prompt = usage.input + usage.cache_read + usage.cache_write
         counted = {
@@ -90,7 +90,7 @@ class GeminiDialect:
         return {
             "candidates": [candidate],
             "usageMetadata": counted,
-            "modelVersion": asked.path.rpartition("/")[2].partition(":")[0],
+            "modelVersion": request.path.rpartition("/")[2].partition(":")[0],
             "responseId": f"response-{next(_numbers):08}",
         }
 
@@ -106,7 +106,7 @@ class GeminiDialect:
     def head(self) -> dict[str, str]:
         return {"x-gemini-service-tier": "standard"}
 
-    def extra(self, asked: Asked) -> Any:
+    def extra(self, request: ModelRequest) -> Any:
         return None
 
 
@@ -124,7 +124,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _cut(part: Part, chunk: int) -> Iterator[dict[str, Any]]:
-    """The part in pieces; a call always comes in one."""
+    """Yield a part in pieces; a call is always one piece."""
     match part:
         case Say(text):
             for piece in pieces(text, chunk):

@@ -1,4 +1,4 @@
-"""What the Gemini API refuses, and in which words.
+"""Refusals of the Gemini API, with its messages.
 
 Looked up on 2026-11-17: ai.google.dev/gemini-api/docs (thought-signatures, thinking, function-calling,
 image-understanding, generate-content/whats-new-gemini-3.6), docs.cloud.google.com/gemini-enterprise-agent-platform
@@ -16,7 +16,7 @@ FIELDS = frozenset(
     {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"}
     | {"labels", "model", "store"}
 )
-OLDER_WORDS = frozenset(
+OLDER_KEYWORDS = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "required", "minItems", "maxItems", "minimum"}
     | {"maximum", "minLength", "maxLength", "pattern", "properties", "items", "anyOf", "propertyOrdering", "default"}
     | {"example", "minProperties", "maxProperties"}
@@ -27,7 +27,7 @@ _MODEL = re.compile(r"gemini-(\d+)(?:\.(\d+))?-?(.*)")
 
 
 def complaints(model: str, body: dict[str, Any]) -> Iterator[str]:
-    """Everything wrong with a request for `model`."""
+    """Yield everything wrong with a request for `model`."""
     found = _MODEL.match(model)
     generation = (int(found[1]), int(found[2] or 0)) if found else (99, 0)
     for name in body:
@@ -93,7 +93,7 @@ def _order(contents: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _signatures(contents: list[dict[str, Any]]) -> Iterator[str]:
-    """Of the turn under way, the first call of each step must have its signature."""
+    """In the current turn, the first call of each step must have its signature."""
     start = max(
         (
             place
@@ -134,7 +134,7 @@ def _older(schema: Any, where: str) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     for word in schema:
-        if word not in OLDER_WORDS:
+        if word not in OLDER_KEYWORDS:
             yield f"Invalid JSON payload received. Unknown name \"{word}\" at '{where}': Cannot find field."
     for name, inner in (schema.get("properties") or {}).items():
         yield from _older(inner, f"{where}.properties[{name}]")

@@ -1,4 +1,4 @@
-"""The test model speaking OpenAI's Responses API."""
+"""OpenAI's Responses API of the test model."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.modelserver.dialect import Asked, Frame, Refusal
+from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.responses_rules import refusal_of
 from tests.modelserver.script import Call, Part, Say, Step, Think, Turn, pieces
 
@@ -27,25 +27,25 @@ class ResponsesDialect:
 
     def __init__(self) -> None:
         self._followers: dict[str, tuple[str, str]] = {}
-        """What came behind each reasoning item that was given out."""
+        """The item that followed each reasoning item that was sent."""
 
-    def owns(self, asked: Asked) -> bool:
-        return asked.method == "POST" and asked.path.endswith("/v1/responses")
+    def owns(self, request: ModelRequest) -> bool:
+        return request.method == "POST" and request.path.endswith("/v1/responses")
 
-    def refusal(self, asked: Asked) -> Refusal | None:
-        return refusal_of(asked.path, asked.body or {}, self._followers)
+    def refusal(self, request: ModelRequest) -> Refusal | None:
+        return refusal_of(request.path, request.body or {}, self._followers)
 
-    def turns(self, asked: Asked) -> list[Turn]:
-        given = (asked.body or {}).get("input", [])
+    def turns(self, request: ModelRequest) -> list[Turn]:
+        given = (request.body or {}).get("input", [])
         if isinstance(given, str):
             return [Turn("user", given)]
         return [_turn(item) for item in given]
 
-    def streams(self, asked: Asked) -> bool:
-        return bool(asked.body and asked.body.get("stream"))
+    def streams(self, request: ModelRequest) -> bool:
+        return bool(request.body and request.body.get("stream"))
 
-    def frames(self, asked: Asked, step: Step) -> Iterator[Frame]:
-        response = self.whole(asked, step)
+    def frames(self, request: ModelRequest, step: Step) -> Iterator[Frame]:
+        response = self.whole(request, step)
         self._remember(response["output"])
         opening = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
         counter = itertools.count()
@@ -65,8 +65,8 @@ class ResponsesDialect:
         ending = "response.incomplete" if response["status"] == "incomplete" else "response.completed"
         yield frame(ending, response=response)
 
-    def whole(self, asked: Asked, step: Step) -> dict[str, Any]:
-        body = asked.body or {}
+    def whole(self, request: ModelRequest, step: Step) -> dict[str, Any]:
+        body = request.body or {}
         usage = step.usage
         reason = {"max_tokens": "max_output_tokens", "refusal": "content_filter"}.get(step.stop)
         read_and_written = usage.cache_read + usage.cache_write
@@ -122,7 +122,7 @@ class ResponsesDialect:
     def head(self) -> dict[str, str]:
         return {"x-request-id": f"req_{next(_numbers):08}"}
 
-    def extra(self, asked: Asked) -> Any:
+    def extra(self, request: ModelRequest) -> Any:
         return None
 
 

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API refuses, with where that is known from (read 2026-11-17; see `docs/providers.md`)."""
+"""Refusals of OpenAI's Responses API, with their sources (read 2026-11-17; see `docs/providers.md`)."""
 
 import re
 from typing import Any
@@ -8,15 +8,15 @@ from tests.modelserver.dialect import Refusal
 Body = dict[str, Any]
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-"""Of the reasoning models played here; `max` came with later ones."""
+"""Efforts of the reasoning models played here; `max` came with later models."""
 UNVERIFIED = "/unverified/"
-"""A path that begins so is that of an organization that was not verified."""
+"""Path prefix of an organization that is not verified."""
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def refusal_of(path: str, body: Body, followers: dict[str, tuple[str, str]]) -> Refusal | None:
-    """`followers` says of each reasoning item given out, by its content, what came next: its type and call id."""
+    """Return why the API refuses a request. `followers` has type and call id of the item after each reasoning item."""
     items = body.get("input")
     if isinstance(items, str):
         items = []

@@ -1,4 +1,4 @@
-"""What the test model shall answer, in words of no vendor: scenarios are lists of steps, steps are lists of blocks."""
+"""Scripts of the test model, independent of vendors: scenarios are lists of steps, steps are lists of blocks."""
 
 import asyncio
 import re
@@ -12,11 +12,11 @@ from tests.deadline import DEADLINE
 
 TOKEN = re.compile(r"SCN:([A-Za-z0-9_\-]+)")
 
-SAID = "said:"
-"""A scenario of this name and some words is called for by those words, where a token would be in the way."""
+PHRASE = "said:"
+"""Prefix of the name of a scenario that a phrase in the prompt selects, where a token would be in the way."""
 
 BROKEN = "\ue000"
-"""Put this character into a text: half of a UTF-8 sequence is sent in its place."""
+"""A placeholder character in a text: half of a UTF-8 sequence is sent instead."""
 
 
 class Say(Struct, frozen=True, tag="say"):
@@ -28,14 +28,14 @@ class Think(Struct, frozen=True, tag="think"):
     signature: str = "c2lnbmF0dXJl"
     redacted: bool = False
     search: str = ""
-    """What the vendor itself searched the web for while it thought; only the Responses API tells."""
+    """The query of a web search that the vendor ran while thinking; only the Responses API reports it."""
 
 
 class Call(Struct, frozen=True, tag="call"):
     name: str
     input: dict[str, Any] = {}
     id: str = ""
-    """Empty: the server makes one."""
+    """Empty: the server generates one."""
     raw: str = ""
     """Sent as the input's JSON text instead of `input`, malformed or not."""
 
@@ -53,7 +53,7 @@ class Counts(Struct, frozen=True):
 
 
 class Gate:
-    """A place in a stream where the server waits until the test opens it; the test may wait for the server to be there.
+    """A point in a stream where the server waits until the test opens it; the test can wait for the server to reach it.
 
     Works across threads and event loops.
     """
@@ -66,7 +66,7 @@ class Gate:
         _settle(self._opened)
 
     async def reached(self) -> None:
-        """For the test: wait until the server stands before the gate."""
+        """For the test: wait until the server has reached the gate."""
         await asyncio.wait_for(asyncio.wrap_future(self._reached), DEADLINE)
 
     def wait_reached(self) -> None:
@@ -74,7 +74,7 @@ class Gate:
         self._reached.result(DEADLINE)
 
     async def passed(self) -> None:
-        """For the server."""
+        """For the server: report that the gate is reached, and wait until it is open."""
         _settle(self._reached)
         await asyncio.wrap_future(self._opened)
 
@@ -84,31 +84,31 @@ class Step(Struct, kw_only=True):
 
     blocks: list[Part] = []
     stop: str = ""
-    """One of the words of `bobstay.model.message.Stop`; empty: `tool_use` if there is a call, else `end_turn`."""
+    """A value of `bobstay.model.message.Stop`; empty: `tool_use` if there is a call, else `end_turn`."""
     usage: Counts = Counts()
     cost: float = 0
-    """US dollars, as OpenRouter tells them with the usage."""
+    """US dollars, as OpenRouter reports them with the usage."""
 
     delay: float = 0
     """Seconds before the first byte."""
     chunk_delay: float = 0
     """Seconds between events."""
     chunk: int = 0
-    """Characters per delta; 0 cuts each block in two."""
+    """Characters per delta; 0 splits each block in two."""
     slice: int = 0
     """Bytes per write to the socket; 0 writes event by event."""
     close_delimited: bool = False
     """End the body by closing the connection, with neither length nor chunks."""
 
     status: int = 0
-    """An error answer with this HTTP status instead of a stream."""
+    """An error response with this HTTP status instead of a stream."""
     error_type: str = ""
-    """The vendor's name of the error; empty: the one that goes with the status."""
+    """The vendor's name of the error; empty: the default for the status."""
     message: str = "scripted error"
     headers: dict[str, str] = {}
     """Added to the answer's head."""
     times: int = 0
-    """So many times this answer, afterwards `then`."""
+    """How often this answer is given before `then`."""
     then: "Step | None" = None
 
     error_after: int | None = None
@@ -118,12 +118,12 @@ class Step(Struct, kw_only=True):
     end_after: int | None = None
     """After so many blocks: the answer ends, properly for HTTP, without the vendor's closing event."""
     stall: Literal["", "silent", "pings", "half_event"] = ""
-    """Accept the request and then send nothing, or pings for ever, or (after `stall_after` blocks) half an event."""
+    """Accept the request and then send nothing, or endless pings, or (after `stall_after` blocks) half an event."""
     stall_after: int = 0
     pings: int = 0
-    """At `stall_after` blocks: so many signs of life, 20 ms apart, before the answer goes on."""
+    """At `stall_after` blocks: so many pings, 20 ms apart, before the answer continues."""
     ping: bytes = b""
-    """The sign of life; empty: the one of the dialect."""
+    """The bytes of a ping; empty: that of the dialect."""
     gate: Gate | None = None
     gate_after: int = 0
     """Wait at the gate after so many blocks; 0: before the first byte."""
@@ -135,7 +135,7 @@ Scenario: TypeAlias = "list[Step | Callable[[Any], Step]]"
 
 
 class Turn(Struct):
-    """A message of the request, as far as choosing a step needs it."""
+    """The part of a message that is needed to choose a step."""
 
     role: Literal["user", "assistant"]
     text: str = ""
@@ -147,7 +147,7 @@ class Choice(Struct):
 
 
 def choose(turns: list[Turn], known: "dict[str, Scenario]") -> Choice | None:
-    """The scenario the last token names, and how many answers have been given since."""
+    """Return the scenario that the last token names, and the number of answers since."""
     name, at = "", -1
     for position, turn in enumerate(turns):
         if turn.role == "user":
@@ -155,27 +155,27 @@ def choose(turns: list[Turn], known: "dict[str, Scenario]") -> Choice | None:
                 if found[1] in known:
                     name, at = found[1], position
             for scenario in known:
-                if scenario.startswith(SAID) and scenario.removeprefix(SAID) in turn.text:
+                if scenario.startswith(PHRASE) and scenario.removeprefix(PHRASE) in turn.text:
                     name, at = scenario, position
     if not name:
         return None
     answers, previous = 0, "user"
     for turn in turns[at + 1 :]:
-        # Answers in a row are one answer: some adapters send a message a block.
+        # Consecutive answers count as one: some adapters send one message per block.
         answers += turn.role == "assistant" and previous != "assistant"
         previous = turn.role
     return Choice(name, answers)
 
 
 def pieces(text: str, chunk: int) -> list[str]:
-    """Cut `text` as a step's `chunk` says."""
+    """Split `text` by a step's `chunk`."""
     size = chunk or max(1, (len(text) + 1) // 2)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def _future() -> "Future[None]":
     future: Future[None] = Future()
-    # A running future cannot be cancelled, so that one waiter that gives up does not spoil it for others.
+    # A running future cannot be cancelled, so that one waiter that gives up does not affect the others.
     future.set_running_or_notify_cancel()
     return future
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that plays the model. It runs in a thread with an event loop of its own."""
+"""A real HTTP server on loopback that plays the model. It runs in a thread with its own event loop."""
 
 import asyncio
 import contextlib
@@ -14,14 +14,14 @@ import msgspec
 from tests.deadline import DEADLINE
 from tests.modelserver.anthropic import AnthropicDialect
 from tests.modelserver.chat import ChatDialect
-from tests.modelserver.dialect import Asked, Dialect, Frame
+from tests.modelserver.dialect import Dialect, Frame, ModelRequest
 from tests.modelserver.gemini import GeminiDialect
 from tests.modelserver.responses import ResponsesDialect
 from tests.modelserver.script import BROKEN, Gate, Say, Scenario, Step, choose
 
 
 def dialects() -> list[Dialect]:
-    """All that exist; a vendor's file is one line here."""
+    """Return one dialect per vendor."""
     return [AnthropicDialect(), ResponsesDialect(), ChatDialect(), GeminiDialect()]
 
 
@@ -30,18 +30,18 @@ class ModelServer:
 
     def __init__(self, scenarios: dict[str, Scenario] | None = None, *, port: int = 0) -> None:
         self.scenarios: dict[str, Scenario] = scenarios or {}
-        self.requests: list[Asked] = []
-        """Every request that wanted a model's answer, in order of arrival."""
+        self.requests: list[ModelRequest] = []
+        """Every model request, in order of arrival."""
         self.refused: list[str] = []
-        """Why requests were refused that the real server would refuse."""
-        self.others: list[Asked] = []
+        """The messages of requests that were refused as the real server would."""
+        self.others: list[ModelRequest] = []
         """All other requests."""
         self.pages: dict[str, bytes | Gate] = {}
-        """What paths answer that ask no model: a body, or nothing before a gate opens."""
-        self.gone: list[Asked] = []
-        """Requests whose client went away before the answer was complete."""
+        """Answers of other paths: a body, or nothing before a gate opens."""
+        self.gone: list[ModelRequest] = []
+        """Requests whose client disconnected before the answer was complete."""
         self.connections = 0
-        """How many were accepted so far."""
+        """Connections accepted so far."""
         self.port = port
         self._dialects = dialects()
         self._served: dict[tuple[str, int], int] = {}
@@ -76,31 +76,31 @@ class ModelServer:
         self.scenarios[name] = list(steps)
         return f"SCN:{name}"
 
-    def wait_for_requests(self, count: int, deadline: float = DEADLINE) -> list[Asked]:
-        """Wait until `count` requests for a model's answer have come in all; return them."""
+    def wait_for_requests(self, count: int, deadline: float = DEADLINE) -> list[ModelRequest]:
+        """Wait until `count` model requests have arrived in total; return them."""
         return self._wait(self.requests, count, deadline, "requests")
 
-    def wait_for_gone(self, count: int, deadline: float = DEADLINE) -> list[Asked]:
-        """Wait until `count` clients have gone away in mid-answer."""
+    def wait_for_gone(self, count: int, deadline: float = DEADLINE) -> list[ModelRequest]:
+        """Wait until `count` clients have disconnected during an answer."""
         return self._wait(self.gone, count, deadline, "clients that went away")
 
-    async def requested(self, count: int, deadline: float = DEADLINE) -> list[Asked]:
+    async def requested(self, count: int, deadline: float = DEADLINE) -> list[ModelRequest]:
         """`wait_for_requests` for a test that has an event loop."""
         return await asyncio.to_thread(self.wait_for_requests, count, deadline)
 
-    async def left(self, count: int, deadline: float = DEADLINE) -> list[Asked]:
+    async def left(self, count: int, deadline: float = DEADLINE) -> list[ModelRequest]:
         """`wait_for_gone` for a test that has an event loop."""
         return await asyncio.to_thread(self.wait_for_gone, count, deadline)
 
-    def _wait(self, seen: list[Asked], count: int, deadline: float, what: str) -> list[Asked]:
+    def _wait(self, seen: list[ModelRequest], count: int, deadline: float, what: str) -> list[ModelRequest]:
         with self._condition:
             if not self._condition.wait_for(lambda: len(seen) >= count, deadline):
                 raise TimeoutError(f"{len(seen)} {what} after {deadline} s, expected {count}")
             return list(seen)
 
-    def _note(self, seen: list[Asked], asked: Asked) -> None:
+    def _note(self, seen: list[ModelRequest], request: ModelRequest) -> None:
         with self._condition:
-            seen.append(asked)
+            seen.append(request)
             self._condition.notify_all()
 
     def _run(self) -> None:
@@ -136,11 +136,11 @@ class ModelServer:
         self._tasks.add(task)
         self.connections += 1
         try:
-            while (asked := await _read(reader)) is not None:
-                if not await self._answer(asked, reader, writer):
+            while (request := await _read(reader)) is not None:
+                if not await self._answer(request, reader, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The client left, or the server stops: nothing to tell anybody.
+            # The client disconnected, or the server stops: nothing to report.
             pass
         finally:
             self._tasks.discard(task)
@@ -148,42 +148,42 @@ class ModelServer:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _answer(self, asked: Asked, reader: "_Reader", writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, request: ModelRequest, reader: "_Reader", writer: asyncio.StreamWriter) -> bool:
         """Return whether the connection may be used again."""
-        dialect = next((dialect for dialect in self._dialects if dialect.owns(asked)), None)
+        dialect = next((dialect for dialect in self._dialects if dialect.owns(request)), None)
         if dialect is None:
-            self._note(self.others, asked)
-            return await self._answer_other(asked, writer)
-        refusal = dialect.refusal(asked)
+            self._note(self.others, request)
+            return await self._answer_other(request, writer)
+        refusal = dialect.refusal(request)
         if refusal is None:
-            step = self._step(asked, dialect)
+            step = self._step(request, dialect)
         else:
             self.refused.append(refusal.message)
             step = Step(status=refusal.status, message=refusal.message)
-        self._note(self.requests, asked)
+        self._note(self.requests, request)
         gone = asyncio.ensure_future(reader.closed.wait())
-        play = asyncio.ensure_future(_Play(asked, dialect, step, writer).run())
+        play = asyncio.ensure_future(_Play(request, dialect, step, writer).run())
         try:
             await asyncio.wait({gone, play}, return_when=asyncio.FIRST_COMPLETED)
             if not play.done():
                 raise ConnectionResetError
             return play.result()
         except ConnectionError:
-            self._note(self.gone, asked)
+            self._note(self.gone, request)
             return False
         finally:
             for task in (gone, play):
                 task.cancel()
             await asyncio.gather(gone, play, return_exceptions=True)
 
-    def _step(self, asked: Asked, dialect: Dialect) -> Step:
-        choice = choose(dialect.turns(asked), self.scenarios)
+    def _step(self, request: ModelRequest, dialect: Dialect) -> Step:
+        choice = choose(dialect.turns(request), self.scenarios)
         if choice is None:
             return Step(blocks=[Say("(no scenario)")])
-        asked.scenario, asked.step = choice.scenario, choice.index
+        request.scenario, request.step = choice.scenario, choice.index
         steps = self.scenarios[choice.scenario]
         entry = steps[min(choice.index, len(steps) - 1)] if steps else Step(blocks=[Say("done")])
-        step = entry if isinstance(entry, Step) else entry(asked.body)
+        step = entry if isinstance(entry, Step) else entry(request.body)
         key = (choice.scenario, choice.index)
         self._served[key] = seen = self._served.get(key, 0) + 1
         while step.times and seen > step.times:
@@ -191,27 +191,27 @@ class ModelServer:
             step = step.then or Step(blocks=[Say("done")])
         return step
 
-    async def _answer_other(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
-        if asked.method == "HEAD":
+    async def _answer_other(self, request: ModelRequest, writer: asyncio.StreamWriter) -> bool:
+        if request.method == "HEAD":
             await _send(writer, 200, {}, b"")
             return True
-        page = self.pages.get(asked.path)
+        page = self.pages.get(request.path)
         if page is not None:
             if isinstance(page, Gate):
                 await page.passed()
             await _send(writer, 200, {}, b"{}" if isinstance(page, Gate) else page)
             return True
         for dialect in self._dialects:
-            if (found := dialect.extra(asked)) is not None:
+            if (found := dialect.extra(request)) is not None:
                 await _send(writer, 200, dialect.head(), msgspec.json.encode(found))
                 return True
-        error = self._dialects[0].error(404, "", f"no such path: {asked.path}")
+        error = self._dialects[0].error(404, "", f"no such path: {request.path}")
         await _send(writer, 404, {}, msgspec.json.encode(error))
         return True
 
 
 class _Reader(asyncio.StreamReader):
-    """Knows that the client has gone without reading, which could take a byte of the next request."""
+    """Detects that the client disconnected without reading, which could consume a byte of the next request."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -227,10 +227,10 @@ class _Reader(asyncio.StreamReader):
 
 
 class _Play:
-    """Acts one step out on one connection."""
+    """Plays one step on one connection."""
 
-    def __init__(self, asked: Asked, dialect: Dialect, step: Step, writer: asyncio.StreamWriter) -> None:
-        self.asked, self.dialect, self.step, self.writer = asked, dialect, step, writer
+    def __init__(self, request: ModelRequest, dialect: Dialect, step: Step, writer: asyncio.StreamWriter) -> None:
+        self.request, self.dialect, self.step, self.writer = request, dialect, step, writer
         self.blocks = 0
         self.pings = step.pings
 
@@ -245,8 +245,8 @@ class _Play:
             body = msgspec.json.encode(self.dialect.error(step.status, step.error_type, step.message))
             await _send(self.writer, step.status, {**self.dialect.head(), **step.headers}, body)
             return True
-        if step.raw is None and not self.dialect.streams(self.asked):
-            body = msgspec.json.encode(self.dialect.whole(self.asked, step))
+        if step.raw is None and not self.dialect.streams(self.request):
+            body = msgspec.json.encode(self.dialect.whole(self.request, step))
             await _send(self.writer, 200, {**self.dialect.head(), **step.headers}, body)
             return True
         return await self._stream()
@@ -256,7 +256,7 @@ class _Play:
         framing = {"connection": "close"} if step.close_delimited else {"transfer-encoding": "chunked"}
         headers = {"content-type": "text/event-stream", **framing, **self.dialect.head(), **step.headers}
         self.writer.write(_head(200, headers))
-        frames = [Frame(step.raw)] if step.raw is not None else self.dialect.frames(self.asked, step)
+        frames = [Frame(step.raw)] if step.raw is not None else self.dialect.frames(self.request, step)
         for frame in frames:
             if (ended := await self._misbehave(frame)) is not None:
                 return ended
@@ -270,7 +270,7 @@ class _Play:
         return await self._finish()
 
     async def _misbehave(self, frame: Frame) -> bool | None:
-        """Do what the step says goes wrong here; None if nothing does."""
+        """Do what the step says goes wrong here; returns None if nothing does."""
         step = self.step
         if step.error_after == self.blocks:
             await self._write(self.dialect.error_frame(step.status, step.error_type, step.message))
@@ -311,21 +311,21 @@ class _Play:
                 await asyncio.sleep(0)
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader) -> ModelRequest | None:
     head = await reader.readuntil(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     method, target, _ = lines[0].split(" ", 2)
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:-2])}
     raw = await reader.readexactly(int(headers.get("content-length", 0)))
     if target.startswith("http://"):
-        # As a proxy is asked.
+        # The form of a request to a proxy.
         target = "/" + target.removeprefix("http://").partition("/")[2]
     path, _, query = target.partition("?")
     try:
         body = msgspec.json.decode(raw) if raw else None
     except msgspec.DecodeError:
         body = None
-    return Asked(method, path, query, headers, body, raw, time.monotonic())
+    return ModelRequest(method, path, query, headers, body, raw, time.monotonic())
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, headers: dict[str, str], body: bytes) -> None:
@@ -340,7 +340,7 @@ def _head(status: int, headers: dict[str, str]) -> bytes:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close so that the client is told of a reset and not of an end."""
+    """Close so that the client sees a reset and not an end."""
     sock = writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

@@ -1,4 +1,7 @@
-"""The judge of auto mode: a small model, asked with a strict schema, whose every slip means: ask a person."""
+"""Auto mode judge: asks a small model, with a strict schema, whether a tool call may run without approval.
+
+Every failure and every unusable answer means that a person is asked.
+"""
 
 import asyncio
 import time
@@ -16,23 +19,23 @@ from bobstay.model.live_events import MessageBegan
 from bobstay.model.message import Block, Message, Text, ToolCall, Usage, text_of
 from bobstay.providers.base import ProviderError, Request, ToolSpec
 from bobstay.providers.provider_registry import parse_model
-from bobstay.providers.thinking import fitted
+from bobstay.providers.thinking import fit_thinking
 from bobstay.redaction.redactor import Redactor
 
-LIMIT = 90.0
-"""Seconds for one judgement, all attempts included."""
+TIMEOUT = 90.0
+"""Seconds for one judgement, including all attempts."""
 ATTEMPTS = 3
-PAUSE = 0.5
+RETRY_PAUSE = 0.5
 LONGEST_CALL = 60_000
-"""Characters of a call's input; a longer one is for a person: half of it could hide what the other half does."""
-LONGEST_WORDS = 20_000
-"""Characters of what the person said; the first and the last of it are kept."""
+"""Characters of a call's input. A longer one is not judged: a shortened input could hide what the rest does."""
+LONGEST_USER_TEXT = 20_000
+"""Characters of the user's messages; the beginning and the end are kept."""
 LONGEST_REASON = 500
-ROOM = 4_000
-"""Tokens of the answer: the verdict takes few, but some models think first."""
+MAX_OUTPUT = 4_000
+"""Output tokens: the verdict needs few, but some models think first."""
 
-SMALL = {"anthropic": "haiku", "openai": "openai/gpt-5.6-luna", "gemini": "gemini/gemini-3.8-flash"}
-"""The small model of each maker; of another provider the session's own model judges."""
+SMALL_MODELS = {"anthropic": "haiku", "openai": "openai/gpt-5.6-luna", "gemini": "gemini/gemini-3.8-flash"}
+"""The small model of each vendor. For other providers the session's own model judges."""
 
 SYSTEM = """\
 You guard a coding agent that works on a person's machine. The agent wants to make one tool call that no permission \
@@ -52,7 +55,7 @@ ask: you are not sure, or only the person can know.
 
 Answer by calling `verdict` exactly once, with the verdict and one short sentence of reason. Say nothing else."""
 
-VERDICT = ToolSpec(
+VERDICT_TOOL = ToolSpec(
     "verdict",
     "Your judgement on the call.",
     {
@@ -73,57 +76,57 @@ class JudgeReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgeExchange(Struct):
-    """One attempt: what came, and what it used."""
+    """One attempt: the blocks received and what they cost."""
 
     blocks: list[Block]
     usage: Usage = Usage()
     cost: float = 0.0
-    """What the vendor itself says it cost."""
+    """In US dollars, as the vendor reports it; 0 if it does not."""
     complete: bool = False
 
 
 class SmallModel:
-    """An `engine.auto.Advisor` that asks a model. It keeps nothing between questions."""
+    """An `Advisor` (see `engine.auto_mode`) that asks a model. It keeps no state between questions."""
 
     def __init__(
         self,
         models: Models,
         name: Callable[[], str],
         lists: AutoMode,
-        mask: Redactor,
+        redactor: Redactor,
         *,
         cwd: str = "",
-        limit: float = LIMIT,
+        limit: float = TIMEOUT,
     ) -> None:
-        """`name` gives the model to ask: it may change with the session's own."""
+        """`name` returns the model to ask, which may change with the session's model."""
         self._models = models
         self._name = name
-        self._mask = mask
+        self._redactor = redactor
         self._cwd = cwd
         self.limit = limit
-        self._system = _system(lists)
+        self._system = _build_system_prompt(lists)
 
     async def advise(self, question: AdvisorQuestion) -> Advice:
         began = time.monotonic()
         try:
-            text = self._told(question)
+            text = self._encode_question(question)
             route = self._models.route(self._name())
         except ValueError as error:
-            return Advice("ask", f"The judge of auto mode could not be asked: {error}", failed=True)
+            return Advice("ask", f"The auto mode judge could not be asked: {error}", failed=True)
         spent = JudgeExchange([])
         try:
             async with asyncio.timeout(self.limit):
                 verdict = await self._ask(route, text, spent)
             advice = Advice(verdict.verdict, verdict.reason[:LONGEST_REASON])
         except TimeoutError:
-            advice = Advice("ask", f"The judge of auto mode gave no answer in {self.limit:g} s.", failed=True)
+            advice = Advice("ask", f"The auto mode judge did not answer within {self.limit:g} s.", failed=True)
         except ProviderError as error:
-            advice = Advice("ask", f"The judge of auto mode could not be asked: {error}", failed=True)
-        except Unusable as error:
-            advice = Advice("ask", f"The judge of auto mode gave no usable answer: {error}", failed=True)
+            advice = Advice("ask", f"The auto mode judge could not be asked: {error}", failed=True)
+        except UnusableReply as error:
+            advice = Advice("ask", f"The auto mode judge gave no usable answer: {error}", failed=True)
         return msgspec.structs.replace(
             advice,
-            reason=self._mask.text(advice.reason),
+            reason=self._redactor.redact(advice.reason),
             model=route.name,
             usage=spent.usage,
             cost=spent.cost or route.price(spent.usage),
@@ -131,102 +134,102 @@ class SmallModel:
         )
 
     async def _ask(self, route: Route, text: str, spent: JudgeExchange) -> JudgeReply:
-        thinking, effort = fitted("off", None, route.thinks, route.efforts)
+        thinking, effort = fit_thinking("off", None, route.thinks, route.efforts)
         request = Request(
             route.model,
             self._system,
             (Message("user", (Text(text),)),),
-            tools=(VERDICT,),
-            max_tokens=min(route.max_output, ROOM),
+            tools=(VERDICT_TOOL,),
+            max_tokens=min(route.max_output, MAX_OUTPUT),
             thinking=thinking,
             thinks=route.thinks,
             effort=effort,
         )
         for attempt in range(1, ATTEMPTS + 1):
-            found = JudgeExchange([])
+            exchange = JudgeExchange([])
             try:
-                await _listen(route, request, found)
-                return read_verdict(found)
+                await _collect(route, request, exchange)
+                return read_verdict(exchange)
             except ProviderError as error:
                 if not error.retryable or attempt == ATTEMPTS:
                     raise
-                await asyncio.sleep(PAUSE * 2 ** (attempt - 1))
+                await asyncio.sleep(RETRY_PAUSE * 2 ** (attempt - 1))
             finally:
-                spent.usage += found.usage
-                spent.cost += found.cost
+                spent.usage += exchange.usage
+                spent.cost += exchange.cost
         raise AssertionError("the last attempt returns or raises")
 
-    def _told(self, question: AdvisorQuestion) -> str:
-        """The question as JSON text, so that nothing in it can pass for something beside it."""
+    def _encode_question(self, question: AdvisorQuestion) -> str:
+        """Encode the question as JSON, so that no part of it can be mistaken for instructions around it."""
         call = {
             "tool": question.tool,
             "input": question.input,
             "touches": [{"kind": access.kind, "target": access.target} for access in question.accesses],
             "why_it_would_be_asked": question.why,
         }
-        told = {
+        data = {
             "working_directory": self._cwd,
-            "user_words": _shortened(question.words),
-            "call": self._mask.value(call),
+            "user_words": _shorten(question.prompts),
+            "call": self._redactor.redact_value(call),
         }
         try:
-            text = msgspec.json.encode(told).decode()
+            text = msgspec.json.encode(data).decode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"the call has no JSON form ({error})") from error
-        if len(text) > LONGEST_CALL + LONGEST_WORDS:
-            raise ValueError(f"the call has {len(text):,} characters, too many to be judged at a glance")
+            raise ValueError(f"the call cannot be encoded as JSON ({error})") from error
+        if len(text) > LONGEST_CALL + LONGEST_USER_TEXT:
+            raise ValueError(f"the call has {len(text):,} characters, too many to be judged")
         return text
 
 
-class Unusable(ValueError):  # noqa: N818 - it says what the answer was
-    """What the judge said is no verdict."""
+class UnusableReply(ValueError):  # noqa: N818 - the name says what happened
+    """The judge's answer is not a verdict."""
 
 
-def small_model(configured: str | None, session_model: str) -> str:
-    """The model to ask: the one the settings name, else the small one of whoever makes the session's model."""
+def choose_small_model(configured: str | None, session_model: str) -> str:
+    """Choose the model to ask: the one the settings name, else the small model of the session's vendor."""
     if configured:
         return configured
     try:
         provider, _ = parse_model(session_model)
     except ValueError:
         return session_model
-    return SMALL.get(provider, session_model)
+    return SMALL_MODELS.get(provider, session_model)
 
 
-def read_verdict(found: JudgeExchange) -> JudgeReply:
-    """The verdict in an answer: one call of `verdict`, or nothing but one JSON object. Raises `Unusable`."""
-    if not found.complete:
-        raise Unusable("the answer broke off")
-    calls = [block for block in found.blocks if isinstance(block, ToolCall)]
+def read_verdict(exchange: JudgeExchange) -> JudgeReply:
+    """Read the verdict: one call of `verdict`, or a single JSON object and nothing else. Raises `UnusableReply`."""
+    if not exchange.complete:
+        raise UnusableReply("the answer is incomplete")
+    calls = [block for block in exchange.blocks if isinstance(block, ToolCall)]
     if len(calls) > 1:
-        raise Unusable(f"{len(calls)} verdicts instead of one")
+        raise UnusableReply(f"{len(calls)} verdicts instead of one")
     try:
         if calls:
-            return _of_call(calls[0])
-        return msgspec.json.decode(text_of(tuple(found.blocks)).strip(), type=JudgeReply)
+            return _parse_call(calls[0])
+        return msgspec.json.decode(text_of(tuple(exchange.blocks)).strip(), type=JudgeReply)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Unusable(f"it does not fit the schema ({error})") from error
+        raise UnusableReply(f"it does not fit the schema ({error})") from error
 
 
-def _of_call(call: ToolCall) -> JudgeReply:
-    if call.name != VERDICT.name or call.malformed:
-        raise Unusable("another call than a verdict")
+def _parse_call(call: ToolCall) -> JudgeReply:
+    if call.name != VERDICT_TOOL.name or call.malformed:
+        raise UnusableReply("it called something other than `verdict`")
     return msgspec.convert(call.input, JudgeReply)
 
 
-async def _listen(route: Route, request: Request, found: JudgeExchange) -> None:
+async def _collect(route: Route, request: Request, exchange: JudgeExchange) -> None:
     async for chunk in route.provider.stream(request):
         if isinstance(chunk, MessageBegan):
-            found.usage = chunk.usage
+            exchange.usage = chunk.usage
         elif isinstance(chunk, BlockDone):
-            found.blocks.append(chunk.block)
+            exchange.blocks.append(chunk.block)
         elif isinstance(chunk, MessageDone):
-            found.usage = chunk.usage
-            found.cost = chunk.cost
-            found.complete = chunk.stop in ("end_turn", "tool_use", "stop_sequence")
+            exchange.usage = chunk.usage
+            exchange.cost = chunk.cost
+            exchange.complete = chunk.stop in ("end_turn", "tool_use", "stop_sequence")
 
 
-def _system(lists: AutoMode) -> tuple[str, ...]:
+def _build_system_prompt(lists: AutoMode) -> tuple[str, ...]:
     titles: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("What is usual and fine here:", lists.allow),
         ("What is not wanted here, unless the person's own words ask for exactly that:", lists.soft_deny),
@@ -236,11 +239,11 @@ def _system(lists: AutoMode) -> tuple[str, ...]:
     return (SYSTEM, "\n\n".join(parts)) if parts else (SYSTEM,)
 
 
-def _shortened(words: tuple[str, ...]) -> list[str]:
-    """The first words and the last, as many as there is room for: what was asked for, and where it went since."""
-    kept: list[Any] = list(words)
-    size = sum(map(len, words))
-    while size > LONGEST_WORDS and len(kept) > 1:
+def _shorten(messages: tuple[str, ...]) -> list[str]:
+    """Keep the first and the latest messages within the limit: the original request and its latest state."""
+    kept: list[Any] = list(messages)
+    size = sum(map(len, messages))
+    while size > LONGEST_USER_TEXT and len(kept) > 1:
         size -= len(kept.pop(1 if len(kept) > 2 else 0))
-    half = LONGEST_WORDS // 2
-    return [text if len(text) <= LONGEST_WORDS else f"{text[:half]}\n[...]\n{text[-half:]}" for text in kept]
+    half = LONGEST_USER_TEXT // 2
+    return [text if len(text) <= LONGEST_USER_TEXT else f"{text[:half]}\n[...]\n{text[-half:]}" for text in kept]

@@ -1,15 +1,15 @@
-"""The background commands of a session: their end is stored and told, they can be awaited, moved there and stopped."""
+"""Background commands of a session: records when they end, waits for them, moves commands there and stops them."""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from bobstay.engine.driver import Driver
-from bobstay.engine.event_redaction import conceal
+from bobstay.engine.event_redaction import redact_event
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.sessions.log import LogError
+from bobstay.tools.base import ToolServices
 from bobstay.tools.shell_job import ShellJob, Tell
 from bobstay.tools.shell_session import ShellSession
 
@@ -17,24 +17,24 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundCommands:
-    """One for a session. It follows the log, to know what the log knows."""
+    """One per session. It observes the log, so that it knows which starts are stored."""
 
-    def __init__(self, parts: dict[str, Any]) -> None:
-        """`parts` are those of the session's tools."""
+    def __init__(self, services: ToolServices, shells: ShellSession) -> None:
+        """`services` are those of the session's tools; `shells` is the shell session among them."""
         self.driver: Driver
         self.listeners: list[Callable[[BackgroundEnded], object]] = []
-        """Told of each end once it is stored."""
+        """Called with each end once it is stored."""
         self.server_after = 10.0
         """Seconds of silence after which a command that listens on a port is taken for a server."""
         self.look_every = 1.0
-        self._shells: ShellSession = parts["shells"]
+        self._shells = shells
         self._early: dict[str, BackgroundEnded] = {}
-        """Ends of commands whose start is not stored yet."""
-        self._shells.on_finished = self._finished
-        parts["unread"] = self._is_unread
+        """Ends of commands whose start is not stored yet, by command id."""
+        self._shells.on_finished = self._on_finished
+        services.is_unread = self._is_unread
 
     def join(self, driver: Driver) -> None:
-        """Begin to store what happens; first of all, that commands of an earlier process ended with it."""
+        """Start recording. Commands that an earlier process left running are recorded as lost."""
         self.driver = driver
         for id, started in driver.state.background.items():
             tell: Tell = "next_turn" if started.awaited else "no"
@@ -43,29 +43,29 @@ class BackgroundCommands:
 
     @property
     def has_wake_notice(self) -> bool:
-        """Whether a command ended that the model is to be told of at once."""
+        """Whether a command has ended whose end is reported to the model at once."""
         return any(notice.tell == "wake" for notice in self.driver.state.notices)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a command runs whose end the model will be told of."""
+        """Whether a command is running whose end will be reported to the model."""
         return any(job.tell == "wake" for job in self._shells.in_background)
 
     def to_background(self, call_id: str = "") -> tuple[str, ...]:
-        """Move the command that a call waits for to the background, or all such commands. Returns their ids."""
+        """Move the command of a call to the background, or all commands that calls wait for. Returns their ids."""
         return self._shells.detach(call_id)
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for the end of a command that the model is to be told of; False if there is none to wait for.
+        """Wait until a command ends whose end is reported to the model; False if there is none to wait for.
 
-        A server is not waited for: a command that listens on a port and has been silent for a while. Neither is what
-        a finished command left running.
+        Servers (commands that listen on a port and have been silent for a while) are not waited for, nor are
+        processes that a finished command left running.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while not self.has_wake_notice:
             waiting = [
-                job.finished for job in self._shells.in_background if job.tell == "wake" and not self._stays(job)
+                job.finished for job in self._shells.in_background if job.tell == "wake" and not self._is_server(job)
             ]
             left = until - loop.time()
             if not waiting or left <= 0:
@@ -75,7 +75,7 @@ class BackgroundCommands:
         return True
 
     async def stop(self, id: str) -> bool:
-        """End one command for a person; the model is told with the next prompt. False if it does not run."""
+        """Stop one command for a person; the model is told with the next prompt. False if it is not running."""
         job = next((job for job in self._shells.in_background if job.id == id), None)
         if job is None:
             return False
@@ -83,7 +83,7 @@ class BackgroundCommands:
         return True
 
     async def end(self) -> tuple[str, ...]:
-        """End all commands because the session is about to be closed. Returns what they were."""
+        """Stop all commands because the session is about to be closed. Returns their titles."""
         jobs = self._shells.in_background
         await asyncio.gather(*(self._shells.stop(job, tell="next_turn") for job in jobs))
         return tuple(job.title for job in jobs)
@@ -95,7 +95,7 @@ class BackgroundCommands:
     def _is_unread(self, id: str) -> bool:
         return any(notice.id == id for notice in self.driver.state.notices)
 
-    def _finished(self, job: ShellJob) -> None:
+    def _on_finished(self, job: ShellJob) -> None:
         ended = job.ended_event()
         if job.id in self.driver.state.background:
             self._record(ended)
@@ -104,16 +104,16 @@ class BackgroundCommands:
 
     def _record(self, ended: BackgroundEnded) -> None:
         try:
-            self.driver.record(conceal(ended, self.driver.agent.toolbox.mask))
+            self.driver.record(redact_event(ended, self.driver.agent.toolbox.redactor))
         except LogError as error:
             log.warning("the end of a background command could not be stored: %s", error)
             return
         for listener in self.listeners:
             listener(ended)
 
-    def _stays(self, job: ShellJob) -> bool:
-        if job.quiet < self.server_after:
+    def _is_server(self, job: ShellJob) -> bool:
+        if job.seconds_silent < self.server_after:
             return False
-        from bobstay.system.listening_ports import listens
+        from bobstay.system.listening_ports import is_listening
 
-        return listens(self._shells.processes(job))
+        return is_listening(self._shells.processes(job))

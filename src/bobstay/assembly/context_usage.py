@@ -1,4 +1,4 @@
-"""What fills a model's window, estimated, in the shape hosts of the wire know."""
+"""Context usage report: estimates what fills a model's window, in the stream-json format that hosts read."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from bobstay.engine.engine_ports import Route
 from bobstay.engine.state import State
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply
 
-CHARACTERS_A_TOKEN = 4
+CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_600
 
 
 def context_usage(state: State, agent: Agent, route: Route) -> dict[str, Any]:
-    system = _tokens("".join(agent.system))
-    tools = _tokens(msgspec.json.encode(agent.toolbox.specs).decode())
-    messages = sum(_size(block) for message in state.messages for block in message.blocks)
+    system = _estimate_tokens("".join(agent.system))
+    tools = _estimate_tokens(msgspec.json.encode(agent.toolbox.specs).decode())
+    messages = sum(_estimate_block(block) for message in state.messages for block in message.blocks)
     estimated = system + tools + messages
     total = max(state.context, estimated) if state.context else estimated
     free = max(route.window - total, 0)
@@ -40,17 +40,17 @@ def context_usage(state: State, agent: Agent, route: Route) -> dict[str, Any]:
     }
 
 
-def _tokens(text: str) -> int:
-    return len(text) // CHARACTERS_A_TOKEN
+def _estimate_tokens(text: str) -> int:
+    return len(text) // CHARACTERS_PER_TOKEN
 
 
-def _size(block: Block) -> int:
+def _estimate_block(block: Block) -> int:
     match block:
         case Text(text=text) | Thinking(text=text):
-            return _tokens(text)
+            return _estimate_tokens(text)
         case Image():
             return IMAGE_TOKENS
         case ToolCall(input=given):
-            return _tokens(msgspec.json.encode(given).decode())
+            return _estimate_tokens(msgspec.json.encode(given).decode())
         case ToolReply(content=content):
-            return sum(_size(part) for part in content)
+            return sum(_estimate_block(part) for part in content)

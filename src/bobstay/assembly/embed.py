@@ -1,4 +1,4 @@
-"""bobstay inside other people's programs: a session to talk to, and a function for one question."""
+"""The Python API for embedding bobstay: a `Session`, and `query` for a single prompt."""
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -29,18 +29,18 @@ class Session:
                 ...
 
     Args:
-        cwd: Where it works; the current directory if not given.
-        model: A model's name or `provider/name`; `demo` needs no key. What the settings say if not given.
-        tools: Tools of your own, beside the built-in ones: made with `@tool`, or subclasses of `Tool`.
-        builtin: Names of the built-in tools to offer; all of them if not given.
-        ask: Answers permission questions, plans and questions of the model: True, False or an `Answer`. Without it,
-            what would be asked about is denied.
-        hooks: Looks in at the moments of `bobstay.hooks.hook_event`.
+        cwd: The working directory; the current directory by default.
+        model: A model name or `provider/name`; `demo` needs no key. The settings decide by default.
+        tools: Tools of your own, in addition to the built-in ones: made with `@tool`, or subclasses of `Tool`.
+        builtin: Names of the built-in tools to offer; all of them by default.
+        ask: Answers approval requests, plan reviews and questions of the model: True, False or an `Answer`. Without
+            it, calls that need an approval are denied.
+        hooks: Called at the events of `bobstay.hooks.hook_event`.
         more: Any other field of `bobstay.config.options.Options`, such as `permission_mode`, `allowed_tools`,
             `max_turns`, `max_budget_usd`, `system_prompt`, `json_schema`, `resume` or `settings`.
 
     Raises:
-        ValueError: a limit is zero or below: `max_turns`, `max_seconds`, `max_budget_usd`, ...
+        ValueError: a limit such as `max_turns`, `max_seconds` or `max_budget_usd` is zero or negative.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Session:
         self._tools = tuple(tools)
         self._ask = ask
         self._hooks = hooks
-        self._session: inner.Session | None = None
+        self._session: inner.AgentSession | None = None
 
     async def __aenter__(self) -> Self:
-        gate = _Gate(self._ask) if self._ask is not None else None
-        self._session = await open_session(self._options, gate, self._hooks, tools=self._tools)
+        approver = _CallbackApprover(self._ask) if self._ask is not None else None
+        self._session = await open_session(self._options, approver, self._hooks, tools=self._tools)
         self._session.driver.take_at_end = True
         return self
 
@@ -81,14 +81,14 @@ class Session:
         await self._opened.close()
 
     def run(self, prompt: str | tuple[Block, ...]) -> AsyncGenerator[Event, None]:
-        """Work on a prompt; yields each event as it happens, the last one is `RunDone`."""
+        """Work on a prompt. Yields each event as it happens; the last one is `RunDone`."""
         return self._opened.run(prompt)
 
     async def run_background(self, seconds: float = 600.0) -> AsyncGenerator[Event, None]:
-        """Wait for background commands, and yield the events of the turns in which the model hears of their end.
+        """Wait for background commands, and yield the events of the turns in which the model is told that they ended.
 
         Ends when nothing is left to wait for, or `seconds` after the last answer. Servers are not waited for: see
-        `Background.wait`.
+        `BackgroundCommands.wait`.
         """
         opened = self._opened
         while await opened.background.wait(seconds):
@@ -97,15 +97,15 @@ class Session:
                     yield event
 
     def to_background(self, call_id: str = "") -> tuple[str, ...]:
-        """Let the command that a call waits for, or all of them, go on in the background. Returns their ids."""
+        """Move the command of a call, or all commands that calls wait for, to the background. Returns their ids."""
         return self._opened.background.to_background(call_id)
 
     def steer(self, message: str) -> str:
-        """Tell a busy session something more: it reads it after the tool it is running. Returns the message's id."""
+        """Send a message to a busy session, which reads it after the running tool. Returns the message's id."""
         return self._opened.steer(message)
 
     async def interrupt(self) -> None:
-        """End the running turn. Its calls are stopped and answered; the session stays usable."""
+        """Interrupt the running turn. Its calls are stopped and answered; the session stays usable."""
         await self._opened.interrupt()
 
     async def set_mode(self, mode: str) -> None:
@@ -113,12 +113,12 @@ class Session:
         await self._opened.set_mode(mode)
 
     async def set_model(self, model: str | None) -> None:
-        """Use another model from the next call on; None goes back to the first."""
+        """Use another model from the next model call on; None returns to the first one."""
         await self._opened.set_model(model)
 
     @property
     def id(self) -> str:
-        """Give it as `resume=` to go on later."""
+        """Pass it as `resume=` to continue later."""
         return self._opened.id
 
     @property
@@ -127,7 +127,7 @@ class Session:
 
     @property
     def state(self) -> State:
-        """All that was said, what it cost, the task list: the fold of the session's events."""
+        """The fold of the session's events: messages, cost, task list."""
         return self._opened.state
 
     @property
@@ -139,14 +139,14 @@ class Session:
         return self._opened.warnings
 
     @property
-    def _opened(self) -> inner.Session:
+    def _opened(self) -> inner.AgentSession:
         if self._session is None:
             raise RuntimeError("The session is not open: use it as `async with Session(...) as session`.")
         return self._session
 
 
 async def query(prompt: str, **options: Any) -> AsyncGenerator[Event, None]:
-    """Ask one thing and watch it being done. Takes what `Session` takes.
+    """Run one prompt and yield its events. Takes the arguments of `Session`.
 
     async for event in query("what does this project do?", model="demo"):
         if isinstance(event, RunDone):
@@ -161,7 +161,7 @@ async def query(prompt: str, **options: Any) -> AsyncGenerator[Event, None]:
                 yield event
 
 
-class _Gate:
+class _CallbackApprover:
     can_ask = True
 
     def __init__(self, ask: Asker) -> None:
@@ -169,5 +169,5 @@ class _Gate:
 
     async def ask(self, opened: InteractionOpened) -> Answer:
         answer = self._ask(opened)
-        said = await answer if inspect.isawaitable(answer) else answer
-        return said if isinstance(said, Answer) else Answer(bool(said))
+        decision = await answer if inspect.isawaitable(answer) else answer
+        return decision if isinstance(decision, Answer) else Answer(bool(decision))

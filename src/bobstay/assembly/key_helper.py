@@ -1,4 +1,4 @@
-"""A key for Anthropic that a command of the person's prints: kept for a while, fetched anew when it is refused."""
+"""API key helper: runs the user's command that prints a key for Anthropic, and caches the key."""
 
 import asyncio
 import time
@@ -10,38 +10,38 @@ from bobstay.hooks.command_hook import run_command, shell
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request
 
 TTL = 300.0
-"""Seconds a key is used, unless CLAUDE_CODE_API_KEY_HELPER_TTL_MS says otherwise."""
-LIMIT = 30.0
+"""Seconds a key is cached, unless CLAUDE_CODE_API_KEY_HELPER_TTL_MS is set."""
+TIMEOUT = 30.0
 """Seconds the command may take."""
-LONGEST = 20_000
+MAX_KEY_LENGTH = 20_000
 SETTING = "apiKeyHelper"
 
 
 class KeyHelper:
     def __init__(self, command: str, *, cwd: str, environment: Mapping[str, str]) -> None:
-        """`environment` is the person's own, with its secrets: the command is theirs and may need them."""
+        """`environment` is the user's own, including secrets: the command is theirs and may need them."""
         self.on_key: Callable[[dict[str, str]], None] = lambda _: None
-        """Hears of each key, by the name that stands for it where it is masked."""
+        """Called with each new key, by the name that replaces it where it is redacted."""
         self._command = command
         self._cwd = cwd
         self._environment = environment
-        said = environment.get("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "")
-        self._ttl = int(said) / 1000 if said.isascii() and said.isdigit() else TTL
+        ttl = environment.get("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "")
+        self._ttl = int(ttl) / 1000 if ttl.isascii() and ttl.isdigit() else TTL
         self._key = ""
-        self._at = 0.0
+        self._fetched_at = 0.0
         self._count = 0
         self._lock = asyncio.Lock()
 
     async def key(self, refused: str = "") -> str:
-        """The key to use now; another than `refused`, if the command has one.
+        """Return the key to use now. If the cached key is `refused`, a new one is fetched.
 
         Raises:
             ProviderError: the command failed.
         """
         async with self._lock:
-            if not self._key or self._key == refused or time.monotonic() - self._at >= self._ttl:
+            if not self._key or self._key == refused or time.monotonic() - self._fetched_at >= self._ttl:
                 self._key = await self._fetch()
-                self._at = time.monotonic()
+                self._fetched_at = time.monotonic()
                 self._count += 1
                 self.on_key({f"{SETTING} {self._count}": self._key})
             return self._key
@@ -49,26 +49,26 @@ class KeyHelper:
     async def _fetch(self) -> str:
         try:
             ran = await run_command(
-                shell(self._command), b"", cwd=self._cwd, environment=self._environment, limit=LIMIT, mark=SETTING
+                shell(self._command), b"", cwd=self._cwd, environment=self._environment, limit=TIMEOUT, mark=SETTING
             )
         except OSError as error:
-            raise _failed(f"could not be started ({error.strerror})") from error
+            raise _helper_error(f"could not be started ({error.strerror})") from error
         if ran.code is None:
-            raise _failed(f"took longer than {LIMIT:g} s")
+            raise _helper_error(f"took longer than {TIMEOUT:g} s")
         key = ran.stdout.strip()
         if ran.code != 0:
-            raise _failed(f"ended with code {ran.code}: {' '.join(ran.stderr.split())[:300]}")
-        if not key or len(key) > LONGEST or len(key.split()) != 1:
-            raise _failed("did not print a key, alone on one line")
+            raise _helper_error(f"ended with code {ran.code}: {' '.join(ran.stderr.split())[:300]}")
+        if not key or len(key) > MAX_KEY_LENGTH or len(key.split()) != 1:
+            raise _helper_error("did not print a key, alone on one line")
         return key
 
 
-def _failed(how: str) -> ProviderError:
-    return ProviderError(f"The command of {SETTING} in the settings {how}.", kind="authentication")
+def _helper_error(what: str) -> ProviderError:
+    return ProviderError(f"The command of {SETTING} in the settings {what}.", kind="authentication")
 
 
-class HelpedProvider:
-    """A provider whose key comes from a helper. A refused key is fetched anew, once."""
+class KeyHelperProvider:
+    """A provider whose key comes from a helper. After a refused key, a new one is fetched once."""
 
     def __init__(self, name: str, helper: KeyHelper, make: Callable[[str], Provider]) -> None:
         self.name = name
@@ -82,7 +82,7 @@ class HelpedProvider:
             key = await self._helper.key(refused)
             begun = False
             try:
-                async with aclosing(cast("Any", self._with(key).stream(request))) as chunks:
+                async with aclosing(cast("Any", self._provider_with(key).stream(request))) as chunks:
                     async for chunk in chunks:
                         begun = True
                         yield chunk
@@ -97,7 +97,7 @@ class HelpedProvider:
         if self._made is not None:
             await self._made[1].close()
 
-    def _with(self, key: str) -> Provider:
+    def _provider_with(self, key: str) -> Provider:
         if self._made is None or self._made[0] != key:
             self._made = (key, self._make(key))
         return self._made[1]

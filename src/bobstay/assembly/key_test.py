@@ -1,12 +1,12 @@
-"""Asks a provider whether it accepts a key: the smallest request there is, to a small model of its own."""
+"""Tests a provider's key with a minimal request to one of its small models."""
 
 from contextlib import aclosing
 from typing import Any, cast
 
 import msgspec
 
-from bobstay.assembly.auto_mode_judge import SMALL
-from bobstay.assembly.provider_access import routes_for, settled
+from bobstay.assembly.auto_mode_judge import SMALL_MODELS
+from bobstay.assembly.provider_access import build_routes, resolve_environment
 from bobstay.config.environment import Environment
 from bobstay.config.provider_variables import KEYS
 from bobstay.config.settings_files import LoadedSettings
@@ -14,40 +14,40 @@ from bobstay.model.message import Message, Text
 from bobstay.providers.base import ProviderError, Request
 
 _REFUSALS = frozenset({"authentication", "permission", "unreachable", "connection", "timeout"})
-"""What says something about the key or the way to the server. Other refusals come behind the check of the key."""
+"""Errors that concern the key or the connection. Servers report other errors only after they accepted the key."""
 
 
-async def why_refused(environment: Environment, loaded: LoadedSettings, provider: str, key: str) -> str:
-    """A sentence for a person; "" if the key was accepted."""
-    environment, _ = settled(environment, loaded)
+async def find_refusal(environment: Environment, loaded: LoadedSettings, provider: str, key: str) -> str:
+    """Return why the key was refused, as a sentence for a person; "" if it was accepted."""
+    environment, _ = resolve_environment(environment, loaded)
     keys = {name: value for name, value in environment.keys.items() if name not in KEYS.get(provider, ())}
-    named = dict(environment.named)
+    variables = dict(environment.all_variables)
     if provider in KEYS:
         keys[KEYS[provider][0]] = key
     elif (variable := loaded.settings.providers[provider].key_env) is not None:
-        named[variable] = key
+        variables[variable] = key
     environment = msgspec.structs.replace(
-        environment, keys=keys, named=named, stored={**environment.stored, provider: key}
+        environment, keys=keys, all_variables=variables, stored={**environment.stored, provider: key}
     )
-    routes = routes_for(environment, loaded)
+    routes = build_routes(environment, loaded)
     routes.helper = None
     listed = [name for name in routes.catalogue.added if name.startswith(f"{provider}/")]
     try:
-        route = routes.route(SMALL.get(provider) or (listed[0] if listed else f"{provider}/test"))
+        route = routes.route(SMALL_MODELS.get(provider) or (listed[0] if listed else f"{provider}/test"))
         request = Request(route.model, (), (Message("user", (Text("Hi"),)),), max_tokens=16)
         async with aclosing(cast("Any", route.provider.stream(request))) as chunks:
             await anext(aiter(chunks), None)
     except ProviderError as error:
-        return _words(error, provider) if error.kind in _REFUSALS else ""
+        return _refusal_text(error, provider) if error.kind in _REFUSALS else ""
     else:
         return ""
     finally:
         await routes.close()
 
 
-def _words(error: ProviderError, provider: str) -> str:
-    """What a vendor says of a bad key is often two words: with them goes what to do."""
+def _refusal_text(error: ProviderError, provider: str) -> str:
+    """Add what to do: vendors often describe a bad key in two words."""
     if error.kind not in ("authentication", "permission"):
         return str(error)
-    said = str(error).rstrip(".")
-    return f"The key was refused: {said}. Check that it was copied completely and is a key for {provider}."
+    reason = str(error).rstrip(".")
+    return f"The key was refused: {reason}. Check that it was copied completely and is a key for {provider}."

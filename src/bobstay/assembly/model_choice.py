@@ -1,4 +1,4 @@
-"""Which model a session starts with: flag, environment, settings, and then whatever there is a key for."""
+"""Chooses the model a session starts with: by flag, environment, settings, then the first key that is present."""
 
 from collections.abc import Sequence
 
@@ -6,27 +6,27 @@ from bobstay.assembly.model_routes import ModelRoutes
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import LoadedSettings
-from bobstay.providers.provider_registry import usual_name
+from bobstay.providers.provider_registry import normalise_model_name
 
 
-def chosen_model(
+def choose_model(
     options: Options, loaded: LoadedSettings, environment: Environment, routes: ModelRoutes, before: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """The model's name, and warnings. A settings file of another program never keeps a session from starting.
+    """Return the model's name, and warnings. Another program's settings file never prevents a session from starting.
 
     Raises:
-        ValueError: the model that was asked for cannot be reached. The text names who asked for it, and begins with
-            the warnings in `before`: what was left out may be why.
+        ValueError: the requested model cannot be reached. The text names where the request came from, and begins with
+            the warnings in `before`, since an ignored setting may be the cause.
     """
     try:
-        return _chosen(options, loaded, environment, routes)
+        return _choose(options, loaded, environment, routes)
     except ValueError as error:
         if not before:
             raise
         raise ValueError("\n".join((*before, str(error)))) from error
 
 
-def _chosen(
+def _choose(
     options: Options, loaded: LoadedSettings, environment: Environment, routes: ModelRoutes
 ) -> tuple[str, list[str]]:
     flag = options.model or next((layer.settings.model for layer in loaded.layers if layer.source == "cli"), None)
@@ -39,10 +39,10 @@ def _chosen(
                 raise
             raise ValueError(f"{error} (The model {model!r} comes from BOBSTAY_MODEL or ANTHROPIC_MODEL.)") from error
         return model, []
-    return _of_settings(loaded, routes)
+    return _choose_from_settings(loaded, routes)
 
 
-def _of_settings(loaded: LoadedSettings, routes: ModelRoutes) -> tuple[str, list[str]]:
+def _choose_from_settings(loaded: LoadedSettings, routes: ModelRoutes) -> tuple[str, list[str]]:
     warnings: list[str] = []
     for layer in loaded.layers:
         model = layer.settings.model
@@ -55,8 +55,8 @@ def _of_settings(loaded: LoadedSettings, routes: ModelRoutes) -> tuple[str, list
                 raise ValueError(f"{layer.file}: model: {error}") from error
             warnings.append(f"{layer.file}: the model {model!r} is not used. {error}")
             continue
-        if usual_name(model) != model.strip():
-            warnings.append(f"{layer.file}: the model {model!r} is used as {usual_name(model)!r}.")
+        if normalise_model_name(model) != model.strip():
+            warnings.append(f"{layer.file}: the model {model!r} is used as {normalise_model_name(model)!r}.")
         return model, warnings
     try:
         model = routes.default()

@@ -1,4 +1,4 @@
-"""Which models a session can reach, how, and at what price."""
+"""Model routes: finds the provider, limits and price for a model's name."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,65 +8,65 @@ from msgspec.structs import replace
 from bobstay.engine.engine_ports import Route
 from bobstay.model.message import Usage
 from bobstay.providers.base import SMALL_WINDOW, Provider
-from bobstay.providers.catalogue import Catalogue, ModelInfo, cost
+from bobstay.providers.catalogue import Catalogue, ModelInfo, compute_cost
 from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import (
-    LOCAL,
+    LOCAL_PROVIDERS,
     MissingKey,
     NamedServer,
     ProviderKeys,
-    build,
-    build_named,
+    build_named_provider,
+    build_provider,
+    normalise_model_name,
     parse_model,
-    usual_name,
 )
 from bobstay.providers.thinking import EFFORTS
 
 if TYPE_CHECKING:
     from bobstay.assembly.key_helper import KeyHelper
 
-BY_KEY = (
+DEFAULT_MODELS = (
     ("default", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
     ("openai/gpt-5.5", ("OPENAI_API_KEY",)),
     ("gemini/gemini-4-argon", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 )
-"""The model taken where none is named, by the first key that is there."""
+"""The default model by the first key that is present."""
 
-_TELL_THEIR_COST = frozenset({"openrouter"})
-"""Providers that say with each answer what it cost."""
+_REPORT_COST = frozenset({"openrouter"})
+"""Providers that report the cost with each answer."""
 
 
 class ModelRoutes:
-    """Finds routes by name and keeps them. A provider's adapter is built when it is first asked."""
+    """Finds routes by name and caches them. A provider's adapter is built when it is first used."""
 
     def __init__(
         self, keys: ProviderKeys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, NamedServer] | None = None
     ) -> None:
-        """`named` are servers that the settings define."""
+        """`named` are the servers that the settings define."""
         self.http = http
         self.catalogue = catalogue
         self.helper: KeyHelper | None = None
-        """Where a key for Anthropic comes from that is neither in the environment nor stored."""
+        """Provides the key for Anthropic if it is neither in the environment nor stored."""
         self._keys = keys
         self._named = named or {}
         self._routes: dict[str, Route] = {}
         self._providers: dict[str, Provider] = {}
 
     def default(self) -> str:
-        """The model to use where nobody named one.
+        """Return the model to use when none is configured.
 
         Raises:
             MissingKey: no provider has a key.
         """
         if self.helper is not None:
-            return BY_KEY[0][0]
-        for model, variables in BY_KEY:
+            return DEFAULT_MODELS[0][0]
+        for model, variables in DEFAULT_MODELS:
             if self._keys.get(*variables):
                 return model
         raise MissingKey("anthropic", "ANTHROPIC_API_KEY")
 
     def route(self, name: str) -> Route:
-        """Find the way to a model.
+        """Find the route to a model.
 
         Raises:
             ValueError: no such provider, or no key for it; the text says what to do.
@@ -74,65 +74,67 @@ class ModelRoutes:
         if name not in self._routes:
             provider, model = parse_model(name, self._named)
             if provider not in self._providers:
-                self._providers[provider] = self._built(provider)
+                self._providers[provider] = self._build_provider(provider)
             info = self.info(name)
             self._routes[name] = Route(
-                shown(provider, model),
+                route_name(provider, model),
                 model,
                 self._providers[provider],
                 info.context,
                 info.output,
-                _price_of(info),
-                local=provider in LOCAL,
+                _price_function(info),
+                local=provider in LOCAL_PROVIDERS,
                 thinks=info.thinks,
-                # Elsewhere the adapter finds out itself what the server takes.
+                # Other adapters find out by themselves which efforts the server accepts.
                 efforts=info.efforts if provider == "anthropic" and info.known else EFFORTS,
             )
         return self._routes[name]
 
-    def _built(self, provider: str) -> Provider:
+    def _build_provider(self, provider: str) -> Provider:
         if provider in self._named:
-            return build_named(provider, self._named[provider], self.http)
+            return build_named_provider(provider, self._named[provider], self.http)
         helper = self.helper
         if provider != "anthropic" or helper is None:
-            return build(provider, self.http, self._keys)
-        from bobstay.assembly.key_helper import HelpedProvider
+            return build_provider(provider, self.http, self._keys)
+        from bobstay.assembly.key_helper import KeyHelperProvider
 
         def make(key: str) -> Provider:
-            # One way only, since the API refuses both at once: gateways look for a bearer token.
+            # One credential only, since the API refuses both at once; gateways expect a bearer token.
             is_key = key.startswith("sk-ant-api") or not self._keys.get("ANTHROPIC_BASE_URL")
             name = "ANTHROPIC_API_KEY" if is_key else "ANTHROPIC_AUTH_TOKEN"
-            return build(provider, self.http, replace(self._keys, values={**self._keys.values, name: key}))
+            return build_provider(provider, self.http, replace(self._keys, values={**self._keys.values, name: key}))
 
-        return HelpedProvider(provider, helper, make)
+        return KeyHelperProvider(provider, helper, make)
 
     def info(self, name: str) -> ModelInfo:
-        """What is known of a model, whether or not it can be reached. Never fails."""
-        return self.catalogue.lookup(usual_name(name))
+        """Return what is known about a model, whether or not it can be reached. Never fails."""
+        return self.catalogue.lookup(normalise_model_name(name))
 
-    def cautions(self, names: Sequence[str], budget: float | None) -> list[str]:
-        """What the person should know before these models are asked: a budget that cannot be kept, a small window."""
-        found: list[str] = []
+    def list_warnings(self, names: Sequence[str], budget: float | None) -> list[str]:
+        """Warn about models whose price is unknown, so that a budget cannot be enforced, or whose window is small."""
+        warnings: list[str] = []
         for name in dict.fromkeys(names):
             info = self.info(name)
             provider = _provider_of(name)
-            if budget and not info.priced and provider not in _TELL_THEIR_COST:
-                found.append(
-                    f"The budget of ${budget:g} cannot be kept: no price is known for {name}, so that it counts as "
+            if budget and not info.priced and provider not in _REPORT_COST:
+                warnings.append(
+                    f"The budget of ${budget:g} cannot be enforced: no price is known for {name}, so it counts as "
                     'free. Add its price to "models" in the settings.'
                 )
             if info.context < SMALL_WINDOW:
-                found.append(
+                warnings.append(
                     f"The context window of {name} is {info.context:,} tokens; below {SMALL_WINDOW:,} a coding agent "
                     "soon forgets what it was asked. Choose a model with a larger one, or correct "
                     '"models" in the settings.'
                 )
-        return found
+        return warnings
 
-    def listing(self) -> list[dict[str, Any]]:
-        """The models a host may offer to choose from."""
+    def list_models(self) -> list[dict[str, Any]]:
+        """List the models a host may offer to choose from."""
         own = {name: name for name in self.catalogue.added if name.partition("/")[0] in self._named}
-        listed = [_listed(name, model, self.info(model)) for name, model in {**self.catalogue.aliases, **own}.items()]
+        listed = [
+            _model_entry(name, model, self.info(model)) for name, model in {**self.catalogue.aliases, **own}.items()
+        ]
         listed.append(
             {
                 "value": "demo",
@@ -149,7 +151,7 @@ class ModelRoutes:
         await self.http.close()
 
 
-def _listed(name: str, model: str, info: ModelInfo) -> dict[str, Any]:
+def _model_entry(name: str, model: str, info: ModelInfo) -> dict[str, Any]:
     return {
         "value": name,
         "resolvedModel": model,
@@ -167,15 +169,15 @@ def _provider_of(name: str) -> str:
         return ""
 
 
-def shown(provider: str, model: str) -> str:
-    """A name that leads back to the same route: the vendor's own where that alone is clear."""
+def route_name(provider: str, model: str) -> str:
+    """Return a name that resolves to the same route: the vendor's own name where that is unambiguous."""
     if provider == "demo" or (provider == "anthropic" and model.startswith("claude")):
         return model
     return f"{provider}/{model}"
 
 
-def _price_of(info: ModelInfo) -> Any:
+def _price_function(info: ModelInfo) -> Any:
     def price(usage: Usage) -> float:
-        return cost(info, usage)
+        return compute_cost(info, usage)
 
     return price

@@ -1,4 +1,4 @@
-"""Notices that a person reads once, not at every start: which ones were given is kept in a file."""
+"""One-time notices: shows a notice once and records in a file that it was shown."""
 
 import os
 
@@ -10,29 +10,29 @@ from bobstay.config.settings import Settings
 
 
 def unredacted_notice(environment: Environment, settings: Settings) -> list[str]:
-    """Say which variables are not redacted because their values are ordinary words."""
+    """Name the variables that are not redacted because their values are ordinary words."""
     names = (*environment.unredacted, *unredacted_names(settings.variables))
-    new = _not_yet_told(os.path.join(environment.paths.bobstay, "notices.json"), "unredacted", names) if names else []
+    new = _record_new(os.path.join(environment.paths.bobstay, "notices.json"), "unredacted", names) if names else []
     if not new:
         return []
     text = (
         f"Not redacted, because the values are ordinary words or too short: {', '.join(new)}. Redacting them would "
-        "make code unreadable that contains the same words. Use generated values where that matters. (Said once.)"
+        "make code that contains the same words unreadable. Use generated values where that matters. (Shown once.)"
     )
     return [text]
 
 
-def _not_yet_told(path: str, kind: str, names: tuple[str, ...]) -> list[str]:
-    """The names that no earlier notice of this kind had; they are noted as told."""
+def _record_new(path: str, kind: str, names: tuple[str, ...]) -> list[str]:
+    """Return the names that no earlier notice of this kind contained, and record them."""
     try:
         with open(path, "rb") as file:
-            told = msgspec.json.decode(file.read(), type=dict[str, list[str]])
+            recorded = msgspec.json.decode(file.read(), type=dict[str, list[str]])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        told = {}
-    known = told.get(kind, [])
+        recorded = {}
+    known = recorded.get(kind, [])
     new = [name for name in dict.fromkeys(names) if name not in known]
     if new:
-        _write(path, msgspec.json.encode({**told, kind: [*known, *new]}))
+        _write(path, msgspec.json.encode({**recorded, kind: [*known, *new]}))
     return new
 
 
@@ -43,4 +43,4 @@ def _write(path: str, data: bytes) -> None:
             file.write(data)
         os.replace(file.name, path)
     except OSError:
-        return  # it is said again next time
+        return  # the notice is shown again next time

@@ -1,4 +1,4 @@
-"""A session as faces and embedding programs see it: give it prompts, watch its events, stop it, ask how it stands."""
+"""The session interface for front ends and embedding programs: run prompts, stream events, interrupt, read totals."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
@@ -19,12 +19,12 @@ from bobstay.redaction.redactor import Redactor
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
 
-class UnknownMode(ValueError):  # noqa: N818 - reads as what happened
+class UnknownMode(ValueError):  # noqa: N818 - the name says what happened
     """No permission mode has that name."""
 
 
-class BypassNotLaunched(ValueError):  # noqa: N818 - reads as what happened
-    """Bypassing permissions must be allowed when the program is started."""
+class BypassNotLaunched(ValueError):  # noqa: N818 - the name says what happened
+    """Bypassing permissions was not allowed when the program was started."""
 
 
 class ModelTotals(Struct, frozen=True):
@@ -35,7 +35,7 @@ class ModelTotals(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """What the session took in its whole life, resumed parts included."""
+    """Usage and cost over the whole life of the session, including earlier runs."""
 
     cost_usd: float
     api_ms: int
@@ -44,7 +44,7 @@ class Totals(Struct, frozen=True):
     lines_removed: int = 0
 
 
-class Session:
+class AgentSession:
     """Made by `assembly.build.open_session`. One turn at a time; what comes meanwhile is steered in or queued."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Session:
 
     @property
     def entry(self) -> str:
-        """Id of the last thing stored: while an event is being shown, that event's."""
+        """Id of the last stored entry; while an event is being yielded, the id of that event."""
         return self._driver.log.head
 
     @property
@@ -84,12 +84,12 @@ class Session:
 
     @property
     def driver(self) -> Driver:
-        """For those who record beside the engine, such as a console."""
+        """For callers that record events of their own, such as the console."""
         return self._driver
 
     @property
     def model(self) -> str:
-        """The model's name as hosts are told it."""
+        """The model's name as reported to hosts."""
         return self._models.route(self.state.model or self._driver.agent.model).name
 
     @property
@@ -97,13 +97,13 @@ class Session:
         return self.state.mode
 
     @property
-    def mask(self) -> Redactor:
-        """Takes secrets out of what is shown."""
-        return self._driver.agent.toolbox.mask
+    def redactor(self) -> Redactor:
+        """Removes secrets from what is shown."""
+        return self._driver.agent.toolbox.redactor
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return self._driver.agent.toolbox.shelf.names
+        return self._driver.agent.toolbox.registry.names
 
     @property
     def busy(self) -> bool:
@@ -117,32 +117,32 @@ class Session:
     def steer(
         self, blocks: tuple[Block, ...] | str, *, client_id: str = "", how: Literal["steer", "queue"] = "steer"
     ) -> str:
-        """Give a message to a busy session: folded in after the running tool, or kept for the next turn."""
+        """Send a message to a busy session: read after the running tool, or queued for the next turn."""
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
         queued = InputQueued(new_id(), given, how, client_id)
         self._driver.queue(queued)
         return queued.id
 
-    def take_up(self) -> AsyncGenerator[Event, None]:
-        """Go on with a turn that a crash cut off: see `Driver.take_up`."""
-        return self._driver.take_up()
+    def resume_turn(self) -> AsyncGenerator[Event, None]:
+        """Resume a turn that a crash interrupted: see `Driver.resume_turn`."""
+        return self._driver.resume_turn()
 
     def next_queued(self) -> InputQueued | None:
-        """The oldest message nobody has taken up."""
+        """Return the oldest queued message."""
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
     def run_notices(self, *, waited: float | None = None) -> AsyncGenerator[Event, None]:
-        """Tell the model of background commands that ended: a turn without a prompt; see `has_wake_notice`.
+        """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.
 
-        It has limits of its own, unless it is said how many seconds were `waited`: then it uses those of the last turn.
+        The turn has its own limits, unless `waited` gives the seconds waited: then it shares those of the last turn.
         """
         return self._driver.turn((), waited=waited)
 
     async def interrupt(self) -> tuple[str, ...]:
-        """End the running turn, if any; its calls are stopped and answered. Returns the ids of what is still queued."""
+        """Interrupt the running turn, if any; its calls are stopped and answered. Returns ids of queued messages."""
         self._driver.interrupt()
         return tuple(queued.client_id or queued.id for queued in self.state.queued)
 
@@ -162,10 +162,10 @@ class Session:
         return self._driver.set_mode(mode)
 
     async def set_model(self, model: str | None) -> str:
-        """Use another model from the next model call on; None goes back to the one the session began with.
+        """Use another model from the next model call on; None returns to the one the session started with.
 
         Raises:
-            ValueError: it cannot be reached; the text says what is missing.
+            ValueError: the model cannot be reached; the text says what is missing.
         """
         name = model or self._driver.agent.model
         route = self._models.route(name)
@@ -173,7 +173,7 @@ class Session:
         return route.name
 
     def set_thinking(self, tokens: int | None) -> None:
-        """Let the model think with at most so many tokens from the next call on; None leaves it to the model."""
+        """Limit thinking to so many tokens from the next model call on; None lets the model decide."""
         self._driver.agent.thinking = "adaptive" if tokens is None else tokens or "off"
 
     def totals(self) -> Totals:
@@ -185,29 +185,29 @@ class Session:
         return Totals(state.cost, state.api_ms, models, state.lines_added, state.lines_removed)
 
     def context_usage(self) -> dict[str, Any]:
-        """What fills the model's window, in the shape of the wire."""
+        """Estimate what fills the model's window, in the stream-json format."""
         agent = self._driver.agent
         return context_usage(self.state, agent, self._models.route(self.state.model or agent.model))
 
     def info(self) -> dict[str, Any]:
-        """What a host may want to know before the first prompt."""
+        """Return what a host may want to know before the first prompt."""
         account = {"tokenSource": "none", "apiKeySource": self.api_key_source, "apiProvider": "firstParty"}
-        return {"commands": [], "agents": [], "models": self._models.listing(), "account": account}
+        return {"commands": [], "agents": [], "models": self._models.list_models(), "account": account}
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
-        """Path of the transcript in the SDK's own format, and its lines since the last call."""
+        """Return the path of the transcript in the SDK's format, and its lines since the last call."""
         return self._mirror() if self._mirror is not None else ("", [])
 
     _mirror: Callable[[], tuple[str, list[dict[str, Any]]]] | None = None
 
-    def mirrored_by(self, mirror: Callable[[], tuple[str, list[dict[str, Any]]]]) -> None:
+    def set_mirror(self, mirror: Callable[[], tuple[str, list[dict[str, Any]]]]) -> None:
         self._mirror = mirror
 
     def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
         self._closers = (*self._closers, closer)
 
     async def close(self) -> None:
-        """Stop what runs, let go of the log. Closing twice does nothing."""
+        """Stop what is running and release the log. Closing twice does nothing."""
         self._driver.interrupt()
         for closer in self._closers:
             await closer()

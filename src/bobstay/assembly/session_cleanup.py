@@ -1,25 +1,25 @@
-"""Removes old sessions beside a run, where the settings say after how many days, and tells how many went."""
+"""Session cleanup: removes sessions older than the configured number of days while a run is in progress."""
 
 import asyncio
 import threading
 
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 from bobstay.assembly.start_context import StartContext
 from bobstay.sessions.expiry import remove_older_than
 
-MOST_WAIT = 5.0
-"""Seconds the end of a run waits for it. The next run goes on where this one stopped."""
+MAX_WAIT = 5.0
+"""Seconds the end of a run waits for the cleanup. The next run continues it."""
 
 
-def clean_up_beside(session: Session, start: StartContext, days: int) -> None:
-    """Begin to remove what is older than `days`; the session's end waits for it and adds a notice to its warnings."""
+def start_cleanup(session: AgentSession, start: StartContext, days: int) -> None:
+    """Start removing sessions older than `days`. Closing the session waits for it and adds a notice to its warnings."""
     stop = threading.Event()
-    spare = frozenset((start.session_id, start.options.resume or ""))
+    keep = frozenset((start.session_id, start.options.resume or ""))
     home = start.environment.paths.bobstay
-    removing = asyncio.create_task(asyncio.to_thread(remove_older_than, home, days, spare, stop.is_set))
+    removing = asyncio.create_task(asyncio.to_thread(remove_older_than, home, days, keep, stop.is_set))
 
     async def finish() -> None:
-        await asyncio.wait([removing], timeout=MOST_WAIT)
+        await asyncio.wait([removing], timeout=MAX_WAIT)
         stop.set()
         removed = await removing
         if removed:

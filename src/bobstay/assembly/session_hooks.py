@@ -1,36 +1,36 @@
-"""The hooks of a session: those of its host, and those its settings name."""
+"""Session hooks: joins the hooks of the host with those of the settings."""
 
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bobstay.assembly.start_context import StartContext
-from bobstay.config.merge import hooks_disabled
-from bobstay.config.secret_variables import MISLEADING
+from bobstay.config.merge import are_hooks_disabled
+from bobstay.config.secret_variables import UNSAFE_VARIABLES
 from bobstay.config.settings_files import SettingsLayer
 from bobstay.engine.tool_environment import ToolEnvironment
-from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, HookReport, Hooks, Ran
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, HookReport, HookRunResult, Hooks
 
 if TYPE_CHECKING:
     from bobstay.hooks.hook_runner import CommandHooks
     from bobstay.hooks.hook_settings import HttpHook, SettingsHook
 
 HookWatcher: TypeAlias = Callable[[str, HookReport], None]
-"""Told the session's id and what a hook of the settings does."""
-_OF_FOLDER = frozenset({"project", "local"})
-_OF_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
+"""Called with the session's id and a report of a settings hook."""
+_FOLDER_SOURCES = frozenset({"project", "local"})
+_SHELL_VARIABLES = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _ENV_SECONDS = 10.0
 
 
-def session_hooks(
-    start: StartContext, host: Hooks, surroundings: ToolEnvironment, watcher: HookWatcher | None
+def build_hooks(
+    start: StartContext, host: Hooks, tool_environment: ToolEnvironment, watcher: HookWatcher | None
 ) -> "tuple[Hooks, CommandHooks | None]":
-    """All hooks as one, and those of the settings by themselves if there are any.
+    """Return all hooks as one, and separately those of the settings if there are any.
 
-    Settings of a folder that is not trusted have no hooks by now.
+    The hooks of an untrusted folder have been removed from its settings already.
     """
-    layers = [layer for layer in _enabled(start) if layer.settings.hooks]
-    hooks = [hook for layer in layers for hook in _read(layer, start)]
+    layers = [layer for layer in _enabled_layers(start) if layer.settings.hooks]
+    hooks = [hook for layer in layers for hook in _read_hooks(layer, start)]
     if not hooks:
         return host, None
     from bobstay.hooks.hook_runner import CommandHooks, JoinedHooks
@@ -39,20 +39,25 @@ def session_hooks(
         hooks,
         cwd=start.cwd,
         environment={
-            name: value for name, value in surroundings.environment.items() if not start.environment.is_model_key(name)
+            name: value
+            for name, value in tool_environment.environment.items()
+            if not start.environment.is_model_key(name)
         },
         session_id=start.session_id,
-        report=_masked(start, watcher) if watcher is not None else None,
-        post=_post(start),
-        variables=lambda hook: _for_headers(hook, start),
+        report=_redact_reports(start, watcher) if watcher is not None else None,
+        post=_make_poster(start),
+        variables=lambda hook: _header_variables(hook, start),
     )
     return JoinedHooks(commands, host), commands
 
 
-async def session_began(
-    commands: "CommandHooks", start: StartContext, surroundings: ToolEnvironment, facts: Callable[[], dict[str, Any]]
+async def run_session_start(
+    commands: "CommandHooks",
+    start: StartContext,
+    tool_environment: ToolEnvironment,
+    facts: Callable[[], dict[str, Any]],
 ) -> HookOutcome:
-    """Let the settings' hooks know; what they say is for the first prompt."""
+    """Run the SessionStart hooks of the settings; their outcome is for the first prompt."""
     source = "resume" if start.options.resume or start.options.continue_ else "startup"
     if not commands.wants("SessionStart", source):
         return NO_OPINION
@@ -65,25 +70,25 @@ async def session_began(
         commands.env_files = folder
         outcome = await commands.run(call)
         commands.env_files = ""
-        surroundings.environment.update(await _exported(folder, surroundings.environment, start))
+        tool_environment.environment.update(await _read_exports(folder, tool_environment.environment, start))
     return outcome
 
 
-async def session_ended(commands: "CommandHooks", facts: Callable[[], dict[str, Any]]) -> None:
-    """Hosts are not told: they end the session, and may be gone."""
+async def run_session_end(commands: "CommandHooks", facts: Callable[[], dict[str, Any]]) -> None:
+    """Run the SessionEnd hooks of the settings. Hosts are not called: they end the session, and may be gone."""
     if commands.wants("SessionEnd", "other"):
         await commands.run(HookCall("SessionEnd", {**facts(), "reason": "other"}, "other"))
     await commands.close()
 
 
-def _enabled(start: StartContext) -> list[SettingsLayer]:
-    """The settings whose hooks count."""
+def _enabled_layers(start: StartContext) -> list[SettingsLayer]:
+    """Return the layers whose hooks are enabled."""
     layers = start.loaded.layers
     disabling = {layer.source for layer in layers if layer.settings.disable_all_hooks}
-    return [layer for layer in layers if not hooks_disabled(layer.source, disabling)]
+    return [layer for layer in layers if not are_hooks_disabled(layer.source, disabling)]
 
 
-def _read(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook]":
+def _read_hooks(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook]":
     import msgspec
 
     from bobstay.config import json_position
@@ -92,58 +97,59 @@ def _read(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook]":
 
     def notice(path: str, what: str) -> None:
         data = read_regular(layer.file, 1 << 20) if layer.file != "--settings" else None
-        place = json_position.of_path(data, path) if data else None
-        start.warnings.append(f"{layer.file}:{place[0]}:{place[1]}: {what}." if place else f"{layer.file}: {what}.")
+        position = json_position.locate_path(data, path) if data else None
+        where = f"{layer.file}:{position[0]}:{position[1]}" if position else layer.file
+        start.warnings.append(f"{where}: {what}.")
 
     found = list(read_hooks(layer.settings.hooks, layer.file, notice))
-    if layer.source not in _OF_FOLDER:
+    if layer.source not in _FOLDER_SOURCES:
         return found
-    # A session's own tools could rewrite the script of a hook: what was trusted is what is run.
-    from bobstay.config.digest import digests_of
-    from bobstay.config.trust_parts import referenced
+    # The session's own tools could rewrite a hook's script: only the content that was trusted is run.
+    from bobstay.config.digest import digest_files
+    from bobstay.config.trust_parts import find_referenced_files
 
     return [
-        msgspec.structs.replace(hook, folder=start.cwd, files=digests_of(referenced(hook.text, start.cwd)))
+        msgspec.structs.replace(hook, folder=start.cwd, files=digest_files(find_referenced_files(hook.text, start.cwd)))
         if isinstance(hook, CommandHook)
         else msgspec.structs.replace(hook, folder=start.cwd)
         for hook in found
     ]
 
 
-def _masked(start: StartContext, watcher: HookWatcher) -> Callable[[HookReport], None]:
-    """What a hook wrote goes to a host: secrets it came upon do not."""
+def _redact_reports(start: StartContext, watcher: HookWatcher) -> Callable[[HookReport], None]:
+    """Redact secrets in hook output before it is reported to a host."""
     from bobstay.config.secret_variables import secret_values
     from bobstay.redaction.redactor import Redactor
 
-    mask = Redactor({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
+    redactor = Redactor({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
 
     def tell(report: HookReport) -> None:
-        ran = report.ran
-        if ran is not None:
-            ran = Ran(ran.code, mask.text(ran.stdout), mask.text(ran.stderr))
-        watcher(start.session_id, HookReport(report.id, report.name, report.event, ran, report.outcome))
+        result = report.result
+        if result is not None:
+            result = HookRunResult(result.code, redactor.redact(result.stdout), redactor.redact(result.stderr))
+        watcher(start.session_id, HookReport(report.id, report.name, report.event, result, report.outcome))
 
     return tell
 
 
-def _for_headers(hook: "HttpHook", start: StartContext) -> Mapping[str, str]:
-    """What may stand in the headers of a hook. A folder may not choose where the keys of models are sent."""
+def _header_variables(hook: "HttpHook", start: StartContext) -> Mapping[str, str]:
+    """Return the variables that a hook's headers may use. A folder cannot choose where model keys are sent."""
     known = {**start.environment.withheld, **start.environment.children, **start.loaded.settings.variables}
     return {name: value for name, value in known.items() if not (hook.folder and start.environment.is_model_key(name))}
 
 
-def _post(start: StartContext) -> "Callable[[str, dict[str, str], bytes], Any]":
-    most = 1 << 20
+def _make_poster(start: StartContext) -> "Callable[[str, dict[str, str], bytes], Any]":
+    max_size = 1 << 20
 
     async def post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
         from bobstay.providers.base import ProviderError
         from bobstay.providers.http_client import HttpClient
 
-        # Not the session's: that may be closed when the last hook is called.
+        # Not the session's client, which may be closed when the last hook is called.
         client = HttpClient(start.environment.network)
         try:
             reply = await client.post(url, headers, body)
-            return reply.status, await reply.read(most)
+            return reply.status, await reply.read(max_size)
         except ProviderError as error:
             raise OSError(str(error)) from error
         finally:
@@ -152,8 +158,8 @@ def _post(start: StartContext) -> "Callable[[str, dict[str, str], bytes], Any]":
     return post
 
 
-async def _exported(folder: str, environment: Mapping[str, str], start: StartContext) -> dict[str, str]:
-    """The variables that hooks exported into their files: a shell reads them, so `$PATH` and the like are known."""
+async def _read_exports(folder: str, environment: Mapping[str, str], start: StartContext) -> dict[str, str]:
+    """Read the variables that hooks exported into their files; a shell evaluates them, so `$PATH` etc. expand."""
     files = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.stat().st_size)
     if not files:
         return {}
@@ -161,17 +167,19 @@ async def _exported(folder: str, environment: Mapping[str, str], start: StartCon
 
     script = 'for file; do . "$file"; done >/dev/null </dev/null; exec env -0'
     try:
-        ran = await run_command(shell(script, *files), b"", cwd=start.cwd, environment=environment, limit=_ENV_SECONDS)
+        result = await run_command(
+            shell(script, *files), b"", cwd=start.cwd, environment=environment, limit=_ENV_SECONDS
+        )
     except OSError as error:
-        ran = Ran(None, "", str(error))
-    if ran.code != 0:
-        why = ran.stderr.strip()[:500] or "it did not come to its end"
+        result = HookRunResult(None, "", str(error))
+    if result.code != 0:
+        why = result.stderr.strip()[:500] or "the shell did not finish"
         start.warnings.append(f"What SessionStart hooks wrote into CLAUDE_ENV_FILE could not be read: {why}.")
         return {}
-    if ran.stderr.strip():
-        start.warnings.append(f"CLAUDE_ENV_FILE of SessionStart hooks: {ran.stderr.strip()[:500]}")
+    if result.stderr.strip():
+        start.warnings.append(f"CLAUDE_ENV_FILE of SessionStart hooks: {result.stderr.strip()[:500]}")
     from bobstay.system.process_tree import MARK
 
-    left_out = _OF_SHELL | MISLEADING | {MARK}
-    pairs = (line.partition("=") for line in ran.stdout.split("\0") if "=" in line)
-    return {name: value for name, _, value in pairs if name not in left_out and environment.get(name) != value}
+    ignored = _SHELL_VARIABLES | UNSAFE_VARIABLES | {MARK}
+    pairs = (line.partition("=") for line in result.stdout.split("\0") if "=" in line)
+    return {name: value for name, _, value in pairs if name not in ignored and environment.get(name) != value}

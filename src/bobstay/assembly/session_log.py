@@ -1,4 +1,4 @@
-"""Which log a session writes and what it starts from: a new one, an earlier one, a copy, or a foreign transcript."""
+"""Opens a session's log: a new one, an earlier one, a fork, or one imported from a foreign transcript."""
 
 import os
 from typing import Any
@@ -19,10 +19,10 @@ class OpenedLog(Struct):
     branch: list[Envelope]
     warnings: list[str]
     scratch: str = ""
-    """A folder to remove at the end, where nothing is to be kept."""
+    """A temporary folder to remove at the end, if the session is not persisted."""
 
 
-def take_up(options: Options, environment: Environment, cwd: str, model: str) -> OpenedLog:
+def open_log(options: Options, environment: Environment, cwd: str, model: str) -> OpenedLog:
     """Open the log the options ask for.
 
     Raises:
@@ -35,7 +35,7 @@ def take_up(options: Options, environment: Environment, cwd: str, model: str) ->
 
         scratch = folder = mkdtemp(prefix="bobstay-")
     store = LogStore(folder)
-    earlier = _earlier(options, store, environment, cwd)
+    earlier = _find_earlier(options, store, environment, cwd)
     if earlier is None:
         log = store.create(options.session_id or new_id(), SessionStarted(cwd, __version__, model))
         return OpenedLog(log, [], [], scratch)
@@ -48,28 +48,30 @@ def take_up(options: Options, environment: Environment, cwd: str, model: str) ->
         log, branch, warnings = store.open(earlier, options.resume_session_at or "")
         root = next((each.event.cwd for each in branch if isinstance(each.event, SessionStarted)), cwd)
         if os.path.realpath(root) != os.path.realpath(cwd):
-            moved = f"This session was begun in {root} and now goes on in {cwd}, with paths and trust of that folder"
-            warnings = [*warnings, f"{moved}. To go on where it was, start it there."]
+            moved = (
+                f"This session was started in {root} and continues in {cwd}, with the paths and trust of that folder"
+            )
+            warnings = [*warnings, f"{moved}. To continue in {root}, start it there."]
     return OpenedLog(log, branch, warnings, scratch)
 
 
-def _earlier(options: Options, store: LogStore, environment: Environment, cwd: str) -> str | None:
-    """The id of the session to go on with, adopted from a foreign transcript if need be; None for a new one."""
+def _find_earlier(options: Options, store: LogStore, environment: Environment, cwd: str) -> str | None:
+    """Return the id of the session to continue, imported from a foreign transcript if needed; None for a new one."""
     if options.continue_:
         latest = store.latest(cwd)
         return latest.id if latest is not None else None
     if options.resume is None:
         return None
     if not store.exists(options.resume):
-        from bobstay.sessions.claude_import import adopt, find
+        from bobstay.sessions.claude_import import find_transcript, import_transcript
 
-        path: Any = find(environment.paths.claude, cwd, options.resume)
+        path: Any = find_transcript(environment.paths.claude, cwd, options.resume)
         if path is None and options.resume.endswith(".jsonl") and os.path.isfile(options.resume):
             path = options.resume
         if path is None:
             raise SessionMissing(f"No conversation found with session ID: {options.resume}")
         session_id = os.path.basename(str(path)).removesuffix(".jsonl")
         if not store.exists(session_id):
-            adopt(store, session_id, path).close()
+            import_transcript(store, session_id, path).close()
         return session_id
     return options.resume

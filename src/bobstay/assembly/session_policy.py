@@ -1,4 +1,4 @@
-"""The permission side of a session's start: mode, rules of all sources, and what is written back to settings."""
+"""Session policy: the initial permission mode, the rules of all sources, and writing new rules to the settings."""
 
 from msgspec import Struct
 
@@ -11,15 +11,15 @@ from bobstay.permissions.rule_updates import UpdateFailed, write
 
 
 def initial_mode(start: StartContext) -> tuple[str, bool]:
-    """The mode to start in, and whether permissions may be bypassed at all. Bypassing needs an explicit launch flag."""
+    """Return the initial mode, and whether permissions may be bypassed at all, which needs an explicit launch flag."""
     options, permissions = start.options, start.loaded.settings.permissions
     forbidden = permissions.disable_bypass_permissions_mode == "disable"
-    asked = (
+    requested = (
         options.permission_mode == "bypassPermissions"
         or options.dangerously_skip_permissions
         or options.allow_dangerously_skip_permissions
     )
-    can_bypass = asked and not forbidden
+    can_bypass = requested and not forbidden
     mode = options.permission_mode or permissions.default_mode or "default"
     mode = "default" if mode == "manual" else mode
     if mode == "bypassPermissions" and not can_bypass:
@@ -30,9 +30,9 @@ def initial_mode(start: StartContext) -> tuple[str, bool]:
 
 
 def make_policy(start: StartContext, mode: str, *, can_bypass: bool, readable: tuple[str, ...]) -> Policy:
-    """Raises `BadRule` for a rule that means nothing."""
+    """Build the policy. Raises `BadRule` for a rule that cannot be parsed."""
     options, loaded = start.options, start.loaded
-    rules = [Rule.parse(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in loaded.rules]
+    rules = [Rule.parse(rule.text, BEHAVIORS[rule.behavior], rule.source) for rule in loaded.rules]
     rules += [Rule.parse(text, Effect.ALLOW, "cli") for text in options.allowed_tools]
     rules += [Rule.parse(text, Effect.DENY, "cli") for text in options.disallowed_tools]
     policy = Policy(
@@ -48,8 +48,8 @@ def make_policy(start: StartContext, mode: str, *, can_bypass: bool, readable: t
     return policy
 
 
-class StoredUpdates(Struct):
-    """Writes rules that a person wants to keep into the settings file they chose."""
+class SettingsWriter(Struct):
+    """Writes permission rules that a person saved into the settings file they chose."""
 
     files: dict[str, str]
     warnings: list[str]

@@ -1,24 +1,24 @@
-"""The sandbox of a session, as its settings want it."""
+"""Builds the sandbox of a session from its settings."""
 
 from collections.abc import Callable
 
 from bobstay.assembly.start_context import StartContext
-from bobstay.config.secret_variables import passed
+from bobstay.config.secret_variables import select_passed
 from bobstay.config.settings import SandboxSettings
 from bobstay.permissions.sandbox.availability import Availability
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 
 
-def sandbox_for(start: StartContext, spill: str) -> Sandbox | None:
-    """The sandbox commands run in. `spill` is where their long output is kept.
+def build_sandbox(start: StartContext, spill: str) -> Sandbox | None:
+    """Build the sandbox that commands run in. `spill` is the folder of their long output.
 
-    One that cannot start is returned all the same: it refuses each command and says why. Only a person who said so
-    (`failIfUnavailable: false`) gets to run commands without.
+    A sandbox that cannot start is returned as well: it refuses each command and says why. Commands run without one
+    only if the settings allow that (`failIfUnavailable: false`).
     """
     wanted = start.loaded.settings.sandbox
     paths = start.environment.paths
-    given = passed(start.environment.withheld, start.loaded.settings.pass_variables)
+    given = select_passed(start.environment.withheld, start.loaded.settings.pass_variables)
     sandbox = Sandbox(
         SandboxSpec(
             root=start.cwd,
@@ -40,10 +40,8 @@ def sandbox_for(start: StartContext, spill: str) -> Sandbox | None:
     return sandbox
 
 
-def needs_no_question(
-    wanted: SandboxSettings, availability: Callable[[], Availability]
-) -> Callable[[str], bool] | None:
-    """What the policy asks about a command before it asks a person; None if the answer is always no."""
+def build_auto_allow(wanted: SandboxSettings, availability: Callable[[], Availability]) -> Callable[[str], bool] | None:
+    """Return the predicate by which the policy allows a sandboxed command without asking; None if it never does."""
     if not wanted.enabled or not wanted.auto_allow:
         return None
     return lambda _command: bool(availability().kind)

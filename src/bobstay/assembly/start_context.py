@@ -1,4 +1,4 @@
-"""What is known once settings are read, the model is found and the log is open."""
+"""Start context: the settings, model and log of a session that is being built."""
 
 from msgspec import Struct
 

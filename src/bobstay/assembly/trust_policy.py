@@ -1,4 +1,4 @@
-"""What trust changes in a session: where nobody trusts the folder, whatever would obey it needs a person's word."""
+"""Trust policy: in an untrusted folder, commands that would execute the folder's content need an approval."""
 
 import os
 import re
@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.assembly.session_policy import StoredUpdates
+from bobstay.assembly.session_policy import SettingsWriter
 from bobstay.assembly.start_context import StartContext
 from bobstay.config.paths import Paths
-from bobstay.context.git_status import guarded
+from bobstay.context.git_status import harden_environment
 from bobstay.engine.driver import LogObserver
 from bobstay.model.event import Event, PermissionsChanged
 from bobstay.permissions.access import Access, Effect, PolicyDecision
@@ -17,9 +17,9 @@ from bobstay.permissions.policy import Policy
 
 _QUOTING = re.compile(r"[\\'\"]|\$(?=['\"])")
 _GIT = re.compile(r"(?:^|[^\w.@-])git(?:$|[^\w.-])")
-_separate = re.compile(r"[;&|\n]+").split
-_SAID_SO = frozenset({"rule", "mode", "hook"})
-"""Reasons behind which a person's own words stand: a rule, a mode they chose, a hook of theirs."""
+_split_commands = re.compile(r"[;&|\n]+").split
+_EXPLICIT_REASONS = frozenset({"rule", "mode", "hook"})
+"""Reasons that a person stated explicitly: a rule, a mode they chose, or a hook of theirs."""
 _WHY = (
     "This folder is not trusted, and git runs programs that a repository's own configuration names. "
     "Trust it with `bobstay trust add` or --trust if you know what is in it."
@@ -28,7 +28,7 @@ _WHY_SANDBOX = "This folder is not trusted, so its programs are not run without 
 
 
 class UntrustedJudge:
-    """Asks where the policy would let a command through by itself that executes what the folder says."""
+    """Asks for approval where the policy alone would allow a command that executes the folder's content."""
 
     def __init__(self, inner: Policy) -> None:
         self._inner = inner
@@ -42,14 +42,18 @@ class UntrustedJudge:
     ) -> PolicyDecision:
         decision = self._inner.judge(tool, accesses, input, read_only=read_only)
         commands = [access.target for access in accesses if access.kind == "exec"]
-        if decision.verdict is not Effect.ALLOW or decision.reason_type in _SAID_SO or not commands:
+        if decision.effect is not Effect.ALLOW or decision.reason_type in _EXPLICIT_REASONS or not commands:
             return decision
         if self.mode == "bypassPermissions":
             return decision
         if decision.reason_type not in ("default", ""):
-            return self._asked(_WHY_SANDBOX)
-        if any(starts_git(part) and not self._permits(tool, part) for each in commands for part in _separate(each)):
-            return self._asked(_WHY)
+            return self._ask_or_deny(_WHY_SANDBOX)
+        if any(
+            starts_git(part) and not self._has_allow_rule(tool, part)
+            for each in commands
+            for part in _split_commands(each)
+        ):
+            return self._ask_or_deny(_WHY)
         return decision
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -58,29 +62,29 @@ class UntrustedJudge:
     def apply(self, event: Event) -> None:
         self._inner.apply(event)
 
-    def _permits(self, tool: str, command: str) -> bool:
-        """Whether a rule would allow the command if it were not free anyway: then a person thought of it."""
-        allowing = (rule for rule in self._inner.rules if rule.verdict is Effect.ALLOW and rule.names(tool))
+    def _has_allow_rule(self, tool: str, command: str) -> bool:
+        """Whether an allow rule covers the command: then a person approved it deliberately."""
+        allowing = (rule for rule in self._inner.rules if rule.effect is Effect.ALLOW and rule.names(tool))
         return any(not rule.pattern or rule.covers_command(command.strip()) for rule in allowing)
 
-    def _asked(self, why: str) -> PolicyDecision:
-        verdict = Effect.DENY if self.mode == "dontAsk" else Effect.ASK
-        return PolicyDecision(verdict, why, "default", "safety")
+    def _ask_or_deny(self, why: str) -> PolicyDecision:
+        effect = Effect.DENY if self.mode == "dontAsk" else Effect.ASK
+        return PolicyDecision(effect, why, "default", "safety")
 
 
 def starts_git(command: str) -> bool:
-    """Whether a command may start git. Generous: quoting that could hide the word is taken away first."""
+    """Whether a command may start git. Errs on the safe side: quoting that could hide the word is removed first."""
     return _GIT.search(_QUOTING.sub("", command)) is not None
 
 
 def child_environment(start: StartContext) -> dict[str, str]:
-    """What programs started in the session's folder are given."""
-    given = inherited(start)
-    return given if start.loaded.trusted else guarded(given, start.cwd)
+    """Return the environment of programs that are started in the session's folder."""
+    given = inherited_variables(start)
+    return given if start.loaded.trusted else harden_environment(given, start.cwd)
 
 
-def inherited(start: StartContext) -> dict[str, str]:
-    """The variables of child processes. A key of models is among them only if the person's own settings name it."""
+def inherited_variables(start: StartContext) -> dict[str, str]:
+    """Return the variables of child processes. They contain a model key only if the user's own settings name it."""
     environment = start.environment
     passing = tuple(
         name
@@ -88,22 +92,22 @@ def inherited(start: StartContext) -> dict[str, str]:
         for name in layer.settings.pass_variables
         if layer.source not in ("local", "project") or not environment.is_model_key(name)
     )
-    said = start.loaded.settings.variables.items()
-    extra = {name: value for name, value in said if name in passing or not environment.is_model_key(name)}
+    variables = start.loaded.settings.variables.items()
+    extra = {name: value for name, value in variables if name in passing or not environment.is_model_key(name)}
     return environment.child_environment(extra, passing)
 
 
-def kept_updates(start: StartContext) -> LogObserver:
-    """Writes the rules a person wants to keep; trust in the folder survives what it writes there."""
+def build_settings_writer(start: StartContext) -> LogObserver:
+    """Build the writer of saved rules. The folder stays trusted after bobstay itself writes to its settings."""
     destinations = start.environment.paths.destinations(start.cwd)
-    stored = StoredUpdates(destinations, start.warnings)
+    stored = SettingsWriter(destinations, start.warnings)
     if not start.loaded.stored:
         return stored
     files = (destinations["projectSettings"], destinations["localSettings"])
-    return KeepingTrust(stored, os.path.realpath(start.cwd), start.environment.paths, files, start.warnings)
+    return TrustKeepingWriter(stored, os.path.realpath(start.cwd), start.environment.paths, files, start.warnings)
 
 
-class KeepingTrust(Struct):
+class TrustKeepingWriter(Struct):
     inner: LogObserver
     folder: str
     paths: Paths
@@ -114,11 +118,11 @@ class KeepingTrust(Struct):
         if not isinstance(event, PermissionsChanged):
             self.inner.apply(event)
             return
-        from bobstay.config.trust import own_change
-        from bobstay.config.trust_store import TrustUnusable
+        from bobstay.config.trust import preserve_trust
+        from bobstay.config.trust_store import TrustStoreError
 
         try:
-            with own_change(self.folder, self.paths, self.files):
+            with preserve_trust(self.folder, self.paths, self.files):
                 self.inner.apply(event)
-        except TrustUnusable as error:
+        except TrustStoreError as error:
             self.warnings.append(f"The folder will count as changed: {error}")

@@ -1,4 +1,4 @@
-"""The process environment, read once: all that bobstay takes from it, by its meaning."""
+"""The process environment: reads every variable that bobstay uses, once, into typed fields."""
 
 import os
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from bobstay.config.secret_variables import (
     SEARCH_VARIABLES,
     is_provider_key,
     is_secret,
-    passed,
+    remove_secrets,
     secret_values,
+    select_passed,
     unredacted_names,
-    without_secrets,
 )
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
 
-OFF = frozenset({"", "0", "false", "no", "off"})
+FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
 
 
 class Environment(Struct, frozen=True):
@@ -36,13 +36,13 @@ class Environment(Struct, frozen=True):
     """The proxies to go through and the certificate authorities to trust."""
     model: str = ""
     entrypoint: str = ""
-    """Which program drives us: `sdk-py`, `sdk-ts`, ..."""
+    """The program that drives this one: `sdk-py`, `sdk-ts`, ..."""
     host_version: str = ""
     reads_session_state: bool = False
     emits_session_state: bool = False
     file_checkpointing: bool = False
     in_sandbox: bool = False
-    """The whole process stands in a sandbox already, so that root may bypass permissions."""
+    """The whole process runs in a sandbox already, so that root may bypass permissions."""
     task_tools: bool = True
     max_retries: int | None = None
     max_output_tokens: int | None = None
@@ -51,25 +51,25 @@ class Environment(Struct, frozen=True):
     bash_output_length: int | None = None
     background_wait_ms: int | None = None
     stop_hook_blocks: int | None = None
-    """How often in a row a Stop hook may send the model back to work."""
+    """How often in a row a Stop hook may make the model continue."""
     api_timeout_ms: int | None = None
     debug: bool = False
     secrets: dict[str, str] = {}
-    """What must not be stored or shown, by the name of its variable."""
+    """Values that must not be stored or shown, by variable name."""
     unredacted: tuple[str, ...] = ()
-    """Variables whose names promise a secret and whose values are ordinary words."""
+    """Variables whose names suggest a secret but whose values are ordinary words."""
     withheld: dict[str, str] = {}
-    """Variables that child processes do not inherit because their names say that they hold secrets."""
+    """Variables that child processes do not inherit because their names suggest secrets."""
     children: dict[str, str] = {}
-    """What child processes inherit: everything but secrets."""
+    """Variables that child processes inherit: everything but secrets."""
     stored: dict[str, str] = {}
-    """Keys that the person stored, by provider."""
+    """Keys that the user stored, by provider."""
     key_variables: frozenset[str] = frozenset()
-    """Variables that hold the keys of providers which the settings define."""
-    of_folder: frozenset[str] = frozenset()
+    """Variables that hold the keys of providers that the settings define."""
+    folder_variables: frozenset[str] = frozenset()
     """Variables whose values come from the settings of a trusted folder."""
-    named: Mapping[str, str] = {}
-    """All variables, for those that settings name; never shown, never passed on."""
+    all_variables: Mapping[str, str] = {}
+    """All variables, for lookups by names that the settings give; never shown or passed on."""
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Environment":
@@ -79,70 +79,74 @@ class Environment(Struct, frozen=True):
             paths=Paths.read(source),
             keys={name: source[name] for name in PROVIDER_VARIABLES if source.get(name)},
             search={name: source[name] for name in SEARCH_VARIABLES if source.get(name)},
-            headers=_headers(source.get(HEADERS, "")),
-            network=Network(_proxies(source), _authorities(source)),
+            headers=_parse_headers(source.get(HEADERS, "")),
+            network=Network(_read_proxies(source), _read_authorities(source)),
             model=source.get("BOBSTAY_MODEL") or source.get("ANTHROPIC_MODEL", ""),
             entrypoint=source.get("CLAUDE_CODE_ENTRYPOINT", ""),
             host_version=source.get("CLAUDE_AGENT_SDK_VERSION", ""),
-            reads_session_state=_switch(source, "CLAUDE_CODE_SDK_READS_SESSION_STATE"),
-            emits_session_state=_switch(source, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
-            file_checkpointing=_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
-            in_sandbox=_switch(source, "IS_SANDBOX"),
-            task_tools=_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
-            max_retries=_number(source, "CLAUDE_CODE_MAX_RETRIES"),
-            max_output_tokens=_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
-            bash_timeout_ms=_number(source, "BASH_DEFAULT_TIMEOUT_MS"),
-            bash_longest_ms=_number(source, "BASH_MAX_TIMEOUT_MS"),
-            bash_output_length=_number(source, "BASH_MAX_OUTPUT_LENGTH"),
-            background_wait_ms=_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
-            stop_hook_blocks=_number(source, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
-            api_timeout_ms=_number(source, "API_TIMEOUT_MS"),
-            debug=_switch(source, "BOBSTAY_DEBUG"),
+            reads_session_state=_read_switch(source, "CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+            emits_session_state=_read_switch(source, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+            file_checkpointing=_read_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
+            in_sandbox=_read_switch(source, "IS_SANDBOX"),
+            task_tools=_read_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
+            max_retries=_read_number(source, "CLAUDE_CODE_MAX_RETRIES"),
+            max_output_tokens=_read_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+            bash_timeout_ms=_read_number(source, "BASH_DEFAULT_TIMEOUT_MS"),
+            bash_longest_ms=_read_number(source, "BASH_MAX_TIMEOUT_MS"),
+            bash_output_length=_read_number(source, "BASH_MAX_OUTPUT_LENGTH"),
+            background_wait_ms=_read_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
+            stop_hook_blocks=_read_number(source, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
+            api_timeout_ms=_read_number(source, "API_TIMEOUT_MS"),
+            debug=_read_switch(source, "BOBSTAY_DEBUG"),
             secrets=secret_values(source),
             unredacted=unredacted_names(source),
             withheld={name: value for name, value in source.items() if is_secret(name)},
-            children=without_secrets(source),
-            named=dict(source),
+            children=remove_secrets(source),
+            all_variables=dict(source),
         )
 
     def is_model_key(self, name: str) -> bool:
-        """Whether a variable pays for models: nobody else is given it unless the person names it."""
+        """Whether a variable holds a model key: child processes get it only if the user names it."""
         return is_provider_key(name) or name.upper() == HEADERS or name in self.key_variables
 
     def child_environment(self, extra: Mapping[str, str], passing: tuple[str, ...] = ()) -> dict[str, str]:
-        """What a child process is given: what it inherits, the secrets a person lets it have (`passing` has names and
-        patterns), then `extra`, which a person put into the settings.
+        """Return the variables of a child process: the inherited ones, the secrets that the user passes on (`passing`
+        has names and patterns), then `extra` from the settings.
         """
-        return {**self.children, **(passed(self.withheld, passing, self.key_variables) if passing else {}), **extra}
+        return {
+            **self.children,
+            **(select_passed(self.withheld, passing, self.key_variables) if passing else {}),
+            **extra,
+        }
 
 
-def _switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+def _read_switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:
     value = source.get(name)
-    return default if value is None else value.strip().lower() not in OFF
+    return default if value is None else value.strip().lower() not in FALSE_VALUES
 
 
-def _number(source: Mapping[str, str], name: str) -> int | None:
-    """A whole number, or None if there is none: a typing error must not stop the program."""
+def _read_number(source: Mapping[str, str], name: str) -> int | None:
+    """Read a whole number; None if there is none, since a typo must not stop the program."""
     value = source.get(name, "").strip()
     return int(value) if value.isascii() and value.isdigit() and len(value) <= 12 else None
 
 
-def _proxies(source: Mapping[str, str]) -> Proxies:
-    """As the usual variables give them; lower case wins."""
+def _read_proxies(source: Mapping[str, str]) -> Proxies:
+    """Read the proxies from the usual variables; lower case wins."""
     found: dict[str, str] = {}
     for kind in ("http", "https", "all", "no"):
-        # An upper-case HTTP_PROXY may have come in as a request header where we run under CGI.
+        # Under CGI, an upper-case HTTP_PROXY may come from a request header.
         upper = "" if kind == "http" and "REQUEST_METHOD" in source else source.get(f"{kind.upper()}_PROXY", "")
         found[kind] = source.get(f"{kind}_proxy", "") or upper
     return Proxies(**found)
 
 
-def _authorities(source: Mapping[str, str]) -> Authorities:
+def _read_authorities(source: Mapping[str, str]) -> Authorities:
     file = source.get("SSL_CERT_FILE") or source.get("REQUESTS_CA_BUNDLE") or source.get("CURL_CA_BUNDLE", "")
     return Authorities(file, source.get("SSL_CERT_DIR", ""), source.get("NODE_EXTRA_CA_CERTS", ""))
 
 
-def _headers(text: str) -> dict[str, str]:
+def _parse_headers(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")

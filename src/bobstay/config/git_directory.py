@@ -1,4 +1,4 @@
-"""Where a git work tree keeps its own files, found by looking: git itself is never asked."""
+"""Locates the git directory of a worktree by reading files, without running git."""
 
 import os
 
@@ -6,31 +6,31 @@ from msgspec import Struct
 
 from bobstay.system.safe_read import read_regular
 
-_LONGEST = 4096
+_MAX_SIZE = 4096
 
 
 class GitDirectory(Struct, frozen=True):
-    """A `.git`, and the directories it leads to. All of them may be chosen by whoever made the work tree."""
+    """A `.git` entry and the directories it points to. The author of the worktree may have chosen all of them."""
 
     entry: str
     """The `.git` itself: a directory, a link, or a file that names the directory."""
     directory: str
-    """Where HEAD and the index are."""
+    """The directory of HEAD and the index."""
     common: str
-    """Where the configuration and the hooks are; another directory for a linked work tree."""
+    """The directory of the configuration and the hooks; different from `directory` for a linked worktree."""
 
     @property
     def top(self) -> str:
-        """The top of the work tree."""
+        """The top of the worktree."""
         return os.path.dirname(self.entry)
 
 
 def find_repository(folder: str) -> str | None:
-    """The `.git` that `folder` belongs to."""
+    """Return the `.git` entry that `folder` belongs to."""
     while True:
-        found = os.path.join(folder, ".git")
-        if os.path.lexists(found):
-            return found
+        entry = os.path.join(folder, ".git")
+        if os.path.lexists(entry):
+            return entry
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
@@ -39,16 +39,16 @@ def find_repository(folder: str) -> str | None:
 
 def open_repository(entry: str) -> GitDirectory:
     directory = entry
-    named = read_regular(entry, _LONGEST)
-    if named is not None:
-        target = os.fsdecode(named).removeprefix("gitdir:").strip()
+    pointer = read_regular(entry, _MAX_SIZE)
+    if pointer is not None:
+        target = os.fsdecode(pointer).removeprefix("gitdir:").strip()
         directory = os.path.join(os.path.dirname(entry), target)
     directory = os.path.realpath(directory)
-    shared = read_regular(os.path.join(directory, "commondir"), _LONGEST)
+    shared = read_regular(os.path.join(directory, "commondir"), _MAX_SIZE)
     common = os.path.join(directory, os.fsdecode(shared).strip()) if shared is not None else directory
     return GitDirectory(entry, directory, os.path.realpath(common))
 
 
 def looks_bare(folder: str) -> bool:
-    """Whether git would take the folder itself for a repository without a work tree, and so obey its `config`."""
+    """Whether git would treat the folder itself as a bare repository, and so obey its `config`."""
     return all(os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))

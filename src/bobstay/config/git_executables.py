@@ -1,4 +1,4 @@
-"""What of a repository's own files git would execute or obey: configuration, hooks, attributes, where they are kept."""
+"""Digests the files of a repository that git executes or obeys: configuration, hooks and attributes."""
 
 import os
 import re
@@ -8,44 +8,44 @@ from bobstay.config.digest import Digests
 from bobstay.config.git_directory import find_repository, looks_bare, open_repository
 
 _HEADER = re.compile(rb'\[(branch|remote) "[^"\\\]]*"\]\s*')
-_CALM = {
+_HARMLESS_LINES = {
     b"branch": re.compile(rb"(remote|merge|rebase|pushremote|description|vscode-[\w-]+|gk-[\w-]+)\s*=[^\\]*"),
     b"remote": re.compile(rb"(fetch|tagopt|prune|gh-resolved)\s*=[^\\]*"),
 }
-"""Lines that everyday use of git writes, and that make nothing run: they may change without a question."""
-_DEEPEST_INCLUDE = 5
-_OBJECTS = frozenset({"objects", "refs", "logs", "lfs"})
+"""Lines that everyday use of git writes and that run nothing: trust survives when they change."""
+_MAX_INCLUDE_DEPTH = 5
+_DATA_FOLDERS = frozenset({"objects", "refs", "logs", "lfs"})
 
 
 def add_git_parts(digests: Digests, folder: str) -> list[str]:
-    """Note what git obeys in `folder`; return the values that may name programs."""
+    """Add the digests of what git obeys in `folder`; return the configuration values that may name programs."""
     commands: list[str] = []
     if looks_bare(folder):
-        commands += _configuration(digests, os.path.join(folder, "config"), folder)
-        digests.tree(os.path.join(folder, "hooks"))
+        commands += _add_configuration(digests, os.path.join(folder, "config"), folder)
+        digests.add_tree(os.path.join(folder, "hooks"))
     entry = find_repository(folder)
     if entry is None:
         return commands
     repository = open_repository(entry)
     if not os.path.isdir(entry) or os.path.islink(entry):
-        digests.file(entry)
-        digests.text("git directory", os.fsencode(repository.directory))
-    digests.file(os.path.join(repository.directory, "commondir"))
+        digests.add_file(entry)
+        digests.add_text("git directory", os.fsencode(repository.directory))
+    digests.add_file(os.path.join(repository.directory, "commondir"))
     if repository.common != repository.directory:
-        digests.text("git common directory", os.fsencode(repository.common))
+        digests.add_text("git common directory", os.fsencode(repository.common))
     for directory in dict.fromkeys((repository.common, repository.directory)):
         for name in ("config", "config.worktree"):
-            commands += _configuration(digests, os.path.join(directory, name), repository.top)
-        digests.file(os.path.join(directory, "info", "attributes"))
-        _hooks(digests, os.path.join(directory, "hooks"))
-    digests.file(os.path.join(repository.top, ".gitattributes"))
-    for configuration in _submodules(os.path.join(repository.common, "modules")):
-        commands += _configuration(digests, configuration, repository.top)
+            commands += _add_configuration(digests, os.path.join(directory, name), repository.top)
+        digests.add_file(os.path.join(directory, "info", "attributes"))
+        _add_hooks(digests, os.path.join(directory, "hooks"))
+    digests.add_file(os.path.join(repository.top, ".gitattributes"))
+    for configuration in _find_submodule_configs(os.path.join(repository.common, "modules")):
+        commands += _add_configuration(digests, configuration, repository.top)
     return commands
 
 
-def significant(configuration: bytes) -> list[bytes]:
-    """The lines of a git configuration but those that only say which branch follows which."""
+def significant_lines(configuration: bytes) -> list[bytes]:
+    """Return the lines of a git configuration, except those that only describe branches and remotes."""
     kept: list[bytes] = []
     section = b""
     continued = False
@@ -59,50 +59,50 @@ def significant(configuration: bytes) -> list[bytes]:
             if header:
                 continue
         continued = line.endswith((b"\\", b"\\\r"))
-        harmless = section in _CALM and not continued and _CALM[section].fullmatch(bare)
+        harmless = section in _HARMLESS_LINES and not continued and _HARMLESS_LINES[section].fullmatch(bare)
         if bare and not harmless:
             kept.append(line)
     return kept
 
 
-def _configuration(digests: Digests, path: str, top: str, depth: int = 0) -> list[str]:
+def _add_configuration(digests: Digests, path: str, top: str, depth: int = 0) -> list[str]:
     if not os.path.lexists(path):
         return []
-    raw = digests.file(path)
-    lines = significant(raw)
+    raw = digests.add_file(path)
+    lines = significant_lines(raw)
     if not os.path.islink(path) and depth == 0:
-        digests.text(digests.name_of(path), b"\n".join(lines))
+        digests.add_text(digests.name_of(path), b"\n".join(lines))
     commands: list[str] = []
-    for key, value in _values(lines):
+    for key, value in _parse_values(lines):
         if key == "hookspath":
-            digests.tree(os.path.join(top, os.path.expanduser(value)))
-        elif key == "path" and depth < _DEEPEST_INCLUDE and not value.startswith("~"):
-            commands += _configuration(digests, os.path.join(os.path.dirname(path), value), top, depth + 1)
+            digests.add_tree(os.path.join(top, os.path.expanduser(value)))
+        elif key == "path" and depth < _MAX_INCLUDE_DEPTH and not value.startswith("~"):
+            commands += _add_configuration(digests, os.path.join(os.path.dirname(path), value), top, depth + 1)
         else:
             commands.append(value.lstrip("!"))
     return commands
 
 
-def _values(lines: list[bytes]) -> Iterator[tuple[str, str]]:
+def _parse_values(lines: list[bytes]) -> Iterator[tuple[str, str]]:
     for line in lines:
         key, equals, value = os.fsdecode(line).partition("=")
         if equals:
             yield key.rpartition("]")[2].strip().lower(), value.strip().strip('"')
 
 
-def _hooks(digests: Digests, folder: str) -> None:
-    """Hooks as git starts them: the samples it ships do not count."""
+def _add_hooks(digests: Digests, folder: str) -> None:
+    """Add the hooks that git runs; the samples it ships are ignored."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return
     for name in names:
         if not name.endswith(".sample"):
-            digests.file(os.path.join(folder, name))
+            digests.add_file(os.path.join(folder, name))
 
 
-def _submodules(folder: str) -> Iterator[str]:
-    for place, inner, files in os.walk(folder):
-        inner[:] = sorted(name for name in inner if name not in _OBJECTS)
+def _find_submodule_configs(folder: str) -> Iterator[str]:
+    for directory, subfolders, files in os.walk(folder):
+        subfolders[:] = sorted(name for name in subfolders if name not in _DATA_FOLDERS)
         if "config" in files:
-            yield os.path.join(place, "config")
+            yield os.path.join(directory, "config")

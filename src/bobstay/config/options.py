@@ -1,4 +1,4 @@
-"""Everything one command line can say, as plain data, whoever parsed it."""
+"""Command line options as plain data, independent of the parser."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -9,12 +9,12 @@ InputFormat: TypeAlias = Literal["text", "stream-json"]
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """One field a flag. A default means: not said, so the settings files decide."""
+    """One field per flag. A default value means that the flag was not given, so the settings files decide."""
 
-    # what to do, and in which form
+    # prompt, input and output
     prompt: str | None = None
     print: bool = False
-    """Print mode: no terminal UI. Also set when stdin or stdout is no terminal."""
+    """Print mode: no terminal UI. Also set when stdin or stdout is not a terminal."""
     output_format: OutputFormat = "text"
     input_format: InputFormat = "text"
     verbose: bool = False
@@ -26,7 +26,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
     # the model
     model: str | None = None
-    """A model's name, or `provider/name`; None = what the settings say."""
+    """A model's name, or `provider/name`; None = the settings decide."""
     fallback_models: tuple[str, ...] = ()
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     thinking: Literal["adaptive", "disabled"] | None = None
@@ -36,7 +36,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
     # limits
     max_turns: int | None = None
-    """Model calls in one turn."""
+    """Maximum number of model calls in one turn."""
     max_budget_usd: float | None = None
     task_budget: int | None = None
     max_tokens_total: int | None = None
@@ -53,20 +53,20 @@ class Options(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] | None = None
     """The built-in tools to offer: None = the default set, () = none."""
     allowed_tools: tuple[str, ...] = ()
-    """Allow rules, each whole: `Bash(git log:*)`."""
+    """Allow rules, one per entry: `Bash(git log:*)`."""
     disallowed_tools: tuple[str, ...] = ()
     permission_mode: str | None = None
     permission_prompt_tool: str | None = None
     """`stdio` = the host is asked over the wire."""
     ask: Literal["", "console"] = ""
-    """Who is asked for permission in print mode: nobody, or whoever looks at the console."""
+    """Who approves in print mode: nobody, or a person at the console."""
     dangerously_skip_permissions: bool = False
     allow_dangerously_skip_permissions: bool = False
     read_only: bool = False
-    """Only reading goes without asking, whatever mode and rules say. For those who start sessions themselves."""
+    """Everything but reading needs an approval, whatever mode and rules say. For callers that start sessions."""
     add_dirs: tuple[str, ...] = ()
     trust: bool = False
-    """Take the working directory as trusted, for this run only."""
+    """Trust the working directory, for this run only."""
 
     # the session
     continue_: bool = False
@@ -90,34 +90,34 @@ class Options(Struct, frozen=True, kw_only=True):
     plugin_dirs: tuple[str, ...] = ()
     disable_slash_commands: bool = False
 
-    # surroundings
+    # environment
     cwd: str | None = None
     debug: str | None = None
-    """None = off, "" = everything, else which parts."""
+    """None = off, "" = everything, else the names of components."""
     debug_file: str | None = None
     entrypoint: str = ""
-    """Which program drives us, as it said in the environment: `sdk-py`, `sdk-ts`, ..."""
+    """The program that drives this one, from the environment: `sdk-py`, `sdk-ts`, ..."""
     session_state_frames: Literal["", "host_only", "all"] = ""
-    """Whether the host asked, in the environment, to be told of running, requires_action and idle."""
+    """Whether the host requested, in the environment, frames for running, requires_action and idle."""
     background_wait: float = 600.0
-    """Seconds print mode waits, after its last answer, for commands that still run in the background."""
+    """Seconds that print mode waits, after its last answer, for background commands."""
 
     @property
     def background_limit(self) -> float:
         return min(self.background_wait, self.max_seconds) if self.max_seconds is not None else self.background_wait
 
 
-_LEAST = {"max_turns": 1, "max_tokens_total": 1, "task_budget": 1, "max_thinking_tokens": 0}
-"""Limits that are whole numbers; the others are above 0."""
+_MINIMUMS = {"max_turns": 1, "max_tokens_total": 1, "task_budget": 1, "max_thinking_tokens": 0}
+"""Minimum of each limit that is a whole number; the others must be above 0."""
 
 
 def check_limits(options: Options) -> None:
-    """Refuse limits under which nothing could be done, as the command line does for its flags.
+    """Refuse limits that would prevent any work, as the command line does for its flags.
 
     Raises:
         ValueError: names the limit.
     """
-    for name, least in _LEAST.items():
+    for name, least in _MINIMUMS.items():
         value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"{name} is {value!r}. It must be a whole number, {least} or more.")

@@ -1,4 +1,4 @@
-"""Where things are kept: the user's own folder, sessions, settings files, folders other programs look into."""
+"""Paths of the user's folder, sessions and settings files."""
 
 import os
 from collections.abc import Mapping
@@ -7,9 +7,7 @@ from msgspec import Struct
 
 MANAGED = "/etc/bobstay/managed-settings.json"
 FOLDERS = (".bobstay", ".claude")
-"""Settings folders of a project, stronger first; the second is read for compatibility."""
-LONGEST_NAME = 200
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+"""Settings folders of a project, in order of precedence; the second is read for compatibility."""
 
 
 class Paths(Struct, frozen=True):
@@ -34,21 +32,17 @@ class Paths(Struct, frozen=True):
         return f"{self.bobstay}/sessions"
 
     @property
-    def contacts(self) -> str:
-        """Sockets by which a console reaches runs of the command line."""
+    def control_sockets(self) -> str:
+        """The folder of the sockets by which a console controls command line runs."""
         return f"{self.bobstay}/run"
 
     @property
     def user_settings(self) -> tuple[str, str]:
-        """Stronger first, as in all of these."""
+        """In order of precedence, like the other settings paths."""
         return f"{self.bobstay}/settings.json", f"{self.claude}/settings.json"
 
-    def transcript_folder(self, cwd: str) -> str:
-        """Where other programs look for the transcripts of sessions in `cwd`."""
-        return f"{self.claude}/projects/{project_name(os.path.realpath(cwd))}"
-
     def destinations(self, cwd: str) -> dict[str, str]:
-        """The file each permission destination is written to."""
+        """Return the file that each permission destination is written to."""
         return {
             "userSettings": self.user_settings[0],
             "projectSettings": project_settings(cwd)[0],
@@ -62,25 +56,3 @@ def project_settings(cwd: str) -> tuple[str, ...]:
 
 def local_settings(cwd: str) -> tuple[str, ...]:
     return tuple(f"{cwd}/{folder}/settings.local.json" for folder in FOLDERS)
-
-
-def project_name(path: str) -> str:
-    """A folder name made of a path: all but ASCII letters and digits become hyphens, long ones end in a hash."""
-    import unicodedata
-
-    path = unicodedata.normalize("NFC", path)
-    name = "".join(character if character.isascii() and character.isalnum() else "-" for character in path)
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{_hash(path)}"
-
-
-def _hash(text: str) -> str:
-    """The 32-bit hash by which other programs tell long folder names apart, in base 36."""
-    value = 0
-    for character in text:
-        value = (value * 31 + ord(character)) & 0xFFFFFFFF
-    value = abs(value - (1 << 32) if value >= 1 << 31 else value)
-    digits = ""
-    while value:
-        value, digit = divmod(value, 36)
-        digits = DIGITS[digit] + digits
-    return digits or "0"

@@ -1,4 +1,4 @@
-"""Which environment variables hold the keys and the address of each built-in provider."""
+"""The environment variables of each built-in provider's keys and address."""
 
 KEYS: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -12,7 +12,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "llamacpp": ("LLAMACPP_API_KEY",),
     "demo": (),
 }
-"""By the name of the provider; a stored key stands in for the first variable."""
+"""By provider name; a stored key takes the place of the first variable."""
 
 ADDRESSES: dict[str, str] = {
     "anthropic": "ANTHROPIC_BASE_URL",
@@ -27,10 +27,10 @@ ADDRESSES: dict[str, str] = {
 }
 
 HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
-"""Headers for Anthropic or the gateway in its place; they often hold a key."""
+"""Headers for Anthropic or a gateway in its place; they often contain a key."""
 
 
 def keys_sent_to(address: str) -> tuple[str, ...]:
-    """The variables whose values go to the server that the variable `address` names."""
+    """Return the variables whose values are sent to the server that the variable `address` names."""
     found = [KEYS[provider] for provider, variable in ADDRESSES.items() if variable == address]
     return tuple(dict.fromkeys(name for names in found for name in names))

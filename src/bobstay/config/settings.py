@@ -1,4 +1,4 @@
-"""What settings files may say, as types; keys we have no use for are kept and tolerated."""
+"""Types of the settings files; unknown keys are kept and tolerated."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -21,7 +21,7 @@ class Timeouts(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Seconds."""
 
     first_event: float | None = None
-    """From sending a request to the first thing the model says."""
+    """From sending a request to the model's first event."""
     between_events: float | None = None
 
 
@@ -36,7 +36,7 @@ class BashSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 class SandboxNetwork(Struct, frozen=True, rename="camel", omit_defaults=True):
     allowed_domains: tuple[str, ...] = ()
-    """Hosts that commands may reach by a proxy; none means no network."""
+    """Hosts that commands may reach through a proxy; none means no network."""
     unix_sockets: bool | None = None
     """Whether commands may use sockets in the file system, as some test suites do."""
 
@@ -44,45 +44,45 @@ class SandboxNetwork(Struct, frozen=True, rename="camel", omit_defaults=True):
 class SandboxSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     enabled: bool | None = None
     auto_allow: bool | None = None
-    """In default mode, do not ask about commands that run in the sandbox."""
+    """In default mode, do not ask for approval of commands that run in the sandbox."""
     fail_if_unavailable: bool | None = None
-    """Refuse commands where no sandbox works; true unless said otherwise."""
+    """Refuse commands if no sandbox works; true by default."""
     allow_unverified: bool | None = None
-    """Use the macOS profile, which nobody has tested."""
+    """Use the macOS profile, which is untested."""
     network: SandboxNetwork = SandboxNetwork()
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """Paths commands must not see, beside those of keys and credentials."""
+    """Paths that commands must not see, in addition to those of keys and credentials."""
     variables: tuple[str, ...] = ()
-    """Environment variables to pass beside the usual ones."""
+    """Environment variables to pass in addition to the default ones."""
 
 
 class SearchSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     kind: Literal["searxng", "brave", "tavily"] | None = None
     url: str | None = None
     key_variable: str | None = None
-    """Name of the environment variable that holds the key; the key itself does not belong into a file."""
+    """Name of the environment variable that holds the key; the key itself does not belong in a file."""
 
 
 class ProviderSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A model server under a name of the person's choice; or, under the name of a built-in one, changes to that."""
+    """A model server under a name of the user's choice, or, under the name of a built-in provider, changes to it."""
 
     api: Literal["anthropic", "responses", "chat", "gemini"] | None = None
-    """Which format it speaks."""
+    """The API format of the server."""
     base_url: str | None = None
     key_env: str | None = None
     """Name of the environment variable that holds the key."""
     headers: dict[str, str] = {}
-    """Sent with every request to it."""
+    """Sent with every request to the server."""
     models: dict[str, dict[str, Any]] = {}
     """Facts about its models, as in `Settings.models`."""
 
 
 class AutoMode(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What the judge of auto mode is told beside the call, in plain words."""
+    """What the auto mode judge is given in addition to the call, in plain language."""
 
     model: str | None = None
-    """Who judges; the maker's small model if not given."""
+    """The model that judges; the vendor's small model by default."""
     allow: tuple[str, ...] = ()
     soft_deny: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
@@ -94,9 +94,9 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     fallback_model: str | tuple[str, ...] | None = None
     fallback_models: tuple[str, ...] | None = None
     env: dict[str, str | int | float | bool] = {}
-    """Variables for child processes; those that concern models and networks also for our own."""
+    """Variables for child processes; those that concern models and networks also apply to bobstay itself."""
     pass_variables: tuple[str, ...] = ()
-    """Names or patterns of secret variables that commands get all the same."""
+    """Names or patterns of secret variables that are passed to commands nevertheless."""
     hooks: dict[str, Any] = {}
     disable_all_hooks: bool | None = None
     max_turns: int | None = None
@@ -106,7 +106,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Additions to the model catalogue, by model name."""
     providers: dict[str, ProviderSettings] = {}
     api_key_helper: str | None = None
-    """A command that prints a key for Anthropic. Only the user's, the managed and the command line's counts."""
+    """A command that prints a key for Anthropic. Ignored in the settings of a folder."""
     search: SearchSettings | None = None
     timeouts: Timeouts | None = None
     bash: BashSettings | None = None
@@ -118,15 +118,15 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     language: str | None = None
     append_system_prompt: str | None = None
     compact_threshold: float | None = None
-    """Share of the context window at which old talk is summarised."""
+    """Fraction of the context window at which older messages are summarised."""
     cleanup_period_days: Annotated[int, Meta(ge=1, le=100_000)] | None = None
-    """Remove sessions that were not used for so many days; not set: none ever. No folder's file counts."""
+    """Remove sessions not used for so many days; never if not set. Ignored in the settings of a folder."""
     extra: dict[str, Any] = field(default={}, name=" extra")
-    """Keys of the file that are none of the above. No file can write this name."""
+    """Unknown keys of the file. The blank in its name keeps files from setting it."""
 
     @property
     def fallbacks(self) -> tuple[str, ...]:
-        """The fallback models, in order, whichever key they were written under."""
+        """The fallback models in order, from either key."""
         if self.fallback_models is not None:
             return self.fallback_models
         if isinstance(self.fallback_model, str):
@@ -135,14 +135,14 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def variables(self) -> dict[str, str]:
-        """`env` as the strings a process takes."""
-        return {name: _variable(value) for name, value in self.env.items()}
+        """`env` with its values as strings."""
+        return {name: _variable_text(value) for name, value in self.env.items()}
 
 
-KNOWN = frozenset(info.encode_name for info in msgspec.structs.fields(Settings))
+KNOWN_KEYS = frozenset(info.encode_name for info in msgspec.structs.fields(Settings))
 
 
-def _variable(value: str | float | bool) -> str:
+def _variable_text(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

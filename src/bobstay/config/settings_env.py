@@ -1,4 +1,4 @@
-"""What `env` in the settings means for bobstay itself: keys and addresses of models, proxies, authorities."""
+"""Applies `env` of the settings to bobstay itself: model keys and addresses, proxies, certificate authorities."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,43 +12,43 @@ from bobstay.config.settings_files import SettingsLayer
 from bobstay.system.network import Network
 
 _PROXIES = frozenset(
-    spelled for kind in ("http", "https", "all", "no") for spelled in (f"{kind}_proxy", f"{kind.upper()}_PROXY")
+    name for kind in ("http", "https", "all", "no") for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")
 )
 _AUTHORITIES = frozenset(
     {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"}
 )
-_UNENCRYPTED = frozenset({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
-"""Proxies that read requests to http:// addresses, with the keys in them."""
-_NEVER_OF_FOLDER = _AUTHORITIES | _UNENCRYPTED
-_FOLDER = ("local", "project")
+_UNENCRYPTED_PROXIES = frozenset({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
+"""Proxies that can read requests to http:// addresses, including the keys in them."""
+_NEVER_FROM_FOLDER = _AUTHORITIES | _UNENCRYPTED_PROXIES
+_FOLDER_SOURCES = ("local", "project")
 _LIMITS = frozenset({"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "CLAUDE_CODE_MAX_RETRIES", "API_TIMEOUT_MS"})
-_OWN = frozenset(PROVIDER_VARIABLES) | _PROXIES | _AUTHORITIES | _LIMITS | {"BOBSTAY_MODEL"}
+_OWN_VARIABLES = frozenset(PROVIDER_VARIABLES) | _PROXIES | _AUTHORITIES | _LIMITS | {"BOBSTAY_MODEL"}
 
 
-def with_settings(
+def apply_settings(
     environment: Environment, layers: Iterable[SettingsLayer], held: frozenset[str] = frozenset()
 ) -> tuple[Environment, list[str]]:
-    """The environment with what the settings add to it, and warnings. What the process was given itself wins.
+    """Add the variables of the settings to the environment; returns it with warnings. The process's own values win.
 
-    A folder's own files count as far as it is trusted (`layers` has only what counts of it). Even then they cannot have
-    the person's keys sent to another host: an address counts only with a key of its own, or where there is none to
-    send. `held` are variables in whose place the person keeps a key elsewhere.
+    `layers` contains a folder's files only as far as the folder is trusted. Even then they cannot have the user's keys
+    sent to another host: an address is used only with a key of the folder's own, or if there is no key to send.
+    `held` are variables whose key the user keeps elsewhere.
     """
-    said = [(layer, _own(layer)) for layer in layers]
-    persons = {*environment.keys, *held, *({HEADERS} if environment.headers else ())}
-    persons |= {name for layer, own in said if layer.source not in _FOLDER for name in own}
-    folder = _Folder(persons)
+    by_layer = [(layer, _own_variables(layer)) for layer in layers]
+    held_by_user = {*environment.keys, *held, *({HEADERS} if environment.headers else ())}
+    held_by_user |= {name for layer, own in by_layer if layer.source not in _FOLDER_SOURCES for name in own}
+    folder = _FolderVariables(held_by_user)
     added: dict[str, str] = {}
-    of_folder: set[str] = set()
-    for layer, own in said:
-        counting = own
-        if layer.source in _FOLDER:
-            counting = folder.restricted(own, layer.file, {*environment.keys, *added})
-            of_folder |= counting.keys() - added.keys()
-        added = {**counting, **added}
-    for layer, own in said:
-        if layer.source not in _FOLDER:
-            for name in folder.withheld & own.keys() - of_folder:
+    folder_variables: set[str] = set()
+    for layer, own in by_layer:
+        kept = own
+        if layer.source in _FOLDER_SOURCES:
+            kept = folder.restrict(own, layer.file, {*environment.keys, *added})
+            folder_variables |= kept.keys() - added.keys()
+        added = {**kept, **added}
+    for layer, own in by_layer:
+        if layer.source not in _FOLDER_SOURCES:
+            for name in folder.withheld & own.keys() - folder_variables:
                 added.pop(name, None)
     if not added:
         return environment, folder.warnings
@@ -56,11 +56,11 @@ def with_settings(
     changes: dict[str, Any] = {
         "keys": {**read.keys, **{name: key for name, key in environment.keys.items() if name not in folder.withheld}},
         "headers": read.headers if HEADERS in folder.withheld else environment.headers or read.headers,
-        "network": _joined(environment.network, read.network),
+        "network": _merge_networks(environment.network, read.network),
         "model": environment.model or read.model,
         "secrets": {**read.secrets, **environment.secrets},
-        "named": {**added, **environment.named},
-        "of_folder": frozenset(of_folder - environment.keys.keys()),
+        "all_variables": {**added, **environment.all_variables},
+        "folder_variables": frozenset(folder_variables - environment.keys.keys()),
     }
     for field in ("max_output_tokens", "max_retries", "api_timeout_ms"):
         if getattr(environment, field) is None:
@@ -68,49 +68,49 @@ def with_settings(
     return msgspec.structs.replace(environment, **changes), folder.warnings
 
 
-def _own(layer: SettingsLayer) -> dict[str, str]:
-    return {name: value for name, value in layer.settings.variables.items() if _is_own(name) and value.strip()}
+def _own_variables(layer: SettingsLayer) -> dict[str, str]:
+    return {name: value for name, value in layer.settings.variables.items() if _is_own_variable(name) and value.strip()}
 
 
-def _is_own(name: str) -> bool:
-    return name in _OWN or name.startswith("ANTHROPIC_")
+def _is_own_variable(name: str) -> bool:
+    return name in _OWN_VARIABLES or name.startswith("ANTHROPIC_")
 
 
-class _Folder:
-    """What counts of the variables in a trusted folder's files."""
+class _FolderVariables:
+    """Restricts the variables in a trusted folder's files."""
 
-    def __init__(self, persons: set[str]) -> None:
-        """`persons` are variables for which the person has a value, wherever it is kept."""
+    def __init__(self, held_by_user: set[str]) -> None:
+        """`held_by_user` are the variables for which the user has a value, wherever it is kept."""
         self.warnings: list[str] = []
         self.withheld: set[str] = set()
-        """Variables of the person's that must not be sent, because the folder says where they would go."""
-        self._persons = persons
+        """The user's variables that must not be sent, because the folder chose the address."""
+        self._held_by_user = held_by_user
 
-    def restricted(self, own: dict[str, str], file: str, settled: set[str]) -> dict[str, str]:
-        """`settled` are variables that have a value which the folder cannot change."""
-        kept = {name: value for name, value in own.items() if name not in _NEVER_OF_FOLDER}
+    def restrict(self, own: dict[str, str], file: str, fixed: set[str]) -> dict[str, str]:
+        """Return the variables that are kept. `fixed` are variables whose value the folder cannot change."""
+        kept = {name: value for name, value in own.items() if name not in _NEVER_FROM_FOLDER}
         for name in sorted(own.keys() - kept.keys()):
-            why = "whom bobstay trusts" if name in _AUTHORITIES else "who reads what is sent unencrypted"
-            self.warnings.append(f"{file}: env.{name} was left out: a project cannot choose {why}.")
-        for address in sorted({*ADDRESSES.values()} & own.keys() - settled):
+            what = "whom bobstay trusts" if name in _AUTHORITIES else "who reads unencrypted requests"
+            self.warnings.append(f"{file}: env.{name} was ignored: a project cannot choose {what}.")
+        for address in sorted({*ADDRESSES.values()} & own.keys() - fixed):
             keys = keys_sent_to(address)
             sent = (*keys, HEADERS) if address == ADDRESSES["anthropic"] else keys
-            persons = [name for name in sent if name in self._persons]
+            exposed = [name for name in sent if name in self._held_by_user]
             if any(name in own for name in keys):
-                self.withheld.update(persons)  # the folder brings a key of its own, and only that one goes there
-            elif persons:
+                self.withheld.update(exposed)  # the folder has a key of its own, and only that one is sent there
+            elif exposed:
                 self.warnings.append(
-                    f"{file}: env.{address} was left out: a project cannot choose where your key goes ({persons[0]}). "
+                    f"{file}: env.{address} was ignored: a project cannot choose where your key goes ({exposed[0]}). "
                     "If you want it, put it into your own settings or the environment."
                 )
                 del kept[address]
         return kept
 
 
-def _joined(first: Network, second: Network) -> Network:
-    return Network(_filled(first.proxies, second.proxies), _filled(first.authorities, second.authorities))
+def _merge_networks(first: Network, second: Network) -> Network:
+    return Network(_fill_missing(first.proxies, second.proxies), _fill_missing(first.authorities, second.authorities))
 
 
-def _filled(first: Any, second: Any) -> Any:
+def _fill_missing(first: Any, second: Any) -> Any:
     values = {name: getattr(first, name) or getattr(second, name) for name in first.__struct_fields__}
     return type(first)(**values)

@@ -1,14 +1,14 @@
-"""Reads settings files of other programs: a value we cannot use is left out with a warning, not a reason to stop."""
+"""Tolerant decoding of other programs' settings files: an unusable value is ignored with a warning."""
 
 from typing import Any
 
 import msgspec
 
 from bobstay.config import json_position
-from bobstay.config.settings import KNOWN, Settings
+from bobstay.config.settings import KNOWN_KEYS, Settings
 
-_MOST = 50
-_NEVER_LEFT_OUT = (
+_MAX_ERRORS = 50
+_NEVER_REMOVED = (
     "permissions.allow",
     "permissions.ask",
     "permissions.deny",
@@ -16,46 +16,46 @@ _NEVER_LEFT_OUT = (
     "hooks",
     "sandbox",
 )
-"""What restricts or runs something: leaving out a part of it would silently permit more than was meant."""
+"""Values that restrict or run something: ignoring a part of them would silently permit more than intended."""
 
 _HOOKS_OFF = "disableAllHooks"
-"""Left out, it would let commands run that somebody wanted off."""
+"""If it were ignored, hooks would run that the user disabled."""
 
 
 def decode_tolerant(data: bytes, file: str) -> tuple[Settings, list[str]]:
-    """Settings and warnings.
+    """Decode settings; returns them with warnings.
 
     Raises:
-        msgspec.DecodeError: it is no JSON, or a part is broken that must not be left out.
+        msgspec.DecodeError: the data is not JSON, or a value is invalid that must not be ignored.
     """
-    said: Any = msgspec.json.decode(data)
+    raw: Any = msgspec.json.decode(data)
     warnings: list[str] = []
-    for _ in range(_MOST):
+    for _ in range(_MAX_ERRORS):
         try:
-            settings = msgspec.convert(said, Settings)
-            extra = {name: value for name, value in said.items() if name not in KNOWN}
+            settings = msgspec.convert(raw, Settings)
+            extra = {name: value for name, value in raw.items() if name not in KNOWN_KEYS}
             return msgspec.structs.replace(settings, extra=extra), warnings
         except msgspec.ValidationError as error:
             what, _, path = str(error).partition(" - at `")
             steps = path.rstrip("`").removeprefix("$").removeprefix(".").replace("[", ".[").split(".")
-            place = json_position.of_path(data, path.rstrip("`"))
-            where = f"{file}:{place[0]}:{place[1]}" if place else file
-            named = ".".join(_counted(steps))
+            position = json_position.locate_path(data, path.rstrip("`"))
+            where = f"{file}:{position[0]}:{position[1]}" if position else file
+            named = ".".join(_named_steps(steps))
             if named == _HOOKS_OFF:
-                said[_HOOKS_OFF] = True
+                raw[_HOOKS_OFF] = True
                 warnings.append(f"{where}: {named} must be true or false; it is taken as true, so hooks do not run.")
                 continue
-            if not _leave_out(said, steps):
+            if not _remove_value(raw, steps):
                 raise
-            warnings.append(f"{where}: {named} is left out, as it cannot be used here ({what[:1].lower()}{what[1:]}).")
-    raise msgspec.ValidationError(f"more than {_MOST} values cannot be used")
+            warnings.append(f"{where}: {named} is ignored, as it cannot be used here ({what[:1].lower()}{what[1:]}).")
+    raise msgspec.ValidationError(f"more than {_MAX_ERRORS} values cannot be used")
 
 
-def _leave_out(said: Any, steps: list[str]) -> bool:
-    named = _counted(steps)
-    if not isinstance(said, dict) or not named or ".".join(named).startswith(_NEVER_LEFT_OUT):
+def _remove_value(raw: Any, steps: list[str]) -> bool:
+    named = _named_steps(steps)
+    if not isinstance(raw, dict) or not named or ".".join(named).startswith(_NEVER_REMOVED):
         return False
-    holder: Any = said
+    holder: Any = raw
     for step in named[:-1]:
         holder = holder.get(step)
         if not isinstance(holder, dict):
@@ -63,8 +63,8 @@ def _leave_out(said: Any, steps: list[str]) -> bool:
     return holder.pop(named[-1], None) is not None
 
 
-def _counted(steps: list[str]) -> list[str]:
-    """The part of a value's path that names it in a JSON object: at most two keys deep, no places in lists."""
+def _named_steps(steps: list[str]) -> list[str]:
+    """Return the keys at the start of a path: at most two, and none below a list index."""
     named: list[str] = []
     for step in steps[:2]:
         if not step or step.startswith("["):

@@ -1,4 +1,4 @@
-"""What a person is told about the settings of a folder that nobody trusted."""
+"""Trust notice: explains which settings of an untrusted folder are ignored."""
 
 import os
 from collections.abc import Sequence
@@ -10,46 +10,45 @@ from bobstay.config.settings import Settings
 from bobstay.config.trust import TrustStatus
 
 
-def untrusted_notice(folder: Sequence[tuple[str, Settings]], cwd: str, how: TrustStatus) -> str:
-    """What to tell a person; empty if nothing was left out. `folder` is what each file said."""
-    left_out: list[str] = []
+def untrusted_notice(folder: Sequence[tuple[str, Settings]], cwd: str, status: TrustStatus) -> str:
+    """Return the notice for a person; empty if nothing is ignored. `folder` has the settings of each file."""
+    ignored: list[str] = []
     for file, settings in folder:
-        names = _permissive(settings)
+        names = _permissive_keys(settings)
         if names:
-            left_out.append(f"{os.path.relpath(file, cwd)} ({_shortened(names)})")
-    said: list[str] = [how.problem] if how.problem else []
-    if how.changed:
-        said.append(
-            f"This folder was trusted, but it is not what it was then: {_shortened(how.changed)}. "
-            "It is not trusted now."
+            ignored.append(f"{os.path.relpath(file, cwd)} ({_join_names(names)})")
+    sentences: list[str] = [status.problem] if status.problem else []
+    if status.changed:
+        sentences.append(
+            f"This folder was trusted, but it has changed since: {_join_names(status.changed)}. It is not trusted now."
         )
-    elif left_out:
-        said.append("This folder is not trusted.")
-    if left_out:
-        said.append(f"Part of its settings was left out: {'; '.join(left_out)}.")
-    if said:
-        said.append(
-            "If you know what is in it, start with --trust for this run, or keep your trust with: "
-            f"bobstay trust add {_quoted(os.path.realpath(cwd))}"
+    elif ignored:
+        sentences.append("This folder is not trusted.")
+    if ignored:
+        sentences.append(f"Part of its settings is ignored: {'; '.join(ignored)}.")
+    if sentences:
+        sentences.append(
+            "If you know what is in it, start with --trust for this run, or trust it permanently with: "
+            f"bobstay trust add {_quote(os.path.realpath(cwd))}"
         )
-    # The folder chose these names: they must not move the cursor nor fill the screen.
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(said))
+    # The folder chose these names: they must not move the cursor or fill the screen.
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(sentences))
 
 
-def _shortened(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(name[:200] for name in names[:12]) + more
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     from shlex import quote
 
     return quote(path)
 
 
-def _permissive(settings: Settings) -> list[str]:
-    """The keys that were set and do more than forbid."""
-    said: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, extra={}))
-    permissions = said.pop("permissions", {})
+def _permissive_keys(settings: Settings) -> list[str]:
+    """Return the keys that are set and do more than restrict."""
+    values: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, extra={}))
+    permissions = values.pop("permissions", {})
     kept = [f"permissions.{name}" for name in permissions if name not in ("ask", "deny")]
-    return [*kept, *said, *settings.extra]
+    return [*kept, *values, *settings.extra]

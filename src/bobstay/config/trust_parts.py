@@ -1,4 +1,4 @@
-"""The executable parts of a folder: every file in it that bobstay, git or a tool would run or obey, with its digest."""
+"""Executable parts of a folder: digests every file that bobstay, git or a tool would run or obey."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from bobstay.config.git_directory import find_repository
 from bobstay.config.git_executables import add_git_parts
 from bobstay.config.paths import FOLDERS, local_settings, project_settings
 
-OBEYED_AT_START = (
+STARTUP_FILES = (
     ".env",
     ".env.local",
     ".envrc",
@@ -32,70 +32,71 @@ OBEYED_AT_START = (
     "rust-toolchain",
     "rust-toolchain.toml",
 )
-"""Files by which a folder makes a program do something merely because it was started there."""
+"""Files that make a program do something merely because it was started in the folder."""
 TREES = (".claude-plugin", ".bobstay-plugin", ".yarn/plugins", ".yarn/releases")
 INNER_TREES = ("hooks", "skills", "commands", "agents", "plugins")
-_WHOLE = re.compile(r"""[\s'"`;|&<(){}=,:]+""")
-_REDIRECTED = re.compile(r"\d*>[>&|]?\s*\S+")
-_PROJECT = re.compile(r"\$\{?(?:CLAUDE|BOBSTAY)_PROJECT_DIR\}?|\$\{?PWD\}?")
+_SEPARATORS = re.compile(r"""[\s'"`;|&<(){}=,:]+""")
+_REDIRECTION = re.compile(r"\d*>[>&|]?\s*\S+")
+_PROJECT_VARIABLE = re.compile(r"\$\{?(?:CLAUDE|BOBSTAY)_PROJECT_DIR\}?|\$\{?PWD\}?")
 _LONGEST_COMMAND = 20_000
 
 
 def executable_parts(folder: str, known: Mapping[str, bytes] | None = None) -> dict[str, str]:
-    """Digests by name. A part that comes, goes or changes makes another dictionary.
+    """Return the digests by name. The dictionary differs if a part is added, removed or changed.
 
     Args:
         folder: The real path of the folder.
-        known: Content of files that was read already and will be used.
+        known: Content of files that was already read and will be used.
 
     Raises:
-        TooMuch: there is more than can be looked at.
+        DigestLimitError: there are more files or bytes than can be checked.
     """
     digests = Digests(folder, known)
     commands: list[str] = []
     for file in (*project_settings(folder), *local_settings(folder), f"{folder}/.mcp.json"):
-        commands += _strings(digests.file(file))
-    for name in OBEYED_AT_START:
-        digests.file(f"{folder}/{name}")
+        commands += _read_strings(digests.add_file(file))
+    for name in STARTUP_FILES:
+        digests.add_file(f"{folder}/{name}")
     for name in (*TREES, *(f"{each}/{inner}" for each in FOLDERS for inner in INNER_TREES)):
-        digests.tree(f"{folder}/{name}")
+        digests.add_tree(f"{folder}/{name}")
     commands += add_git_parts(digests, folder)
     entry = find_repository(folder)
     top = os.path.dirname(entry) if entry else folder
     for command in commands:
-        for file in referenced(command, folder, top):
-            digests.file(file)
-    return digests.found
+        for file in find_referenced_files(command, folder, top):
+            digests.add_file(file)
+    return digests.by_name
 
 
-def referenced(command: str, folder: str, top: str = "") -> list[str]:
-    """The files of the folder that a command names, as far as that can be told without running it."""
-    text = _PROJECT.sub(lambda _: folder, _REDIRECTED.sub(" ", command[:_LONGEST_COMMAND]))
-    words = [word for word in dict.fromkeys(_words(text)) if word]
+def find_referenced_files(command: str, folder: str, top: str = "") -> list[str]:
+    """Find the files of the folder that a command names, as far as possible without running it."""
+    text = _PROJECT_VARIABLE.sub(lambda _: folder, _REDIRECTION.sub(" ", command[:_LONGEST_COMMAND]))
+    candidates = [candidate for candidate in dict.fromkeys(_candidate_paths(text)) if candidate]
     bases = [folder, *([top] if top and top != folder else [])]
-    bases += [path for word in words if os.path.isdir(path := os.path.join(folder, word)) and _inside(path, bases)]
+    folders = [os.path.join(folder, candidate) for candidate in candidates]
+    bases += [path for path in folders if os.path.isdir(path) and _is_inside(path, bases)]
     found: dict[str, None] = {}
-    for word in words:
+    for candidate in candidates:
         for base in bases:
-            for spelling in (word, word.lstrip("/"), f"{word.replace('.', '/')}.py"):
+            for spelling in (candidate, candidate.lstrip("/"), f"{candidate.replace('.', '/')}.py"):
                 path = os.path.normpath(os.path.join(base, spelling))
-                if os.path.isfile(path) and _inside(path, bases):
+                if os.path.isfile(path) and _is_inside(path, bases):
                     found[path] = None
     return list(found)
 
 
-def _strings(data: bytes) -> list[str]:
-    """Every text in a JSON file, but for permission rules: those name what may be edited, too."""
+def _read_strings(data: bytes) -> list[str]:
+    """Read every string in a JSON file, except permission rules, which also name files that may be edited."""
     try:
-        said = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else {}
+        value = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else {}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    if isinstance(said, dict):
-        said.pop("permissions", None)
-    return list(_texts(said))
+    if isinstance(value, dict):
+        value.pop("permissions", None)
+    return list(_iterate_strings(value))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iterate_strings(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -104,19 +105,19 @@ def _texts(value: Any) -> Iterator[str]:
         elif isinstance(each, dict):
             waiting.extend(each.values())
         elif isinstance(each, list):
-            if all(isinstance(word, str) for word in each):
+            if all(isinstance(item, str) for item in each):
                 yield " ".join(each)
             waiting.extend(each)
 
 
-def _words(text: str) -> Iterator[str]:
+def _candidate_paths(text: str) -> Iterator[str]:
     yield text.strip()
     try:
         yield from shlex.split(text)
     except ValueError:
         yield from text.split()
-    yield from filter(None, _WHOLE.split(text))
+    yield from filter(None, _SEPARATORS.split(text))
 
 
-def _inside(path: str, folders: list[str]) -> bool:
+def _is_inside(path: str, folders: list[str]) -> bool:
     return any(path.startswith(folder.rstrip("/") + "/") for folder in folders)

@@ -1,4 +1,4 @@
-"""The list of trusted folders: one file of the user's, replaced whole, written by one program at a time."""
+"""Trust store: the user's list of trusted folders, in one file that is replaced atomically under a lock."""
 
 import fcntl
 import os
@@ -12,24 +12,24 @@ from msgspec import Struct
 
 from bobstay.system.safe_read import read_regular
 
-LARGEST = 16 << 20
-PATIENCE = 10.0
-"""Seconds to wait for another program that writes the list."""
+MAX_SIZE = 16 << 20
+LOCK_TIMEOUT = 10.0
+"""Seconds to wait while another program writes the list."""
 
 
-class TrustUnusable(Exception):  # noqa: N818 - it names a state, not an event
+class TrustStoreError(Exception):
     """The list cannot be used. The text says why and what to do."""
 
 
-class Trusted(Struct, frozen=True):
-    """A folder somebody trusted, as it was then."""
+class TrustedFolder(Struct, frozen=True):
+    """A trusted folder, with the digests of its parts at that time."""
 
     parts: dict[str, str]
     at: float
 
 
 class TrustFile(Struct, frozen=True):
-    folders: dict[str, Trusted] = {}
+    folders: dict[str, TrustedFolder] = {}
     version: int = 1
 
 
@@ -40,63 +40,64 @@ class TrustStore:
         self.path = f"{home}/trust.json"
 
     def read(self) -> TrustFile:
-        """All that is trusted; nothing if there is no list.
+        """Read the list; it is empty if there is no file.
 
         Raises:
-            TrustUnusable: the list is broken, or others could have written it.
+            TrustStoreError: the list is broken, or others could have written it.
         """
         try:
             status = os.stat(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return TrustFile()
         except OSError as error:
-            raise TrustUnusable(f"{self.path} cannot be read: {error.strerror}.") from error
+            raise TrustStoreError(f"{self.path} cannot be read: {error.strerror}.") from error
         if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise TrustUnusable(
+            raise TrustStoreError(
                 f"{self.path} could have been written by somebody else, so no folder is trusted by it. "
-                f"If it is yours: chown it to yourself and chmod 600 it."
+                "If it is yours: chown it to yourself and chmod 600 it."
             )
-        data = read_regular(self.path, LARGEST)
+        data = read_regular(self.path, MAX_SIZE)
         try:
             return msgspec.json.decode(data or b"", type=TrustFile)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise TrustUnusable(
-                f"{self.path} is broken ({error}), so no folder is trusted by it. Mend it, or delete it and trust anew."
+            raise TrustStoreError(
+                f"{self.path} is broken ({error}), so no folder is trusted by it. "
+                "Repair it, or delete it and trust your folders again."
             ) from error
 
-    def get(self, folder: str) -> Trusted | None:
-        """What was trusted of the folder with this real path. Raises `TrustUnusable`."""
+    def get(self, folder: str) -> TrustedFolder | None:
+        """Return the entry of the folder with this real path. Raises `TrustStoreError`."""
         folders = self.read().folders
-        return folders.get(known_as(folder, folders))
+        return folders.get(find_listed_name(folder, folders))
 
     def put(self, folder: str, parts: dict[str, str]) -> None:
-        """Trust a folder as it is described. Raises `TrustUnusable`."""
+        """Trust a folder with these digests of its parts. Raises `TrustStoreError`."""
 
-        def changed(folders: dict[str, Trusted]) -> bool:
-            folders[known_as(folder, folders)] = Trusted(parts, time.time())
+        def changed(folders: dict[str, TrustedFolder]) -> bool:
+            folders[find_listed_name(folder, folders)] = TrustedFolder(parts, time.time())
             return True
 
         self._change(changed)
 
     def remove(self, folder: str) -> bool:
-        """Trust a folder no longer; False if it was not trusted. Raises `TrustUnusable`."""
-        return self._change(lambda folders: folders.pop(known_as(folder, folders), None) is not None)
+        """Stop trusting a folder; False if it was not trusted. Raises `TrustStoreError`."""
+        return self._change(lambda folders: folders.pop(find_listed_name(folder, folders), None) is not None)
 
     def amend(self, folder: str, change: Callable[[dict[str, str]], None]) -> None:
-        """Change what was noted of a trusted folder; nothing happens to one that is not. Raises `TrustUnusable`."""
+        """Change the recorded parts of a folder; does nothing if it is not trusted. Raises `TrustStoreError`."""
 
-        def changed(folders: dict[str, Trusted]) -> bool:
-            name = known_as(folder, folders)
+        def changed(folders: dict[str, TrustedFolder]) -> bool:
+            name = find_listed_name(folder, folders)
             if name not in folders:
                 return False
             parts = dict(folders[name].parts)
             change(parts)
-            folders[name] = Trusted(parts, folders[name].at)
+            folders[name] = TrustedFolder(parts, folders[name].at)
             return True
 
         self._change(changed)
 
-    def _change(self, change: Callable[[dict[str, Trusted]], bool]) -> bool:
+    def _change(self, change: Callable[[dict[str, TrustedFolder]], bool]) -> bool:
         try:
             os.makedirs(self.home, mode=0o700, exist_ok=True)
             with self._locked():
@@ -106,20 +107,20 @@ class TrustStore:
                     self._replace(msgspec.json.format(msgspec.json.encode(TrustFile(folders)), indent=1))
                 return done
         except OSError as error:
-            raise TrustUnusable(f"{self.path} cannot be written: {error.strerror}.") from error
+            raise TrustStoreError(f"{self.path} cannot be written: {error.strerror}.") from error
 
     @contextmanager
     def _locked(self) -> Generator[None, None, None]:
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + LOCK_TIMEOUT
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     if time.monotonic() > deadline:
-                        raise TrustUnusable(f"{self.path} is being written by another program; try again.") from None
+                        raise TrustStoreError(f"{self.path} is being written by another program; try again.") from None
                     time.sleep(0.005)
             yield
         finally:
@@ -140,18 +141,18 @@ class TrustStore:
             raise
 
 
-def known_as(folder: str, folders: dict[str, Trusted]) -> str:
-    """The name a folder is listed under: its own, or another spelling of it where letters' case does not count."""
+def find_listed_name(folder: str, folders: dict[str, TrustedFolder]) -> str:
+    """Return the name a folder is listed under: its own, or another spelling on a case-insensitive file system."""
     if folder in folders:
         return folder
     folded = folder.casefold()
     for other in folders:
-        if other.casefold() == folded and _same(other, folder):
+        if other.casefold() == folded and _is_same_file(other, folder):
             return other
     return folder
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_file(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:

@@ -1,16 +1,16 @@
-"""Picks out of a folder's executable parts those worth a warning: what would really run something of the folder."""
+"""Trust warning: selects the executable parts of a folder that would actually run something of the folder."""
 
 import os
 import re
 from collections.abc import Iterable
 
 from bobstay.config.git_directory import looks_bare
-from bobstay.config.trust_parts import OBEYED_AT_START
+from bobstay.config.trust_parts import STARTUP_FILES
 
-_QUIET = frozenset({*OBEYED_AT_START, ".git", ".gitattributes", "git directory", "git common directory"})
-"""Obeyed by other programs whether or not the folder is trusted, or without effect by themselves."""
+_IGNORED = frozenset({*STARTUP_FILES, ".git", ".gitattributes", "git directory", "git common directory"})
+"""Parts that other programs obey whether or not the folder is trusted, or that have no effect by themselves."""
 _LARGEST = 1 << 20
-_INERT: dict[str, frozenset[str] | None] = {
+_INERT_KEYS: dict[str, frozenset[str] | None] = {
     "core": frozenset(
         {
             *("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode"),
@@ -29,35 +29,35 @@ _INERT: dict[str, frozenset[str] | None] = {
     "tag": frozenset({"gpgsign"}),
     **dict.fromkeys(("pull", "init", "gc", "color", "advice", "maintenance", "rebase", "feature", "index")),
 }
-"""Keys of git's configuration that make nothing run, by section; None for a section without any that does.
-Whatever is not here counts as running something: aliases, filters, fsmonitor, hooksPath, and what git may learn yet."""
+"""Keys of git's configuration that run nothing, by section; None for a section in which no key does.
+All other keys count as running something: aliases, filters, fsmonitor, hooksPath, and any that git may add."""
 _SECTION = re.compile(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"(?:[^\"\\]|\\.)*\")?\s*\]")
 
 
-def parts_to_warn_of(folder: str, parts: Iterable[str]) -> tuple[str, ...]:
-    """Those of a folder's executable parts that a person should know of before trusting it."""
-    return tuple(sorted(name for name in parts if not _is_quiet(folder, name)))
+def select_risky_parts(folder: str, parts: Iterable[str]) -> tuple[str, ...]:
+    """Select the executable parts of a folder that a person should know about before trusting it."""
+    return tuple(sorted(name for name in parts if not _is_ignored(folder, name)))
 
 
-def _is_quiet(folder: str, name: str) -> bool:
-    if name in _QUIET or name.endswith(("/info/attributes", "/commondir")):
+def _is_ignored(folder: str, name: str) -> bool:
+    if name in _IGNORED or name.endswith(("/info/attributes", "/commondir")):
         return True
-    place, base = os.path.split(name)
-    of_git = ".git" in place.split("/") or (not place and looks_bare(folder))
-    return of_git and base in ("config", "config.worktree") and _is_inert(os.path.join(folder, name))
+    directory, base = os.path.split(name)
+    is_git = ".git" in directory.split("/") or (not directory and looks_bare(folder))
+    return is_git and base in ("config", "config.worktree") and _is_inert_file(os.path.join(folder, name))
 
 
-def _is_inert(path: str) -> bool:
+def _is_inert_file(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             data = file.read(_LARGEST + 1)
     except OSError:
         return False
-    return len(data) <= _LARGEST and runs_nothing(data)
+    return len(data) <= _LARGEST and is_inert_configuration(data)
 
 
-def runs_nothing(configuration: bytes) -> bool:
-    """Whether a git configuration has only keys that are known to make nothing run."""
+def is_inert_configuration(configuration: bytes) -> bool:
+    """Whether a git configuration has only keys that are known to run nothing."""
     section = ""
     for raw in configuration.split(b"\n"):
         line = os.fsdecode(raw).strip()
@@ -69,14 +69,14 @@ def runs_nothing(configuration: bytes) -> bool:
             if not line:
                 continue
         key, _, value = line.partition("=")
-        # A line that goes on is not followed; `ext::` and its like have the transport run a program.
-        if line.endswith("\\") or "::" in value or not _is_known(section, key.strip().lower()):
+        # Continued lines are not parsed; transports such as `ext::` run a program.
+        if line.endswith("\\") or "::" in value or not _is_inert_key(section, key.strip().lower()):
             return False
     return True
 
 
-def _is_known(section: str, key: str) -> bool:
+def _is_inert_key(section: str, key: str) -> bool:
     if section == "branch" and key.startswith(("vscode-", "gk-")):
         return True
-    allowed = _INERT.get(section, frozenset())
+    allowed = _INERT_KEYS.get(section, frozenset())
     return allowed is None or key in allowed

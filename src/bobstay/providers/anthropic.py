@@ -1,26 +1,26 @@
-"""Talks to Anthropic's Messages API and to whatever else speaks it."""
+"""Adapter for Anthropic's Messages API and servers compatible with it."""
 
 from collections.abc import AsyncIterator
 from typing import Any
 
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
-from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, settings_of
-from bobstay.providers.anthropic_schema import legal_schema
+from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, build_settings
+from bobstay.providers.anthropic_schema import adapt_schema
 from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import accept, broken_off
-from bobstay.providers.message_encoding import EncodedMessages, EncodedOnce, to_json
+from bobstay.providers.http_exchange import check_reply, truncated_error
+from bobstay.providers.message_encoding import CachedEncoder, MessageEncoder, to_json
 from bobstay.version import __version__
 
 API_VERSION = "2023-06-01"
 NAME = "anthropic"
 SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-INTERLEAVED = "interleaved-thinking-2025-05-14"
-ADAPTATIONS = 4
-"""How often a refused request is sent again in another way."""
+INTERLEAVED_BETA = "interleaved-thinking-2025-05-14"
+MAX_ADAPTATIONS = 4
+"""How often a refused request is adapted and sent again."""
 
-_CACHED = b',"cache_control":{"type":"ephemeral"}'
+_CACHE_CONTROL = b',"cache_control":{"type":"ephemeral"}'
 
 
 class Anthropic:
@@ -36,7 +36,7 @@ class Anthropic:
         headers: dict[str, str] | None = None,
         origin: str = ORIGIN,
     ) -> None:
-        """`origin` is what its thinking is known by: a server with a name of its own gets nobody else's."""
+        """`origin` identifies the server's thinking: a named server is sent only its own."""
         self._http = http
         self._url = base_url.rstrip("/") + "/v1/messages"
         self._headers = {
@@ -46,33 +46,33 @@ class Anthropic:
             "user-agent": f"bobstay/{__version__}",
         }
         own = {name.lower(): value for name, value in (headers or {}).items()}
-        # One credential only: the API refuses a request with both. One among the headers of the user's own goes
-        # before, then the token, as in Claude Code.
+        # One credential only, as the API refuses both. One in the user's own headers takes precedence, then the token,
+        # as in Claude Code.
         if not own.keys() & {"authorization", "x-api-key"}:
             if auth_token:
                 self._headers["authorization"] = f"Bearer {auth_token}"
             elif api_key:
                 self._headers["x-api-key"] = api_key
         self._headers.update(own)
-        self._accepted = AcceptedFeatures(unsigned=not _is_vendors(base_url), origin=origin)
+        self._accepted = AcceptedFeatures(unsigned=not _is_vendor_host(base_url), origin=origin)
         self._messages = self._encoder()
-        self._tools = EncodedOnce(_tools)
-        self._system = EncodedOnce(_system)
+        self._tools = CachedEncoder(_encode_tools)
+        self._system = CachedEncoder(_encode_system)
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         reply = await self._ask(request)
         try:
-            answer = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
+            reader = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
             async for _, data in reply.events():
-                chunks = answer.take(data)
-                if answer.complete:
-                    # Before the last event is out: whoever has it may not come back for more.
+                chunks = reader.feed(data)
+                if reader.complete:
+                    # Before the last event is yielded, since the consumer may not come back after it.
                     reply.release()
                 for chunk in chunks:
                     yield chunk
-                if answer.complete:
+                if reader.complete:
                     return
-            raise broken_off(self.name)
+            raise truncated_error(self.name)
         finally:
             reply.close()
 
@@ -80,65 +80,65 @@ class Anthropic:
         await self._http.close()
 
     def body(self, request: Request) -> bytes:
-        """The request as it is sent. What changes from step to step stands behind what does not."""
+        """Encode the request. Parts that change from step to step come last, for prompt caching."""
         parts = [b'{"model":', to_json(request.model)]
-        tools = self._tools.of((request.tools, request.hosted_search, self._accepted.eager))
+        tools = self._tools.encode((request.tools, request.hosted_search, self._accepted.eager))
         if tools:
             parts += (b',"tools":', tools)
-        system = self._system.of(request.system)
+        system = self._system.encode(request.system)
         if system:
             parts += (b',"system":', system)
-        for name, value in settings_of(request, self._accepted).items():
+        for name, value in build_settings(request, self._accepted).items():
             parts += (b',"', name.encode(), b'":', to_json(value))
         parts.append(b',"stream":true,"messages":[')
-        encoded = self._messages.all(request.messages, request.cache)
-        parts.append(b",".join(_with_breakpoints(request.messages, encoded)))
+        encoded = self._messages.encode_all(request.messages, request.cache)
+        parts.append(b",".join(_add_cache_breakpoints(request.messages, encoded)))
         parts.append(b"]}")
         return b"".join(parts)
 
     async def _ask(self, request: Request) -> Reply:
         headers = self._headers_for(request)
-        left = ADAPTATIONS
+        left = MAX_ADAPTATIONS
         while True:
             reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
             try:
-                await accept(reply, self.name)
+                await check_reply(reply, self.name)
             except ProviderError as error:
-                other = self._accepted.adapted(request, error)
-                if other is None or not left:
+                adapted = self._accepted.adapt(request, error)
+                if adapted is None or not left:
                     raise
                 left -= 1
-                request = other
+                request = adapted
                 self._messages = self._encoder()
             else:
                 return reply
 
-    def _encoder(self) -> EncodedMessages:
-        return EncodedMessages(lambda message: _message(message, self._accepted))
+    def _encoder(self) -> MessageEncoder:
+        return MessageEncoder(lambda message: _encode_message(message, self._accepted))
 
     def _headers_for(self, request: Request) -> dict[str, str]:
         betas = request.betas
-        if isinstance(request.thinking, int) and not self._accepted.unsigned and INTERLEAVED not in betas:
-            # With a budget, thinking between calls must be asked for; the API ignores it where it cannot be had.
-            betas = (*betas, INTERLEAVED)
+        if isinstance(request.thinking, int) and not self._accepted.unsigned and INTERLEAVED_BETA not in betas:
+            # With a budget, thinking between calls must be requested; the API ignores it if unsupported.
+            betas = (*betas, INTERLEAVED_BETA)
         if not betas:
             return self._headers
         own = self._headers.get("anthropic-beta")
         return {**self._headers, "anthropic-beta": ",".join((*((own,) if own else ()), *betas))}
 
 
-def _is_vendors(base_url: str) -> bool:
-    """Whether the address is Anthropic's own. Others that speak its API sign no thinking, and some want it back."""
+def _is_vendor_host(base_url: str) -> bool:
+    """Whether the address is Anthropic's own. Compatible servers do not sign thinking, and some require it back."""
     host = base_url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
-def _tools(value: tuple[tuple[ToolSpec, ...], bool, bool]) -> bytes:
+def _encode_tools(value: tuple[tuple[ToolSpec, ...], bool, bool]) -> bytes:
     tools, hosted_search, eager = value
-    # Without it the server keeps a parameter back until it is whole: minutes of silence for a long file.
+    # Without it the server buffers a parameter until it is complete: minutes of silence for a long file.
     streamed = {"eager_input_streaming": True} if eager else {}
     entries: list[dict[str, Any]] = [
-        {"name": tool.name, "description": tool.description, "input_schema": legal_schema(tool.schema), **streamed}
+        {"name": tool.name, "description": tool.description, "input_schema": adapt_schema(tool.schema), **streamed}
         for tool in tools
     ]
     if hosted_search:
@@ -149,7 +149,7 @@ def _tools(value: tuple[tuple[ToolSpec, ...], bool, bool]) -> bytes:
     return to_json(entries)
 
 
-def _system(sections: tuple[str, ...]) -> bytes:
+def _encode_system(sections: tuple[str, ...]) -> bytes:
     entries: list[dict[str, Any]] = [{"type": "text", "text": section} for section in sections if section.strip()]
     if not entries:
         return b""
@@ -157,71 +157,71 @@ def _system(sections: tuple[str, ...]) -> bytes:
     return to_json(entries)
 
 
-def _with_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) -> list[bytes]:
-    """Mark the last two of the user: the one is what this step writes, the other what the last step wrote.
+def _add_cache_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) -> list[bytes]:
+    """Mark the last two user messages: one for this step to write, the other written by the previous step.
 
-    With the last tool and the last system section that makes four, which is all the API allows.
+    With the last tool and the last system section that makes four breakpoints, the most that the API allows.
     """
     marked = 0
     for position in range(len(messages) - 1, -1, -1):
         if messages[position].role == "user":
-            # Every message ends with the brace of its last block: the mark goes before it, nothing is encoded anew.
-            encoded[position] = encoded[position][:-3] + _CACHED + b"}]}"
+            # Every message ends with the brace of its last block: the mark is inserted before it, without re-encoding.
+            encoded[position] = encoded[position][:-3] + _CACHE_CONTROL + b"}]}"
             marked += 1
             if marked == 2:
                 break
     return encoded
 
 
-def _message(message: Message, accepted: AcceptedFeatures) -> bytes:
-    thinking = accepted.thinking_of(message)
-    content = [encoded for block in message.blocks if (encoded := _block(block, thinking)) is not None]
+def _encode_message(message: Message, accepted: AcceptedFeatures) -> bytes:
+    thinking = accepted.returned_thinking(message)
+    content = [encoded for block in message.blocks if (encoded := _encode_block(block, thinking)) is not None]
     if not content:
-        # An answer of nothing but another vendor's thinking: the place must be kept, for roles alternate.
+        # The message had only another vendor's thinking, and cannot be dropped because roles must alternate.
         content = [{"type": "text", "text": "(nothing said)"}]
     return to_json({"role": message.role, "content": content})
 
 
-def _block(block: Block, thinking: tuple[Thinking, ...]) -> dict[str, Any] | None:
+def _encode_block(block: Block, thinking: tuple[Thinking, ...]) -> dict[str, Any] | None:
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
         case Image():
-            return _image(block)
+            return _encode_image(block)
         case Thinking():
-            return _thinking(block) if block in thinking else None
+            return _encode_thinking(block) if block in thinking else None
         case ToolCall(identity, name, value):
-            return {"type": "tool_use", "id": _legal(identity), "name": _legal(name), "input": value}
+            return {"type": "tool_use", "id": _sanitise_id(identity), "name": _sanitise_id(name), "input": value}
         case ToolReply():
-            return _tool_result(block)
+            return _encode_tool_result(block)
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _encode_image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def _thinking(thinking: Thinking) -> dict[str, Any]:
+def _encode_thinking(thinking: Thinking) -> dict[str, Any]:
     if thinking.redacted:
         return {"type": "redacted_thinking", "data": thinking.signature}
     return {"type": "thinking", "thinking": thinking.text, "signature": thinking.signature}
 
 
-def _tool_result(reply: ToolReply) -> dict[str, Any]:
+def _encode_tool_result(reply: ToolReply) -> dict[str, Any]:
     content = [
-        {"type": "text", "text": part.text} if isinstance(part, Text) else _image(part)
+        {"type": "text", "text": part.text} if isinstance(part, Text) else _encode_image(part)
         for part in reply.content
         if not isinstance(part, Text) or part.text.strip()
     ]
     if not content:
         content = [{"type": "text", "text": "(no output)"}]
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": _legal(reply.call_id), "content": content}
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": _sanitise_id(reply.call_id), "content": content}
     if reply.is_error:
         result["is_error"] = True
     return result
 
 
-def _legal(identity: str) -> str:
-    """Ids and names made by another vendor, or made up by the model, may have characters this one refuses."""
+def _sanitise_id(identity: str) -> str:
+    """Replace characters that this API refuses in ids and names of other vendors, or made up by the model."""
     if identity.isascii() and identity.replace("_", "").replace("-", "").isalnum():
         return identity
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in identity) or "_"

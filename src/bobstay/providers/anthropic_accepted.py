@@ -1,4 +1,4 @@
-"""What an Anthropic-speaking server accepts, as known before and as learned from its refusals."""
+"""Features that an Anthropic-compatible server accepts, as known in advance and as learned from its refusals."""
 
 from typing import Any
 
@@ -6,88 +6,88 @@ from msgspec.structs import replace
 
 from bobstay.model.message import Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import ProviderError, Request
-from bobstay.providers.effort_levels import Efforts
-from bobstay.providers.thinking import EFFORTS, Effort, Thinks, fitted
+from bobstay.providers.effort_levels import EffortLimits
+from bobstay.providers.thinking import EFFORTS, Effort, ThinkingSupport, fit_thinking
 
 ORIGIN = "anthropic"
-SMALLEST_BUDGET = 1024
-"""Tokens of thinking; the API refuses less."""
+MIN_BUDGET = 1024
+"""Minimum tokens of thinking; the API refuses less."""
 
 
 class AcceptedFeatures:
-    """One server's ways. Whoever asks it tells of each refusal and is told what to ask instead."""
+    """What one server accepts. `adapt` learns from a refusal and returns the request to send instead."""
 
     def __init__(self, *, unsigned: bool, origin: str = ORIGIN) -> None:
         self.origin = origin
-        """Whose thinking is sent back: no other server's."""
+        """The origin of the thinking that is sent back; that of other servers is not."""
         self.unsigned = unsigned
         """Thinking without a signature is sent back."""
         self.eager = True
-        """Tools may say that their input shall be streamed as it is made."""
+        """Tools may request that their input is streamed as it is generated."""
         self.display = True
-        """Thinking may say how much of it shall be shown."""
-        self._thinks: dict[str, Thinks] = {}
-        """By model, where it is not as was thought."""
-        self._efforts = Efforts()
+        """Requests may say how much of the thinking is shown."""
+        self._thinks: dict[str, ThinkingSupport] = {}
+        """By model, where it differs from what was assumed."""
+        self._efforts = EffortLimits()
         self._unforced: set[str] = set()
-        """Models that refuse to be told which tool to call."""
+        """Models that refuse a forced tool."""
         self._refused: frozenset[str] = frozenset()
-        """Signatures of thinking the server does not want back."""
+        """Signatures of thinking that the server refused."""
 
-    def thinks(self, request: Request) -> Thinks:
+    def thinks(self, request: Request) -> ThinkingSupport:
         return self._thinks.get(request.model, request.thinks)
 
     def effort(self, request: Request, effort: Effort | None) -> Effort | None:
         return self._efforts.allowed(request.model, effort)
 
-    def refuses_force(self, model: str, thinks: Thinks, thinking: dict[str, Any] | None) -> bool:
-        """Whether the model may not be told which tool to call: not with a budget, and the newest not at all."""
+    def refuses_force(self, model: str, thinks: ThinkingSupport, thinking: dict[str, Any] | None) -> bool:
+        """Whether the model refuses a forced tool: any model with a thinking budget, and the newest models always."""
         enabled = thinking is not None and thinking["type"] == "enabled"
         return enabled or thinks in ("always", "between_tools") or model in self._unforced
 
-    def thinking_of(self, message: Message) -> tuple[Thinking, ...]:
-        """The thinking in `message` that goes back: all of it or none, for a part of it is refused."""
+    def returned_thinking(self, message: Message) -> tuple[Thinking, ...]:
+        """Return the thinking in `message` to send back: all or none, since the server refuses a part of it."""
         own = tuple(block for block in message.blocks if isinstance(block, Thinking) and block.origin == self.origin)
-        return own if all(map(self._returns, own)) else ()
+        return own if all(map(self._is_returned, own)) else ()
 
-    def begins_turn(self, messages: tuple[Message, ...]) -> bool:
-        """Whether the turn that is under way begins with thinking, as it must where thinking has a budget."""
-        place = len(messages)
-        while place and (messages[place - 1].role == "assistant" or _has_reply(messages[place - 1])):
-            place -= 1
-        if place == len(messages) or messages[place].role != "assistant":
+    def turn_begins_with_thinking(self, messages: tuple[Message, ...]) -> bool:
+        """Whether the current turn begins with thinking, as it must if thinking has a budget."""
+        start = len(messages)
+        while start and (messages[start - 1].role == "assistant" or _has_reply(messages[start - 1])):
+            start -= 1
+        if start == len(messages) or messages[start].role != "assistant":
             return True
-        thinking = self.thinking_of(messages[place])
-        said = [
+        thinking = self.returned_thinking(messages[start])
+        sent = [
             block
-            for block in messages[place].blocks
+            for block in messages[start].blocks
             if block in thinking or isinstance(block, ToolCall) or (isinstance(block, Text) and block.text.strip())
         ]
-        return not said or isinstance(said[0], Thinking)
+        return not sent or isinstance(sent[0], Thinking)
 
-    def adapted(self, request: Request, error: ProviderError) -> Request | None:
-        """The request to send instead of one that was refused; None if nothing can be done about it."""
+    def adapt(self, request: Request, error: ProviderError) -> Request | None:
+        """Return the request to send instead of one that was refused; None if no change can help."""
         text = str(error)
         if error.kind != "invalid_request":
             return None
         if "Expected `thinking`" in text or "must start with a thinking block" in text:
-            # Thinking was lost on the way, and without it this turn can only go on without any.
+            # The thinking of this turn is lost, so the turn can only continue without thinking.
             return replace(request, thinking="off") if request.thinking != "off" else None
         if "tool_choice" in text and request.forced_tool and request.model not in self._unforced:
             self._unforced.add(request.model)
             return request
         if "must be passed back" in text:
-            # DeepSeek thinks unless told not to, and calls whose thinking is gone cannot be sent to it otherwise.
+            # DeepSeek thinks by default, and accepts calls without their thinking only if thinking is off.
             known = self._thinks.get(request.model)
             self._thinks[request.model] = "adaptive_only"
             return replace(request, thinking="off") if known != "adaptive_only" else None
-        if self._learn_kind(request, text) or self._learn_field(text) or self._learn_effort(request, text):
+        if self._learn_thinking_support(request, text) or self._learn_field(text) or self._learn_effort(request, text):
             return request
         return request if self._drop_thinking(request, text) else None
 
-    def _learn_kind(self, request: Request, text: str) -> bool:
+    def _learn_thinking_support(self, request: Request, text: str) -> bool:
         before = self.thinks(request)
-        now: Thinks | None = None
+        now: ThinkingSupport | None = None
         if "thinking.type.enabled" in text and "is not supported" in text and "disabled" not in text:
             now = "adaptive_only"
         elif "adaptive thinking is not supported" in text:
@@ -112,46 +112,46 @@ class AcceptedFeatures:
         sent = self.effort(request, request.effort)
         if sent is None or "effort" not in text:
             return False
-        self._efforts.refuse(request.model, "low" if "does not support the effort" in text else sent)
+        self._efforts.lower(request.model, "low" if "does not support the effort" in text else sent)
         return True
 
     def _drop_thinking(self, request: Request, text: str) -> bool:
-        """Leave out from now on all thinking in `request`, if it is what was refused; tell whether that is new.
+        """Stop sending all thinking in `request` if it is what was refused; return whether there was any.
 
-        Thinking is bound to its model and to all that stood before it. After a compaction or a change of model
-        the server refuses it, and would refuse every later request too.
+        Thinking is bound to its model and to everything before it. After a compaction or a change of model the server
+        refuses it, and would refuse every later request too.
         """
         if "thinking" not in text or ("signature" not in text and "cannot be modified" not in text):
             return False
-        signatures = {block.signature for message in request.messages for block in self.thinking_of(message)}
+        signatures = {block.signature for message in request.messages for block in self.returned_thinking(message)}
         self._refused |= signatures
         return bool(signatures)
 
-    def _returns(self, thinking: Thinking) -> bool:
+    def _is_returned(self, thinking: Thinking) -> bool:
         if thinking.signature in self._refused:
             return False
         return bool(thinking.signature) or (self.unsigned and bool(thinking.text))
 
 
-def settings_of(request: Request, accepted: AcceptedFeatures) -> dict[str, Any]:
-    """The request's body but for its tools, system prompt and messages."""
+def build_settings(request: Request, accepted: AcceptedFeatures) -> dict[str, Any]:
+    """Build the request body without tools, system prompt and messages."""
     settings: dict[str, Any] = {"max_tokens": request.max_tokens}
     thinks = accepted.thinks(request)
     wanted, effort = request.thinking, request.effort
     if thinks != request.thinks:
-        wanted, effort = fitted(wanted, effort, thinks, EFFORTS)
+        wanted, effort = fit_thinking(wanted, effort, thinks, EFFORTS)
     thinking: dict[str, Any] | None = None
     if wanted == "adaptive":
         thinking = {"type": "adaptive"}
         if accepted.display:
-            # Newer models show nothing of their thinking unless asked: minutes of silence, and no word between calls.
+            # Newer models show no thinking by default: minutes of silence, and no text between calls.
             thinking["display"] = request.thinking_display or "summarized"
     elif wanted == "off":
-        thinking = _off(thinks)
+        thinking = _disabled_thinking(thinks)
     else:
-        # Thinking counts as output, and some room must be left for the answer.
+        # Thinking counts as output, and some tokens must be left for the answer.
         budget = min(wanted, request.max_tokens - 1)
-        if budget >= SMALLEST_BUDGET and accepted.begins_turn(request.messages):
+        if budget >= MIN_BUDGET and accepted.turn_begins_with_thinking(request.messages):
             thinking = {"type": "enabled", "budget_tokens": budget}
             if request.thinking_display and accepted.display:
                 thinking["display"] = request.thinking_display
@@ -167,8 +167,8 @@ def settings_of(request: Request, accepted: AcceptedFeatures) -> dict[str, Any]:
     return settings
 
 
-def _off(thinks: Thinks) -> dict[str, Any] | None:
-    """How a model is told not to think; older ones do not unless asked, and some cannot be told."""
+def _disabled_thinking(thinks: ThinkingSupport) -> dict[str, Any] | None:
+    """Return the setting that disables thinking; None for models that need no setting or cannot disable it."""
     if thinks == "adaptive_only":
         return {"type": "disabled"}
     return {"type": "between_tools"} if thinks == "between_tools" else None

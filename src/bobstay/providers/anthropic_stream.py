@@ -1,4 +1,4 @@
-"""Builds our events from those of an Anthropic answer as they come in."""
+"""Converts the stream events of an Anthropic answer to chunks."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from bobstay.model.ids import new_id
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
 from bobstay.providers.base import Chunk, ProviderError
-from bobstay.providers.message_builder import made_id, parse_input
+from bobstay.providers.message_builder import generate_call_id, parse_input
 from bobstay.providers.message_encoding import from_json
 
 STOPS: dict[str, Stop] = {
@@ -46,8 +46,8 @@ class _Event(Struct):
 _decode = msgspec.json.Decoder(_Event).decode
 
 
-class _Building:
-    """A block that is still coming."""
+class _OpenBlock:
+    """A block that is not complete yet."""
 
     __slots__ = ("index", "kind", "parts", "seed", "signature")
 
@@ -60,7 +60,7 @@ class _Building:
 
 
 class AnthropicMessageReader:
-    """Give it the data of each event; it gives what that means. `complete` once the vendor said it is."""
+    """Call `feed` with the data of each event. `complete` is set once the vendor says that the message is complete."""
 
     def __init__(self, model: str, headers: dict[str, str], origin: str = "anthropic") -> None:
         self.complete = False
@@ -71,69 +71,69 @@ class AnthropicMessageReader:
         self._usage = Usage()
         self._final = Usage()
         self._stop: Stop | None = None
-        self._open: dict[int, _Building] = {}
+        self._open: dict[int, _OpenBlock] = {}
         self._blocks = 0
         self._called = False
         self._query = ""
 
-    def take(self, data: bytes) -> Sequence[Chunk]:
+    def feed(self, data: bytes) -> Sequence[Chunk]:
         try:
             event = _decode(data)
         except (ValueError, RecursionError):
-            event = _decode_broken(data)
+            event = _decode_leniently(data)
         kind = event.type
         if kind == "content_block_delta":
-            return self._grow(event)
+            return self._add_delta(event)
         if kind == "message_start":
-            return self._begin(event.message or {})
+            return self._begin_message(event.message or {})
         if kind == "error":
-            raise self._failure(data)
+            raise self._stream_error(data)
         if not self._id:
-            return ()  # a ping, or something nobody knows yet
+            return ()  # a ping, or an unknown event
         if kind == "content_block_start":
             return self._start_block(event.index, event.content_block or {})
         if kind == "content_block_stop":
             return self._finish_block(event.index)
         if kind == "message_delta":
-            self._final = _usage(event.usage or {}, self._final)
+            self._final = _update_usage(event.usage or {}, self._final)
             if event.delta is not None and event.delta.stop_reason:
                 self._stop = STOPS.get(event.delta.stop_reason, "end_turn")
         elif kind == "message_stop":
-            return self._end()
+            return self._end_message()
         return ()
 
-    def _begin(self, message: dict[str, Any]) -> Sequence[Chunk]:
+    def _begin_message(self, message: dict[str, Any]) -> Sequence[Chunk]:
         if self._id:
             return ()
         identity, model, usage = message.get("id"), message.get("model"), message.get("usage")
         self._id = identity if isinstance(identity, str) and identity else new_id()
         if isinstance(model, str) and model:
             self._model = model
-        self._usage = self._final = _usage(usage if isinstance(usage, dict) else {}, Usage())
+        self._usage = self._final = _update_usage(usage if isinstance(usage, dict) else {}, Usage())
         return (MessageBegan(self._id, self._model, self._usage),)
 
     def _start_block(self, position: int, seed: dict[str, Any]) -> Sequence[Chunk]:
         kind = seed.get("type")
         if not isinstance(kind, str) or position in self._open:
             return ()
-        shown = _SHOWN.get(kind)
-        building = _Building(self._blocks, kind, seed)
+        shown = _BLOCK_KINDS.get(kind)
+        building = _OpenBlock(self._blocks, kind, seed)
         self._open[position] = building
         if shown is None:
             return ()
         self._blocks += 1
         if shown == "tool_call":
-            seed["id"] = _string(seed, "id") or made_id()
-            return (BlockBegan(self._id, building.index, shown, call_id=seed["id"], name=_string(seed, "name")),)
+            seed["id"] = _get_string(seed, "id") or generate_call_id()
+            return (BlockBegan(self._id, building.index, shown, call_id=seed["id"], name=_get_string(seed, "name")),)
         began = BlockBegan(self._id, building.index, shown)
-        first = _string(seed, "text") or _string(seed, "thinking")
+        first = _get_string(seed, "text") or _get_string(seed, "thinking")
         if not first:
             return (began,)
         building.parts.append(first)
         delta = TextDelta if shown == "text" else ThinkingDelta
         return (began, delta(self._id, building.index, first))
 
-    def _grow(self, event: _Event) -> Sequence[Chunk]:
+    def _add_delta(self, event: _Event) -> Sequence[Chunk]:
         building = self._open.get(event.index)
         delta = event.delta
         if building is None or delta is None:
@@ -156,44 +156,44 @@ class AnthropicMessageReader:
         if building is None:
             return ()
         if building.kind == "server_tool_use":
-            self._query = _query(building)
-        if building.kind not in _SHOWN:
+            self._query = _search_query(building)
+        if building.kind not in _BLOCK_KINDS:
             return ()
-        block = self._block(building)
+        block = self._build_block(building)
         self._called = self._called or isinstance(block, ToolCall)
         done = BlockDone(self._id, building.index, block, model=self._model, usage=self._usage)
         if building.kind == "web_search_tool_result" and isinstance(block, Text):
             return (TextDelta(self._id, building.index, block.text), done)
         return (done,)
 
-    def _block(self, building: _Building) -> Block:
+    def _build_block(self, building: _OpenBlock) -> Block:
         text = "".join(building.parts)
         match building.kind:
             case "thinking":
-                signature = building.signature or _string(building.seed, "signature")
+                signature = building.signature or _get_string(building.seed, "signature")
                 return Thinking(text, signature=signature, origin=self._origin)
             case "redacted_thinking":
-                return Thinking("", signature=_string(building.seed, "data"), origin=self._origin, redacted=True)
+                return Thinking("", signature=_get_string(building.seed, "data"), origin=self._origin, redacted=True)
             case "tool_use":
-                return _call(building.seed, text)
+                return _build_call(building.seed, text)
             case "web_search_tool_result":
-                return Text(_search_summary(self._query, building.seed.get("content")))
+                return Text(_describe_search(self._query, building.seed.get("content")))
             case _:
                 return Text(text)
 
-    def _end(self) -> Sequence[Chunk]:
+    def _end_message(self) -> Sequence[Chunk]:
         self.complete = True
         stop = self._stop or ("tool_use" if self._called else "end_turn")
         request_id = self._headers.get("request-id", "")
         return (MessageDone(self._id, self._model, stop, self._final, request_id=request_id),)
 
-    def _failure(self, data: bytes) -> ProviderError:
+    def _stream_error(self, data: bytes) -> ProviderError:
         from bobstay.providers.error_kinds import classify
 
         return classify(None, data, self._headers, "anthropic")
 
 
-_SHOWN: dict[str, Literal["text", "thinking", "tool_call"]] = {
+_BLOCK_KINDS: dict[str, Literal["text", "thinking", "tool_call"]] = {
     "text": "text",
     "thinking": "thinking",
     "redacted_thinking": "thinking",
@@ -202,8 +202,8 @@ _SHOWN: dict[str, Literal["text", "thinking", "tool_call"]] = {
 }
 
 
-def _decode_broken(data: bytes) -> _Event:
-    """Once more, forgivingly: broken UTF-8 is mended; what is still no event is a fault of the stream."""
+def _decode_leniently(data: bytes) -> _Event:
+    """Decode again, replacing invalid UTF-8. Raises `ProviderError` if the data is still not an event."""
     try:
         value = from_json(data)
         return msgspec.convert(value, _Event)
@@ -211,8 +211,8 @@ def _decode_broken(data: bytes) -> _Event:
         raise ProviderError(f"The model server sent an event that cannot be read: {error}", kind="protocol") from error
 
 
-def _usage(counts: dict[str, Any], before: Usage) -> Usage:
-    """What is not told stays as it was."""
+def _update_usage(counts: dict[str, Any], before: Usage) -> Usage:
+    """Update the usage with the reported counts; the others stay as they were."""
 
     def count(name: str, known: int) -> int:
         value = counts.get(name)
@@ -226,33 +226,35 @@ def _usage(counts: dict[str, Any], before: Usage) -> Usage:
     )
 
 
-def _call(seed: dict[str, Any], text: str) -> ToolCall:
-    identity, name = _string(seed, "id"), _string(seed, "name")
+def _build_call(seed: dict[str, Any], text: str) -> ToolCall:
+    identity, name = _get_string(seed, "id"), _get_string(seed, "name")
     whole = seed.get("input")
     if not text.strip() and isinstance(whole, dict):
-        # Some servers send the input in one piece, where the vendor's own has an empty object.
+        # Some servers send the complete input here, where Anthropic's own sends an empty object.
         return ToolCall(identity, name, whole)
     value, malformed = parse_input(text)
     return ToolCall(identity, name, value, malformed=malformed)
 
 
-def _query(building: _Building) -> str:
-    value = _call(building.seed, "".join(building.parts)).input.get("query")
+def _search_query(building: _OpenBlock) -> str:
+    value = _build_call(building.seed, "".join(building.parts)).input.get("query")
     return value if isinstance(value, str) else ""
 
 
-def _search_summary(query: str, content: Any) -> str:
-    """A search the vendor ran, as text: that can be shown, logged and sent to any model later."""
+def _describe_search(query: str, content: Any) -> str:
+    """Describe a search that the vendor ran as text, which can be shown, logged and sent to any model later."""
     title = f'Web search for "{query}"' if query else "Web search"
     if isinstance(content, dict):
         return f"{title} failed: {content.get('error_code', 'unknown reason')}"
     results = content if isinstance(content, list) else []
     lines = [
-        f"- {_string(result, 'title')}: {_string(result, 'url')}" for result in results if isinstance(result, dict)
+        f"- {_get_string(result, 'title')}: {_get_string(result, 'url')}"
+        for result in results
+        if isinstance(result, dict)
     ]
     return "\n".join([f"{title}:", *(lines or ["(nothing found)"])])
 
 
-def _string(value: dict[str, Any], key: str) -> str:
+def _get_string(value: dict[str, Any], key: str) -> str:
     found = value.get(key)
     return found if isinstance(found, str) else ""

@@ -1,4 +1,4 @@
-"""The one thing a model vendor's adapter must do: turn a request into a stream of events."""
+"""The provider interface: an adapter turns a request into a stream of chunks."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, Protocol, TypeAlias
@@ -9,12 +9,12 @@ from bobstay.model.event import BlockDone, MessageDone, Noted
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Message
 from bobstay.providers.message_encoding import EncodingCache
-from bobstay.providers.thinking import Effort, Thinks, Wanted
+from bobstay.providers.thinking import Effort, ThinkingMode, ThinkingSupport
 
 Chunk: TypeAlias = MessageBegan | BlockBegan | TextDelta | ThinkingDelta | InputDelta | BlockDone | MessageDone | Noted
 
 SMALL_WINDOW = 16_384
-"""Tokens. Below that a coding agent soon forgets what it was asked: a prompt with tools takes a quarter of it."""
+"""Tokens. In a smaller window a coding agent soon forgets its task: a prompt with tools alone takes a quarter of it."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -27,29 +27,29 @@ class ToolSpec(Struct, frozen=True):
 
 class Request(Struct, frozen=True):
     model: str
-    """The vendor's own name of the model, without the provider prefix."""
+    """The vendor's name of the model, without the provider prefix."""
     system: tuple[str, ...]
     """Sections, most stable first; each may be a cache breakpoint."""
     messages: tuple[Message, ...]
-    """Already repaired: legal for every vendor, roles alternating, starting with the user."""
+    """Already repaired: valid for every vendor, with alternating roles, starting with the user."""
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 32_000
-    thinking: Wanted = "off"
-    thinks: Thinks = "adaptive"
-    """How the model thinks, as far as is known; `thinking` fits it."""
+    thinking: ThinkingMode = "off"
+    thinks: ThinkingSupport = "adaptive"
+    """How the model supports thinking, as far as known; `thinking` is adapted to it."""
     thinking_display: str = ""
-    """How much of its thinking the vendor shall show, where it lets one choose."""
+    """How much of its thinking the vendor shows, if it supports a choice."""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
     session_id: str = ""
     hosted_search: bool = False
     """Offer the vendor's own web search to the model."""
     forced_tool: str = ""
-    """The tool the model must call, where its vendor lets one say so."""
+    """The tool that the model must call, if its vendor supports that."""
     on_activity: Callable[[], None] | None = None
-    """Called for every piece of the answer that arrives, pings and comments included: a watchdog wants to know."""
+    """Called for every piece of the answer that arrives, including pings and comments; for a watchdog."""
     cache: EncodingCache = field(default_factory=EncodingCache)
-    """What was encoded for the requests before this one in its turn."""
+    """Messages encoded for earlier requests of the same turn."""
 
 
 ErrorKind: TypeAlias = Literal[
@@ -77,7 +77,7 @@ RETRYABLE: frozenset[ErrorKind] = frozenset(
 
 
 class ProviderError(Exception):
-    """A model call failed. `kind` is the adapter's judgement, made once, by the table in `errors.py`."""
+    """A model call failed. The adapter determines `kind`, by the table in `error_kinds.py`."""
 
     def __init__(
         self, message: str, *, kind: ErrorKind, status: int | None = None, retry_after: float | None = None
@@ -86,7 +86,7 @@ class ProviderError(Exception):
         self.kind: ErrorKind = kind
         self.status = status
         self.retry_after = retry_after
-        """Seconds the server asked us to wait."""
+        """Seconds that the server asked to wait."""
 
     @property
     def retryable(self) -> bool:
@@ -99,16 +99,16 @@ class Provider(Protocol):
     def stream(self, request: Request) -> AsyncIterator[Chunk]:
         """Yield `MessageBegan`, then blocks as they come, then exactly one `MessageDone`.
 
-        Each block: `BlockBegan`, its deltas, `BlockDone` at the moment the vendor says the block is complete.
-        `MessageDone.cost` is what the vendor itself says the answer cost, else 0: the loop prices it then.
-        A `Noted` may stand anywhere: what the person should know of how the model was asked. One attempt; retries
-        are the loop's business.
+        Each block: `BlockBegan`, its deltas, `BlockDone` as soon as the vendor says that the block is complete.
+        `MessageDone.cost` is the cost that the vendor reports, else 0: the loop computes it then.
+        A `Noted` may come anywhere: a note for the person about how the model was called. One attempt only: retries
+        are up to the loop.
 
         Raises:
-            ProviderError: the only exception that crosses this line.
+            ProviderError: the only exception that leaves an adapter.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...

@@ -1,4 +1,4 @@
-"""What is known about models: sizes, abilities and prices. The facts are in `catalogue.json`."""
+"""Model catalogue: limits, capabilities and prices of models, read from `catalogue.json`."""
 
 import re
 from functools import cache
@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.message import Usage
-from bobstay.providers.thinking import EFFORTS, Effort, Thinks
+from bobstay.providers.thinking import EFFORTS, Effort, ThinkingSupport
 
 
 class Price(Struct, frozen=True):
@@ -22,7 +22,7 @@ class Price(Struct, frozen=True):
 
 
 class LongPrice(Struct, frozen=True):
-    """What a call costs whose prompt is longer than `above` tokens."""
+    """The price of calls whose prompt is longer than `above` tokens."""
 
     above: int
     price: Price
@@ -32,18 +32,18 @@ class ModelInfo(Struct, frozen=True):
     name: str = ""
     display: str = ""
     context: int = 32_768
-    """Tokens the model can have before it, its answer included."""
+    """Tokens of the context window, including the answer."""
     output: int = 8_192
-    """Tokens of the longest answer."""
+    """Maximum tokens of an answer."""
     images: bool = False
-    thinking: Thinks = "none"
+    thinking: ThinkingSupport = "none"
     effort: bool | tuple[Effort, ...] = False
-    """Whether it can be told how hard to try, and where that is not all of them, in which words."""
+    """Whether it accepts effort levels, or the levels it accepts if not all."""
     price: Price | None = None
     long: LongPrice | None = None
     known: bool = True
     assumed: bool = False
-    """Not known, but its name begins like those of a family that is."""
+    """Not known, but its name has the prefix of a known family."""
 
     @property
     def priced(self) -> bool:
@@ -51,45 +51,45 @@ class ModelInfo(Struct, frozen=True):
 
     @property
     def efforts(self) -> tuple[Effort, ...]:
-        """The efforts it accepts."""
+        """The effort levels it accepts."""
         return self.effort if isinstance(self.effort, tuple) else EFFORTS if self.effort else ()
 
     @property
-    def thinks(self) -> Thinks:
-        """How it thinks; of a model nobody knows nothing is said."""
+    def thinks(self) -> ThinkingSupport:
+        """How it supports thinking; `unknown` for an unknown model."""
         return self.thinking if self.known or self.thinking != "none" else "unknown"
 
 
-class _File(Struct):
+class _CatalogueFile(Struct):
     as_of: str
     aliases: dict[str, str]
     families: dict[str, ModelInfo]
-    """By how a name begins: what is safe to assume of a model that came out after this file."""
+    """By name prefix: what is safe to assume about a model that is newer than this file."""
     models: dict[str, ModelInfo]
 
 
 LOCAL = frozenset({"ollama", "vllm", "lmstudio", "llamacpp", "demo"})
-"""Providers on the user's own machine: nobody sends a bill."""
+"""Providers on the user's own machine, which are free."""
 
 _FREE = Price(0, 0, 0, 0)
-_SPELLED = {"cacheRead": "cache_read", "cacheWrite": "cache_write"}
-_CACHED = tuple(_SPELLED.values())
-_DATED = re.compile(
+_CAMEL_CASE = {"cacheRead": "cache_read", "cacheWrite": "cache_write"}
+_CACHE_FIELDS = tuple(_CAMEL_CASE.values())
+_VARIANT_SUFFIX = re.compile(
     r"[-@:](\d{8}(-v\d+(:\d+)?)?|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{3}|latest|preview(-[\d-]+)?|exp|v\d+(:\d+)?)"
 )
 
 
 class Catalogue:
-    """The shipped facts, and over them those of the user.
+    """The shipped facts, with the user's overrides.
 
     `overrides` maps a model's name to the fields of `ModelInfo` that replace the shipped ones.
 
     Raises:
-        msgspec.ValidationError: An override does not fit.
+        msgspec.ValidationError: An override is invalid.
     """
 
     def __init__(self, overrides: dict[str, dict[str, Any]] | None = None) -> None:
-        file = _file()
+        file = _read_file()
         self.as_of = file.as_of
         self.aliases = file.aliases
         self._families = file.families
@@ -99,22 +99,22 @@ class Catalogue:
         if overrides:
             self._models = dict(file.models)
             for name, changes in overrides.items():
-                self._models[self.resolve(name.lower())] = self._changed(name, changes)
+                self._models[self.resolve(name.lower())] = self._apply_override(name, changes)
         self._priced = {self.resolve(name.lower()) for name, changes in (overrides or {}).items() if "price" in changes}
-        self._found: dict[str, ModelInfo] = {}
+        self._cache: dict[str, ModelInfo] = {}
 
     def resolve(self, model: str) -> str:
-        """The name behind an alias such as `sonnet`; any other name is its own."""
+        """Return the model that an alias such as `sonnet` stands for; any other name is returned as it is."""
         return self.aliases.get(model, model)
 
     def lookup(self, model: str) -> ModelInfo:
-        """What is known of `model`, which may be an alias, dated, or `provider/name`. Never fails."""
-        found = self._found.get(model)
+        """Return what is known about `model`, which may be an alias, dated, or `provider/name`. Never fails."""
+        found = self._cache.get(model)
         if found is None:
-            found = self._found[model] = self._look(model)
+            found = self._cache[model] = self._lookup_uncached(model)
         return found
 
-    def _look(self, model: str) -> ModelInfo:
+    def _lookup_uncached(self, model: str) -> ModelInfo:
         provider, slash, _ = model.partition("/")
         info = self._find(self.resolve(model))
         if slash and provider in LOCAL and not self._priced_by_user(info.name):
@@ -125,27 +125,27 @@ class Catalogue:
         for name in _spellings(model):
             if name in self._models:
                 return msgspec.structs.replace(self._models[name], name=model)
-            # The longest first: `gpt-5-mini-2025-08-07` is a `gpt-5-mini`.
+            # The longest name first: `gpt-5-mini-2025-08-07` is a `gpt-5-mini` and not a `gpt-5`.
             for known in sorted(self._models, key=len, reverse=True):
                 if name.startswith(known) and _is_variant(name[len(known) :]):
                     return msgspec.structs.replace(self._models[known], name=model)
-        for beginning, info in self._families.items():
-            if any(name.startswith(beginning) for name in _spellings(model)):
+        for prefix, info in self._families.items():
+            if any(name.startswith(prefix) for name in _spellings(model)):
                 return msgspec.structs.replace(info, name=model, display=model, known=False, assumed=True)
         return ModelInfo(name=model, display=model, known=False)
 
-    def _changed(self, name: str, changes: dict[str, Any]) -> ModelInfo:
-        base = _shipped().lookup(name)
+    def _apply_override(self, name: str, changes: dict[str, Any]) -> ModelInfo:
+        base = _shipped_catalogue().lookup(name)
         fields = {**msgspec.to_builtins(base), "known": True, **changes}
         price = changes.get("price")
         if isinstance(price, dict):
-            # Settings are written in camel case; both are taken.
-            price = {_SPELLED.get(key, key): value for key, value in price.items()}
-            # Where nothing is known of the cache, what goes through it costs as much as any input.
+            # Settings use camel case; both spellings are accepted.
+            price = {_CAMEL_CASE.get(key, key): value for key, value in price.items()}
+            # If the cache prices are unknown, cached tokens cost as much as other input.
             known = base.price is not None and base.price != _FREE
-            usual = msgspec.to_builtins(base.price) if known else dict.fromkeys(_CACHED, price.get("input"))
-            fields["price"] = {**usual, **price}
-            # A price of the user's own is for prompts of any length, unless they say otherwise.
+            defaults = msgspec.to_builtins(base.price) if known else dict.fromkeys(_CACHE_FIELDS, price.get("input"))
+            fields["price"] = {**defaults, **price}
+            # A price in the settings applies to prompts of any length, unless `long` is given too.
             fields["long"] = changes.get("long")
         return msgspec.convert(fields, ModelInfo)
 
@@ -155,11 +155,11 @@ class Catalogue:
 
 def lookup(model: str) -> ModelInfo:
     """`Catalogue.lookup` over the shipped facts."""
-    return _shipped().lookup(model)
+    return _shipped_catalogue().lookup(model)
 
 
-def cost(info: ModelInfo, usage: Usage) -> float:
-    """What one call cost in US dollars; 0 where the price is not known (`info.priced` tells)."""
+def compute_cost(info: ModelInfo, usage: Usage) -> float:
+    """Compute the cost of one call in US dollars; 0 if the price is unknown (see `info.priced`)."""
     price = info.price
     if price is None:
         return 0.0
@@ -174,18 +174,18 @@ def cost(info: ModelInfo, usage: Usage) -> float:
 
 
 @cache
-def _file() -> _File:
+def _read_file() -> _CatalogueFile:
     data = Path(__file__).with_suffix(".json").read_bytes()
-    return msgspec.json.decode(data, type=_File)
+    return msgspec.json.decode(data, type=_CatalogueFile)
 
 
 @cache
-def _shipped() -> Catalogue:
+def _shipped_catalogue() -> Catalogue:
     return Catalogue()
 
 
 def _spellings(model: str) -> list[str]:
-    """How else a model may be called: with a provider, a region or a maker before it, with dots for dashes."""
+    """Return alternative names of a model: without a provider, region or vendor prefix, with dashes for dots."""
     name = model.lower()
     last = name.rsplit("/", 1)[-1]
     made = last.split("anthropic.", 1)[-1]
@@ -193,5 +193,5 @@ def _spellings(model: str) -> list[str]:
 
 
 def _is_variant(rest: str) -> bool:
-    """`rest` is a date or the like, or the size tag of a local model (`:8b`, which says nothing else of it)."""
-    return rest.startswith(":") or _DATED.fullmatch(rest) is not None
+    """Whether `rest` is a date or version suffix, or the size tag of a local model (`:8b`)."""
+    return rest.startswith(":") or _VARIANT_SUFFIX.fullmatch(rest) is not None

@@ -1,4 +1,4 @@
-"""Reasoning on Chat Completions: what is kept of it with an answer, and how it goes back to the model it came from."""
+"""Reasoning on Chat Completions: collects it from an answer and encodes it for the model that it came from."""
 
 from typing import Any
 
@@ -9,29 +9,29 @@ from bobstay.model.message import Message, Text, Thinking, ToolCall
 from bobstay.providers.message_encoding import to_json
 
 THINKING_CHUNKS = "thinking"
-"""The name here for Mistral's form: reasoning as parts of the content."""
+"""Our name for Mistral's format, in which reasoning is a part of the content."""
 
-_JOINED = {"reasoning.text": "text", "reasoning.summary": "summary"}
-"""Details that are streamed in pieces, and the field that grows."""
-_GEMINI_UNSIGNED = "skip_thought_signature_validator"
-"""What Google takes in place of a signature for a call that another model made."""
+_STREAMED_FIELDS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+"""Detail types that are streamed in pieces, and the field that the pieces extend."""
+_PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
+"""The value that Google accepts instead of a signature, for a call that another model made."""
 
 
-class Kept(Struct, frozen=True, omit_defaults=True):
-    """What a block's signature holds, so that its reasoning can be sent back."""
+class ReasoningSignature(Struct, frozen=True, omit_defaults=True):
+    """The content of a block's signature, from which its reasoning is sent back."""
 
     family: str
     field: str = ""
-    """The field of the message the text came in; it goes back in the same."""
+    """The message field that the text came in; it is sent back in the same field."""
     details: list[dict[str, Any]] = []
-    """OpenRouter's `reasoning_details`, as they came."""
+    """OpenRouter's `reasoning_details`, unchanged."""
 
 
-_decoder = msgspec.json.Decoder(Kept)
+_decoder = msgspec.json.Decoder(ReasoningSignature)
 
 
-class Collector:
-    """Gathers the reasoning of one streamed answer, block by block."""
+class ReasoningCollector:
+    """Collects the reasoning of one streamed answer, block by block."""
 
     def __init__(self, family: str) -> None:
         self._family = family
@@ -46,106 +46,106 @@ class Collector:
             if isinstance(detail, dict):
                 self._add(detail)
 
-    def take(self, *, is_call: bool = False) -> str:
-        """The signature for the block that is about to be complete. A call carries details only."""
+    def take_signature(self, *, is_call: bool = False) -> str:
+        """Return the signature of the block that is about to be complete, and reset. A call has details only."""
         if is_call and not self._details:
             return ""
         field = "" if is_call else self._field
         if not field and not self._details:
             return ""
-        signature = to_json(Kept(self._family, field, self._details)).decode()
+        signature = to_json(ReasoningSignature(self._family, field, self._details)).decode()
         self._field, self._details = "", []
         return signature
 
     def _add(self, detail: dict[str, Any]) -> None:
-        grown = _JOINED.get(str(detail.get("type")))
+        streamed = _STREAMED_FIELDS.get(str(detail.get("type")))
         last = self._details[-1] if self._details else None
-        if grown is None or last is None or _place(last) != _place(detail):
+        if streamed is None or last is None or _detail_key(last) != _detail_key(detail):
             self._details.append(dict(detail))
             return
         for key, value in detail.items():
-            if key == grown and isinstance(value, str):
+            if key == streamed and isinstance(value, str):
                 last[key] = (last.get(key) or "") + value
             elif value is not None:
                 last[key] = value
 
 
-def _place(detail: dict[str, Any]) -> tuple[Any, Any]:
+def _detail_key(detail: dict[str, Any]) -> tuple[Any, Any]:
     return detail.get("type"), detail.get("index")
 
 
-def family_of(model: str) -> str:
-    """Models that understand each other's reasoning: those of one maker, or of one name before its numbers."""
+def model_family(model: str) -> str:
+    """Return the family of models that accept each other's reasoning: the vendor, or the name before its numbers."""
     name = model.lower()
-    maker, slash, _ = name.partition("/")
+    vendor, slash, _ = name.partition("/")
     if slash:
-        return maker
-    end = next((place for place, character in enumerate(name) if not character.isalpha()), len(name))
+        return vendor
+    end = next((index for index, character in enumerate(name) if not character.isalpha()), len(name))
     return name[:end]
 
 
-class Returned(Struct, frozen=True):
-    """How reasoning goes back to one model of one provider."""
+class ReasoningRules(Struct, frozen=True):
+    """How reasoning is sent back to one model of one provider."""
 
     origin: str
     family: str
     filler: str | None = None
-    """What `reasoning_content` says where there is none, for a model that refuses a message without; None if not."""
+    """The `reasoning_content` of messages without reasoning, for models that require it; None for other models."""
     refused: bool = False
-    """The model has refused to be sent reasoning at all."""
+    """The model refuses any reasoning."""
     gemini: bool = False
     """A Gemini model behind OpenRouter: it refuses a call without a signature."""
     unsigned: bool = False
-    """It has refused the signatures of this history, so that none of them is sent."""
+    """It refused the signatures of this history, so none of them is sent."""
     alone: bool = False
-    """Its template takes reasoning or text beside calls, but not both."""
+    """Its template accepts either reasoning or text together with calls, but not both."""
 
 
-def fields_of(message: Message, text: str, call_id: str, returned: Returned) -> dict[str, Any]:
-    """The fields of an assistant message that carry its reasoning; `call_id` is that of its first call, if any.
+def encode_reasoning(message: Message, text: str, call_id: str, rules: ReasoningRules) -> dict[str, Any]:
+    """Return the fields of an assistant message that contain its reasoning; `call_id` is that of its first call.
 
-    For Mistral's form this is the `content` itself.
+    In Mistral's format this is the `content` itself.
     """
-    if returned.refused or (returned.alone and text and call_id):
+    if rules.refused or (rules.alone and text and call_id):
         return {}
-    details, texts, field = _gathered(message, returned)
-    if returned.gemini and call_id and (returned.unsigned or not _is_signed(details)):
+    details, texts, field = _collect_reasoning(message, rules)
+    if rules.gemini and call_id and (rules.unsigned or not _is_signed(details)):
         details = [detail for detail in details if detail.get("type") != "reasoning.encrypted"]
-        details.append(_unsigned(call_id))
+        details.append(_placeholder_detail(call_id))
     if details:
         return {"reasoning_details": details}
-    words = "\n\n".join(texts)
-    if returned.filler is not None:
-        return {"reasoning_content": words or returned.filler}
-    if not words or not field:
+    reasoning = "\n\n".join(texts)
+    if rules.filler is not None:
+        return {"reasoning_content": reasoning or rules.filler}
+    if not reasoning or not field:
         return {}
     if field == THINKING_CHUNKS:
-        chunk = {"type": "thinking", "thinking": [{"type": "text", "text": words}], "closed": True}
+        chunk = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}], "closed": True}
         return {"content": [chunk, *([{"type": "text", "text": text}] if text else [])]}
-    return {field: words}
+    return {field: reasoning}
 
 
-def _gathered(message: Message, returned: Returned) -> tuple[list[dict[str, Any]], list[str], str]:
-    """The details, texts and field among the blocks of this origin."""
+def _collect_reasoning(message: Message, rules: ReasoningRules) -> tuple[list[dict[str, Any]], list[str], str]:
+    """Collect the details, texts and field from the blocks of this origin."""
     details: list[dict[str, Any]] = []
     texts: list[str] = []
     field = ""
     for block in message.blocks:
         if not isinstance(block, Thinking | ToolCall):
             continue
-        kept = _kept(block.signature)
-        own = kept is not None and kept.family == returned.family
-        if kept is not None and own:
-            details += kept.details
-            field = kept.field or field
-        # Plain text is not signed: where it is demanded, text whose proof was lost is better than none.
-        wanted = own or (returned.filler is not None and kept is None)
-        if isinstance(block, Thinking) and block.origin == returned.origin and block.text and wanted:
+        signature = _decode_signature(block.signature)
+        own = signature is not None and signature.family == rules.family
+        if signature is not None and own:
+            details += signature.details
+            field = signature.field or field
+        # Plain text is not verified: if it is required, text without its signature is better than none.
+        wanted = own or (rules.filler is not None and signature is None)
+        if isinstance(block, Thinking) and block.origin == rules.origin and block.text and wanted:
             texts.append(block.text)
     return details, texts, field
 
 
-def _kept(signature: str) -> Kept | None:
+def _decode_signature(signature: str) -> ReasoningSignature | None:
     if not signature.startswith("{"):
         return None
     try:
@@ -158,15 +158,15 @@ def _is_signed(details: list[dict[str, Any]]) -> bool:
     return any(detail.get("type") == "reasoning.encrypted" or detail.get("signature") for detail in details)
 
 
-def _unsigned(call_id: str) -> dict[str, Any]:
+def _placeholder_detail(call_id: str) -> dict[str, Any]:
     return {
         "type": "reasoning.encrypted",
-        "data": _GEMINI_UNSIGNED,
+        "data": _PLACEHOLDER_SIGNATURE,
         "format": "google-gemini-v1",
         "id": call_id,
         "index": 0,
     }
 
 
-def text_of(message: Message) -> str:
+def join_text(message: Message) -> str:
     return "\n\n".join(block.text for block in message.blocks if isinstance(block, Text))

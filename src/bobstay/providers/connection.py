@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection, and the answer that is coming in on it."""
+"""An HTTP/1.1 connection and the reply that is received on it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,22 +8,22 @@ import httptools
 
 from bobstay.providers.base import ErrorKind, ProviderError
 from bobstay.providers.sse_splitter import SseSplitter
-from bobstay.system.decompression import DamagedError, Unpacker, packing_of
+from bobstay.system.decompression import DecompressionError, Decompressor, parse_content_encoding
 
-_ENOUGH = 1024 * 1024
-"""Bytes waiting to be read above which the server is made to wait."""
+_HIGH_WATER_MARK = 1024 * 1024
+"""Unread bytes above which reading from the server is paused."""
 
 _HEAD_LIMIT = 256 * 1024
 
 _UNPACKED_LIMIT = 64 * 1024 * 1024
-"""Bytes a compressed answer may grow to."""
+"""Bytes that a compressed answer may decompress to."""
 
-_GRACE = 5.0
-"""Seconds a server gets to end an answer of which all that matters has come."""
+_RELEASE_SECONDS = 5.0
+"""Seconds that a server gets to end a released answer."""
 
 
 class Reply:
-    """An answer: its head is complete, its body comes as it is read."""
+    """An HTTP response: its head is complete, its body is received while it is read."""
 
     def __init__(self, connection: "HttpConnection", on_activity: Callable[[], None] | None = None) -> None:
         self.on_activity = on_activity
@@ -32,39 +32,39 @@ class Reply:
         self.headers: dict[str, str] = {}
         """Names in lower case."""
         self.untouched = True
-        """No byte of an answer has come."""
+        """No byte of an answer has been received."""
         self.complete = False
         self._connection = connection
         self._pieces: list[bytes] = []
         self._size = 0
-        self._unwanted = False
+        self._released = False
         self._error: ProviderError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    async def started(self) -> "Reply":
-        """Wait for the head. Cancelled meanwhile, it lets go of the connection."""
+    async def wait_for_head(self) -> "Reply":
+        """Wait for the head. If cancelled meanwhile, the connection is closed."""
         try:
             while not self.status:
-                await self._news()
+                await self._wait_for_data()
         except asyncio.CancelledError:
             self.close()
             raise
         return self
 
-    async def read(self, limit: int = _ENOUGH) -> bytes:
-        """Return the body, or as much of it as `limit` allows."""
+    async def read(self, limit: int = _HIGH_WATER_MARK) -> bytes:
+        """Return the body, up to `limit` bytes."""
         pieces: list[bytes] = []
         size = 0
         try:
-            while size < limit and (data := await self.some()):
+            while size < limit and (data := await self.read_some()):
                 pieces.append(data)
                 size += len(data)
         finally:
             self.close()
         return b"".join(pieces)[:limit]
 
-    async def some(self) -> bytes:
-        """Return what has come, waiting for at least a byte; nothing at the end.
+    async def read_some(self) -> bytes:
+        """Return the bytes received so far, waiting for at least one; nothing at the end.
 
         Raises:
             ProviderError: The connection ended before the body did.
@@ -72,33 +72,33 @@ class Reply:
         while not self._pieces:
             if self.complete:
                 return b""
-            await self._news()
+            await self._wait_for_data()
         data = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
         self._pieces.clear()
-        if self._size > _ENOUGH:
+        if self._size > _HIGH_WATER_MARK:
             self._connection.resume(self)
         self._size = 0
         return data
 
     def events(self) -> AsyncIterator[tuple[str, bytes]]:
-        """The body as server-sent events: name and data. Half an event at the end is dropped."""
-        return _Events(self)
+        """Iterate over the body as server-sent events: name and data. An incomplete event at the end is dropped."""
+        return _EventIterator(self)
 
     def close(self) -> None:
-        """Want no more of it. An answer that is neither complete nor released takes its connection with it."""
-        if not self._unwanted:
+        """Stop reading. The connection is closed too, unless the answer is complete or released."""
+        if not self._released:
             self._connection.abandon(self)
 
     def release(self) -> None:
-        """Want no more of it, but let the server come to its end, which is near: the connection stays usable."""
-        self._unwanted = True
+        """Stop reading, but let the server end its answer, so that the connection stays usable."""
+        self._released = True
         self._pieces.clear()
-        self.on_activity = None  # it leads to the whole request, which the timer below would keep
+        self.on_activity = None  # it references the whole request, which the timer below would keep alive
         if not self.complete:
             self._connection.ending = True
-            asyncio.get_running_loop().call_later(_GRACE, self._connection.abandon, self)
+            asyncio.get_running_loop().call_later(_RELEASE_SECONDS, self._connection.abandon, self)
 
-    async def _news(self) -> None:
+    async def _wait_for_data(self) -> None:
         if self._error is not None:
             raise self._error
         self._waiter = asyncio.get_running_loop().create_future()
@@ -107,14 +107,14 @@ class Reply:
         finally:
             self._waiter = None
 
-    # Below: called by the connection.
+    # Called by the connection:
 
-    def take(self, data: bytes) -> None:
-        if self._unwanted:
+    def receive(self, data: bytes) -> None:
+        if self._released:
             return
         self._pieces.append(data)
         self._size += len(data)
-        if self._size > _ENOUGH:
+        if self._size > _HIGH_WATER_MARK:
             self._connection.pause()
 
     def fail(self, error: ProviderError) -> None:
@@ -127,8 +127,8 @@ class Reply:
             self._waiter.set_result(None)
 
 
-class _Events(AsyncIterator[tuple[str, bytes]]):
-    """Not a generator: one that is dropped half-way needs nobody to close it."""
+class _EventIterator(AsyncIterator[tuple[str, bytes]]):
+    """An iterator and not a generator, since it needs no closing if it is dropped half-way."""
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
@@ -139,10 +139,10 @@ class _Events(AsyncIterator[tuple[str, bytes]]):
         ready = self._ready
         while not ready:
             try:
-                data = await self._reply.some()
+                data = await self._reply.read_some()
                 ready.extend(self._splitter.feed(data))
             except BaseException:
-                # Cancelled, for one: the server shall stop to work for nobody.
+                # Also on cancellation: the server should stop generating.
                 self._reply.close()
                 raise
             if not data:
@@ -152,19 +152,19 @@ class _Events(AsyncIterator[tuple[str, bytes]]):
 
 
 class HttpConnection(asyncio.Protocol):
-    """Carries one request at a time. `done` hears when it is free again, and when it is lost."""
+    """Carries one request at a time. `done` is called when it is free again, and when it is lost."""
 
     def __init__(self, done: Callable[["HttpConnection"], None]) -> None:
         self.idle_since = 0.0
         self.ending = False
-        """All that matters of the answer has come, but not its end."""
+        """The answer was released, but has not ended yet."""
         self._done = done
         self._transport: asyncio.Transport | None = None
         self._reply: Reply | None = None
         self._parser: Any = None
         self._head_size = 0
         self._until_close = False
-        self._unpacker: Unpacker | None = None
+        self._unpacker: Decompressor | None = None
         self._paused = False
         self._complaint = ""
 
@@ -186,7 +186,7 @@ class HttpConnection(asyncio.Protocol):
 
     def abandon(self, reply: Reply) -> None:
         if reply is self._reply:
-            self._fail("connection", "The answer was not wanted any more.")
+            self._fail("connection", "The answer was abandoned.")
 
     def close(self) -> None:
         if self._reply is not None:
@@ -215,7 +215,7 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reply = self._reply
         if reply is None:
-            # Nothing was asked: whatever this is, it must not become part of the next answer.
+            # No request is open: these bytes must not become part of the next answer.
             self.close()
             return
         reply.untouched = False
@@ -224,7 +224,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._fail("protocol", f"The model server did not speak proper HTTP: {self._complaint or error}")
+            self._fail("protocol", f"The model server sent invalid HTTP: {self._complaint or error}")
         reply.wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -235,21 +235,23 @@ class HttpConnection(asyncio.Protocol):
                 reply.complete = True
                 reply.wake()
             elif reply.status:
-                reply.fail(_lost("The connection to the model server broke in the middle of its answer", exc))
+                reply.fail(
+                    _connection_error("The connection to the model server broke in the middle of its answer", exc)
+                )
             else:
-                reply.fail(_lost("The model server closed the connection without an answer", exc))
+                reply.fail(_connection_error("The model server closed the connection without an answer", exc))
         self._done(self)
 
     # httptools callbacks
 
     def on_message_begin(self) -> None:
         if self._reply is None:
-            self._complain("it answered twice.")
+            self._reject("it answered twice.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
         if self._head_size > _HEAD_LIMIT:
-            self._complain("the head of its answer is too large.")
+            self._reject("the head of its answer is too large.")
         elif self._reply is not None:
             self._reply.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
@@ -259,15 +261,15 @@ class HttpConnection(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         if status < 200:
-            reply.headers.clear()  # "100 Continue" and its like: the answer is still to come
+            reply.headers.clear()  # an interim response such as "100 Continue"
             return
         headers = reply.headers
         try:
-            # Streams are asked for as they are, since compression delays them; some gateways compress all the same.
-            packed = packing_of(headers.get("content-encoding", ""))
-        except DamagedError as error:
-            self._complain(f"{error}.")
-        self._unpacker = Unpacker(packed, _UNPACKED_LIMIT) if packed else None
+            # Uncompressed streams are requested, since compression delays them; some gateways compress anyway.
+            packed = parse_content_encoding(headers.get("content-encoding", ""))
+        except DecompressionError as error:
+            self._reject(f"{error}.")
+        self._unpacker = Decompressor(packed, _UNPACKED_LIMIT) if packed else None
         self._until_close = "content-length" not in headers and "transfer-encoding" not in headers
         reply.status = status
 
@@ -277,12 +279,12 @@ class HttpConnection(asyncio.Protocol):
         if self._unpacker is not None:
             try:
                 body = self._unpacker.feed(body)
-            except DamagedError as error:
-                self._complain(f"{error}.")
+            except DecompressionError as error:
+                self._reject(f"{error}.")
             if self._unpacker.full:
-                self._complain(f"its answer unpacks to more than {_UNPACKED_LIMIT >> 20} MiB.")
+                self._reject(f"its answer unpacks to more than {_UNPACKED_LIMIT >> 20} MiB.")
         if body:
-            self._reply.take(body)
+            self._reply.receive(body)
 
     def on_message_complete(self) -> None:
         reply = self._reply
@@ -297,7 +299,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
         self._done(self)
 
-    def _complain(self, complaint: str) -> NoReturn:
+    def _reject(self, complaint: str) -> NoReturn:
         self._complaint = complaint
         raise httptools.HttpParserCallbackError(complaint)
 
@@ -309,5 +311,5 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
 
-def _lost(what: str, reason: Exception | None) -> ProviderError:
+def _connection_error(what: str, reason: Exception | None) -> ProviderError:
     return ProviderError(f"{what}: {reason}" if reason is not None else f"{what}.", kind="connection")

@@ -1,8 +1,8 @@
-"""Levels of reasoning effort: how to go on when a model refuses the one it was asked for."""
+"""Reasoning effort limits: lowers the effort level after a model refused one."""
 
 from bobstay.providers.thinking import EFFORTS, Effort
 
-_NO_LEVEL_HELPS = (
+_PARAMETER_REFUSED = (
     "unsupported parameter",
     "unrecognized",
     "unknown parameter",
@@ -12,31 +12,29 @@ _NO_LEVEL_HELPS = (
 )
 
 
-class Efforts:
-    """Remembers for each model the highest effort it takes."""
+class EffortLimits:
+    """Remembers the highest effort that each model accepts."""
 
     def __init__(self) -> None:
         self._highest: dict[str, int] = {}
 
     def allowed(self, model: str, wanted: Effort | None) -> Effort | None:
-        """The effort to ask for; None where none can be."""
+        """Return the effort to request; None if the model accepts none."""
         if wanted is None:
             return None
-        place = min(EFFORTS.index(wanted), self._highest.get(model, len(EFFORTS)))
-        return EFFORTS[place] if place >= 0 else None
+        index = min(EFFORTS.index(wanted), self._highest.get(model, len(EFFORTS)))
+        return EFFORTS[index] if index >= 0 else None
 
-    def refuse(self, model: str, refused: Effort) -> str:
-        """Go one level down for `model`; return what to tell the person."""
-        place = self._highest[model] = EFFORTS.index(refused) - 1
-        if place < 0:
-            return f"The model {model} does not take the effort {refused!r}: it is asked without one."
-        return (
-            f"The model {model} does not take the effort {refused!r}: it is asked with {EFFORTS[place]!r} from here on."
-        )
+    def lower(self, model: str, refused: Effort) -> str:
+        """Lower the limit of `model` by one level; return a note for the person."""
+        index = self._highest[model] = EFFORTS.index(refused) - 1
+        if index < 0:
+            return f"The model {model} does not support the effort {refused!r}: no effort is sent."
+        return f"The model {model} does not support the effort {refused!r}: {EFFORTS[index]!r} is used from now on."
 
 
 def is_refused_level(refusal: str) -> bool:
-    """Tell whether an error complains of the level of effort, and not of there being one."""
+    """Whether an error refuses the level of effort, and not the parameter itself."""
     text = refusal.lower()
-    named = "effort" in text or "reasoning value" in text  # the latter is how Ollama says it
-    return named and not any(word in text for word in _NO_LEVEL_HELPS)
+    named = "effort" in text or "reasoning value" in text  # the latter is Ollama's wording
+    return named and not any(phrase in text for phrase in _PARAMETER_REFUSED)

@@ -1,6 +1,6 @@
-"""Says what a vendor's error means for us: one table for all vendors, inside a stream and outside.
+"""Classifies the errors of all vendors, whether they come as a response or inside a stream.
 
-Imported when an error has happened, never before: patterns take time to compile.
+Imported only when an error happened, because its patterns take time to compile.
 """
 
 import re
@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from bobstay.providers.base import RETRYABLE, ErrorKind, ProviderError
-from bobstay.providers.retry_after import retry_after
+from bobstay.providers.retry_after import parse_retry_after
 
 MESSAGE_LIMIT = 2000
 
-# What a vendor calls the error, in `type`, `code` or `status`, and the HTTP status the same error has outside a stream.
-NAMED: dict[str, tuple[ErrorKind, int]] = {
+# By the vendor's name of the error in `type`, `code` or `status`: its kind, and its HTTP status outside a stream.
+KINDS_BY_NAME: dict[str, tuple[ErrorKind, int]] = {
     "context_length_exceeded": ("prompt_too_long", 400),
     "exceed_context_size_error": ("prompt_too_long", 400),
     "model_context_window_exceeded": ("prompt_too_long", 400),
@@ -62,17 +62,17 @@ NAMED: dict[str, tuple[ErrorKind, int]] = {
     "badrequesterror": ("invalid_request", 400),
 }
 
-# Names so exact that they outweigh the HTTP status they came with.
-_EXACT: frozenset[ErrorKind] = frozenset({"prompt_too_long", "quota", "refused", "authentication"})
+# Kinds whose names are so specific that they outweigh the HTTP status.
+_DECISIVE_KINDS: frozenset[ErrorKind] = frozenset({"prompt_too_long", "quota", "refused", "authentication"})
 
-BY_STATUS: dict[int, ErrorKind] = {
+KINDS_BY_STATUS: dict[int, ErrorKind] = {
     400: "invalid_request",
     401: "authentication",
     402: "quota",
     403: "permission",
     404: "not_found",
     408: "timeout",
-    409: "server",  # two calls got in each other's way: trying again is right
+    409: "server",  # two calls conflicted: a retry is right
     413: "image_too_large",
     425: "server",
     429: "rate_limit",
@@ -81,8 +81,8 @@ BY_STATUS: dict[int, ErrorKind] = {
     529: "overloaded",
 }
 
-# Statuses under which the words of a message are worth reading: elsewhere "tokens" means a rate, not a length.
-_WORDY = (400, 413, 422, 500)
+# Statuses for which the message text is examined: with others, "tokens" refers to a rate, not a length.
+_MESSAGE_STATUSES = (400, 413, 422, 500)
 
 _OVERFLOW = re.compile(
     r"""prompt\ is\ too\ long | prompt\ too\ long | input\ is\ too\ long
@@ -100,8 +100,8 @@ _OVERFLOW = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# Sentences that speak of tokens, yet no shorter history would help.
-_NO_OVERFLOW = re.compile(
+# Messages about tokens for which a shorter history would not help.
+_NOT_OVERFLOW = re.compile(
     r"""max(_completion|_output|_new)?_tokens\W{1,3}.{0,40}\bis\ too\ large
     | maximum\ allowed\ number\ of\ output\ tokens
     | budget_tokens | tokens?\ per\ (min|minute|day|hour)\b""",
@@ -116,7 +116,7 @@ _IMAGE = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 
-_NO_MONEY = re.compile(
+_NO_CREDIT = re.compile(
     r"""credit\ balance\ is\ too\ low | reached\ your\ specified\ API\ usage\ limits
     | insufficient\ (credits|funds|balance) | requires\ more\ credits""",
     re.IGNORECASE | re.VERBOSE,
@@ -126,40 +126,45 @@ _BAD_KEY = re.compile(r"API key not valid|API key expired|invalid (x-)?api[- ]ke
 
 
 def classify(status: int | None, body: bytes | dict[str, Any], headers: dict[str, str], provider: str) -> ProviderError:
-    """Judge an error answer, or (with no status, or 200) an error that came inside a stream."""
-    content = _content(body)
-    message = _message(content)
-    names = _names(content)
+    """Classify an error response, or (without a status, or with 200) an error inside a stream."""
+    content = _decode_body(body)
+    message = _error_message(content)
+    names = _error_names(content)
     if status is None or status < 300:
-        status = _status_of_twin(names, content)
-    kind = _kind(status, names, message)
-    if kind == "rate_limit" and provider == "gemini" and _per_day(content):
+        status = _equivalent_status(names, content)
+    kind = _choose_kind(status, names, message)
+    if kind == "rate_limit" and provider == "gemini" and _is_daily_quota(content):
         kind = "quota"
-    wait = retry_after(headers, content, message) if kind in RETRYABLE else None
-    text = message or _without_words(status, provider, headers)
+    wait = parse_retry_after(headers, content, message) if kind in RETRYABLE else None
+    text = message or _default_message(status, provider, headers)
     return ProviderError(text, kind=kind, status=status, retry_after=wait)
 
 
-def _kind(status: int | None, names: list[str], message: str) -> ErrorKind:
-    named = next((NAMED[name] for name in names if name in NAMED), None)
+def _choose_kind(status: int | None, names: list[str], message: str) -> ErrorKind:
+    named = next((KINDS_BY_NAME[name] for name in names if name in KINDS_BY_NAME), None)
     exact: ErrorKind | None = next(
-        (NAMED[name][0] for name in names if name in NAMED and NAMED[name][0] in _EXACT), None
+        (
+            KINDS_BY_NAME[name][0]
+            for name in names
+            if name in KINDS_BY_NAME and KINDS_BY_NAME[name][0] in _DECISIVE_KINDS
+        ),
+        None,
     )
     if exact:
         return exact
-    if status is None or status in _WORDY:
-        if _OVERFLOW.search(message) and not _NO_OVERFLOW.search(message):
+    if status is None or status in _MESSAGE_STATUSES:
+        if _OVERFLOW.search(message) and not _NOT_OVERFLOW.search(message):
             return "prompt_too_long"
         if _IMAGE.search(message):
             return "image_too_large"
-        if _NO_MONEY.search(message):
+        if _NO_CREDIT.search(message):
             return "quota"
         if _BAD_KEY.search(message):
             return "authentication"
     if status is None:
         return named[0] if named else "server"
-    if status in BY_STATUS:
-        return BY_STATUS[status]
+    if status in KINDS_BY_STATUS:
+        return KINDS_BY_STATUS[status]
     if status >= 500:
         return named[0] if named and named[0] in RETRYABLE else "server"
     if 300 <= status < 400:
@@ -167,17 +172,17 @@ def _kind(status: int | None, names: list[str], message: str) -> ErrorKind:
     return "invalid_request"
 
 
-def _status_of_twin(names: list[str], content: Any) -> int | None:
-    """Which HTTP status an error inside a stream would have had."""
-    code = _error_part(content).get("code")
+def _equivalent_status(names: list[str], content: Any) -> int | None:
+    """Return the HTTP status that an error inside a stream would have had as a response."""
+    code = _error_object(content).get("code")
     if isinstance(code, str) and code.isdecimal():
         code = int(code)
     if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600:
         return code
-    return next((NAMED[name][1] for name in names if name in NAMED), None)
+    return next((KINDS_BY_NAME[name][1] for name in names if name in KINDS_BY_NAME), None)
 
 
-def _content(body: bytes | dict[str, Any]) -> Any:
+def _decode_body(body: bytes | dict[str, Any]) -> Any:
     if isinstance(body, dict):
         return body
     try:
@@ -188,19 +193,19 @@ def _content(body: bytes | dict[str, Any]) -> Any:
     return content[0] if isinstance(content, list) and content else content
 
 
-def _error_part(content: Any) -> dict[str, Any]:
+def _error_object(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
         return {}
     for key in ("error", "response", "detail"):
         inner = content.get(key)
         if isinstance(inner, dict):
-            return _error_part(inner) if key == "response" else inner
+            return _error_object(inner) if key == "response" else inner
     return content
 
 
-def _names(content: Any) -> list[str]:
-    """What the error is called, the most exact name first."""
-    error = _error_part(content)
+def _error_names(content: Any) -> list[str]:
+    """Return the names of the error, the most specific first."""
+    error = _error_object(content)
     found = [error.get("code"), error.get("status"), error.get("type")]
     details = error.get("details")
     if isinstance(details, list):
@@ -208,8 +213,8 @@ def _names(content: Any) -> list[str]:
     return [name.lower() for name in found if isinstance(name, str)]
 
 
-def _message(content: Any) -> str:
-    error = _error_part(content)
+def _error_message(content: Any) -> str:
+    error = _error_object(content)
     text: Any = error.get("message") or error.get("error") or error.get("detail") or ""
     if isinstance(content, str) and not content.lstrip().startswith("<"):
         text = content
@@ -217,8 +222,8 @@ def _message(content: Any) -> str:
         text = msgspec.json.encode(text).decode()
     raw = error.get("metadata", {}).get("raw") if isinstance(error.get("metadata"), dict) else None
     if isinstance(raw, str) and raw and raw not in text:
-        # A broker's own words are "provider returned error"; what the vendor behind it said is here.
-        text = f"{text}: {_message(_content(raw.encode())) or raw}"
+        # A broker's own message is "provider returned error"; that of the vendor behind it is here.
+        text = f"{text}: {_error_message(_decode_body(raw.encode())) or raw}"
     shown = "".join(
         character if character.isprintable() or character == "\n" else " "
         for character in str(text)[: 2 * MESSAGE_LIMIT]
@@ -226,12 +231,12 @@ def _message(content: Any) -> str:
     return shown.strip()[:MESSAGE_LIMIT]
 
 
-def _per_day(content: Any) -> bool:
-    details = _error_part(content).get("details")
+def _is_daily_quota(content: Any) -> bool:
+    details = _error_object(content).get("details")
     return isinstance(details, list) and b"PerDay" in msgspec.json.encode(details)
 
 
-def _without_words(status: int | None, provider: str, headers: dict[str, str]) -> str:
+def _default_message(status: int | None, provider: str, headers: dict[str, str]) -> str:
     where = f"The {provider} server"
     if status is None:
         return f"{where} reported an error without saying which."

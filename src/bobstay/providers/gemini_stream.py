@@ -1,4 +1,4 @@
-"""Reads the stream of the Gemini API: each event is a piece of the answer with parts in it."""
+"""Converts the stream of the Gemini API to chunks: each event is a piece of the answer with parts."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request
-from bobstay.providers.http_exchange import decoded
+from bobstay.providers.http_exchange import decode_event
 from bobstay.providers.message_builder import MessageBuilder
 
 ORIGIN = "gemini"
@@ -81,7 +81,7 @@ _WORD = re.compile(r"[A-Za-z_][\w.:-]*")
 
 
 class GeminiStreamReader:
-    """Takes the pieces of one answer in order."""
+    """Reads the pieces of one answer in order."""
 
     def __init__(self, request: Request, headers: dict[str, str] | None = None) -> None:
         self.answer = MessageBuilder(request.model, ORIGIN)
@@ -92,27 +92,27 @@ class GeminiStreamReader:
         self._response_id = ""
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        """Translate one piece.
+        """Convert one piece to chunks.
 
         Raises:
-            ProviderError: The piece tells of a failure or a refusal, or is none.
+            ProviderError: The piece reports a failure or a refusal, or cannot be decoded.
         """
-        piece = decoded(data, _decoder)
+        piece = decode_event(data, _decoder)
         if piece.error:
             from bobstay.providers.error_kinds import classify
 
             raise classify(None, data, self._headers, ORIGIN)
         if piece.prompt_feedback is not None and piece.prompt_feedback.block_reason:
-            raise _blocked(piece.prompt_feedback)
+            raise _blocked_error(piece.prompt_feedback)
         if piece.usage_metadata is not None:
-            self.answer.usage = _usage(piece.usage_metadata)
+            self.answer.usage = _read_usage(piece.usage_metadata)
         if not self.answer.message_id:
             self._response_id = piece.response_id or ""
             counted = Usage(self.answer.usage.input, 0, self.answer.usage.cache_read)
             yield self.answer.begin(self._response_id, piece.model_version or "", counted)
         for candidate in (piece.candidates or ())[:1]:
             for part in (candidate.content and candidate.content.parts) or ():
-                yield from self._part(part)
+                yield from self._add_part(part)
             if candidate.finish_reason and candidate.finish_reason != "FINISH_REASON_UNSPECIFIED":
                 yield from self._finish(candidate)
 
@@ -120,13 +120,13 @@ class GeminiStreamReader:
         request_id = self._headers.get("x-goog-request-id", "") or self._response_id
         yield from self.answer.end(self._stop, request_id)
 
-    def _part(self, part: _Part) -> Iterator[Chunk]:
+    def _add_part(self, part: _Part) -> Iterator[Chunk]:
         signature = part.thought_signature or ""
         answer = self.answer
         if part.function_call is not None:
             call = part.function_call
             text = msgspec.json.encode(call.args or {}).decode()
-            yield from answer.whole_call(call.id or "", call.name or "", text, signature)
+            yield from answer.add_call(call.id or "", call.name or "", text, signature)
         elif part.thought:
             yield from answer.add("thinking", part.text or "")
             if signature:
@@ -137,7 +137,7 @@ class GeminiStreamReader:
         elif part.text is not None:
             yield from answer.add("text", part.text)
             if signature:
-                # Text has no place for a proof, so the proof becomes thinking without words behind it.
+                # Text blocks have no signature, so it becomes an empty thinking block after the text.
                 yield from answer.open("thinking")
                 answer.signature = signature
                 yield from answer.close()
@@ -146,7 +146,7 @@ class GeminiStreamReader:
         reason = candidate.finish_reason or ""
         self.finished = True
         if reason in _MALFORMED:
-            yield from self._malformed(reason, candidate.finish_message or "")
+            yield from self._report_malformed_call(reason, candidate.finish_message or "")
         elif reason in _STOPS:
             self._stop = _STOPS[reason]
         elif not self.answer.blocks and self.answer.kind is None:
@@ -154,27 +154,27 @@ class GeminiStreamReader:
             raise ProviderError(f"The model ended without an answer: {why}", kind="protocol")
         yield from self.answer.close()
 
-    def _malformed(self, reason: str, message: str) -> Iterator[Chunk]:
-        """The vendor kept a call back that it could not parse. The model is told, if it is known which one (F35)."""
-        name = next((word for word in _words(message) if word in self._names), None)
+    def _report_malformed_call(self, reason: str, message: str) -> Iterator[Chunk]:
+        """Report a call that the vendor could not parse to the model, if the message names its tool."""
+        name = next((candidate for candidate in _candidate_names(message) if candidate in self._names), None)
         if name is None:
-            raise ProviderError(f"The model tried a call that was not understood: {message or reason}", kind="protocol")
+            raise ProviderError(f"The model made a malformed call: {message or reason}", kind="protocol")
         yield from self.answer.open("tool_call", "", name)
         yield from self.answer.close(message)
 
 
-def _words(text: str) -> Iterator[str]:
+def _candidate_names(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
         yield match[0]
         yield match[0].rpartition(".")[2]
 
 
-def _blocked(feedback: _PromptFeedback) -> ProviderError:
+def _blocked_error(feedback: _PromptFeedback) -> ProviderError:
     why = feedback.block_reason_message or feedback.block_reason
     return ProviderError(f"Gemini refused to answer this prompt: {why}", kind="refused")
 
 
-def _usage(counted: _UsageMetadata) -> Usage:
+def _read_usage(counted: _UsageMetadata) -> Usage:
     read = counted.cached_content_token_count or 0
     prompt = (counted.prompt_token_count or 0) + (counted.tool_use_prompt_token_count or 0)
     written = (counted.candidates_token_count or 0) + (counted.thoughts_token_count or 0)

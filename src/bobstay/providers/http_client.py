@@ -1,4 +1,4 @@
-"""Speaks HTTP/1.1 to model servers: kept-alive connections, streamed answers, proxies, and nothing more."""
+"""A minimal HTTP/1.1 client for model servers: keep-alive connections, streamed responses and proxies."""
 
 import asyncio
 import contextlib
@@ -14,24 +14,24 @@ from bobstay.providers.base import ErrorKind, ProviderError
 from bobstay.providers.connection import HttpConnection, Reply
 from bobstay.system.network import Network, ProxyRefusedError, dial
 from bobstay.system.proxies import BadProxyError, ProxyServer
-from bobstay.system.tls import Trust, trust
+from bobstay.system.tls import TlsTrust, load_trust
 
 __all__ = ["ConnectionTarget", "HttpClient", "Reply"]
 
 _IDLE_SECONDS = 50.0
-"""How long an unused connection is trusted; routers forget silent ones without telling anybody."""
+"""Seconds an unused connection is reused; routers drop silent ones without notice."""
 
 _ENDING_SECONDS = 0.25
-"""How long a connection whose answer is about to end is waited for: a new one would take no less."""
+"""Seconds to wait for a connection whose answer is about to end; a new one would take no less."""
 
-_ROUNDS = 20
+_CLOSE_ROUNDS = 20
 
-_SECOND_TRY = 0.5
-"""Seconds before a server that was never reached is tried once more: a network may be coming up."""
+_RETRY_PAUSE = 0.5
+"""Seconds before the one retry for a server that was never reached: the network may be coming up."""
 
 
 class ConnectionTarget(Struct, frozen=True):
-    """Where a connection leads to, and the proxy it goes through, if any."""
+    """The address of a connection, and the proxy it goes through, if any."""
 
     tls: bool
     host: str
@@ -44,7 +44,7 @@ class ConnectionTarget(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """The address as a Host header has it: the usual port is left out."""
+        """The address for a Host header, without the default port."""
         return self.address.removesuffix(":443" if self.tls else ":80")
 
 
@@ -55,46 +55,39 @@ class HttpClient:
         self._idle: dict[ConnectionTarget, list[HttpConnection]] = {}
         self._open: dict[HttpConnection, ConnectionTarget] = {}
         self._freed = asyncio.Event()
-        self._trust: Trust | None = None
+        self._trust: TlsTrust | None = None
         self._reached: set[ConnectionTarget] = set()
-        """Where a connection was made before: a failure there is likely to pass."""
+        """Targets that were reached before: a failure there is likely to be temporary."""
         self._hints: dict[str, str] = {}
 
     def hint(self, url: str, text: str) -> None:
-        """What a person is told to do if nothing answers at the host of `url`."""
+        """Add `text`, which says what to do, to the error if nothing answers at the host of `url`."""
         with contextlib.suppress(ProviderError):
             self._hints[self._locate(url)[0].address] = f" {text}"
 
     async def post(
         self, url: str, headers: dict[str, str], body: bytes, on_activity: Callable[[], None] | None = None
     ) -> Reply:
-        """Send `body`; return when the head of the answer is there. Any status is an answer, not an error.
+        """Send `body`; return when the head of the response has arrived. Any status is a response, not an error.
 
         `on_activity` is called whenever bytes of the answer arrive.
         """
-        return await self._ask("POST", url, headers, body, on_activity)
+        return await self._request("POST", url, headers, body, on_activity)
 
     async def get(self, url: str, headers: dict[str, str] | None = None) -> Reply:
-        return await self._ask("GET", url, headers or {}, b"")
-
-    async def warm(self, url: str) -> None:
-        """Open a connection ahead of need. Failing to is no error: the request itself will tell."""
-        with contextlib.suppress(ProviderError):
-            endpoint, _ = self._locate(url)
-            if not self._idle.get(endpoint):
-                self._keep(endpoint, await self._connect(endpoint))
+        return await self._request("GET", url, headers or {}, b"")
 
     async def close(self) -> None:
         self._idle.clear()
         for connection in tuple(self._open):
             connection.abort()
-        # Sockets are closed in the loop's next rounds; a loop that is closed before would leave them open.
-        for _ in range(_ROUNDS):
+        # Sockets are closed in the event loop's next iterations; a loop closed before that would leave them open.
+        for _ in range(_CLOSE_ROUNDS):
             if not self._open:
                 break
             await asyncio.sleep(0)
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         url: str,
@@ -103,18 +96,18 @@ class HttpClient:
         on_activity: Callable[[], None] | None = None,
     ) -> Reply:
         endpoint, target = self._locate(url)
-        message = _head(method, target, endpoint, headers, body) + body
-        kept = self._take(endpoint) or await self._about_to_be_free(endpoint)
+        message = _encode_head(method, target, endpoint, headers, body) + body
+        kept = self._take_idle(endpoint) or await self._wait_for_ending(endpoint)
         if kept is not None:
             reply = kept.send(message, on_activity)
             try:
-                return await reply.started()
+                return await reply.wait_for_head()
             except ProviderError:
-                # The server may have dropped the connection before it saw the request: then nothing was lost.
+                # The server may have dropped the connection before it saw the request, so it is safe to send again.
                 if not reply.untouched:
                     raise
         connection = await self._connect(endpoint)
-        return await connection.send(message, on_activity).started()
+        return await connection.send(message, on_activity).wait_for_head()
 
     def _locate(self, url: str) -> tuple[ConnectionTarget, str]:
         try:
@@ -137,7 +130,7 @@ class HttpClient:
             raise ProviderError(f"{url!r} has characters that no URL may have.", kind="invalid_request")
         return endpoint, (f"http://{endpoint.authority}{path}" if _is_relayed(endpoint) else path)
 
-    def _take(self, endpoint: ConnectionTarget) -> HttpConnection | None:
+    def _take_idle(self, endpoint: ConnectionTarget) -> HttpConnection | None:
         idle = self._idle.get(endpoint, [])
         while idle:
             connection = idle.pop()
@@ -146,13 +139,13 @@ class HttpClient:
             connection.close()
         return None
 
-    async def _about_to_be_free(self, endpoint: ConnectionTarget) -> HttpConnection | None:
+    async def _wait_for_ending(self, endpoint: ConnectionTarget) -> HttpConnection | None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_ENDING_SECONDS):
                 while any(connection.ending for connection, where in self._open.items() if where == endpoint):
                     self._freed.clear()
                     await self._freed.wait()
-                    if (connection := self._take(endpoint)) is not None:
+                    if (connection := self._take_idle(endpoint)) is not None:
                         return connection
         return None
 
@@ -167,17 +160,17 @@ class HttpClient:
             idle.remove(connection)
 
     async def _connect(self, endpoint: ConnectionTarget) -> HttpConnection:
-        """A new connection. What was never reached is tried once more after a moment, and then given up.
+        """Open a new connection. A target that was never reached is retried once.
 
         Raises:
-            ProviderError: "unreachable" if it never was reached, so that somebody has to do something about it.
+            ProviderError: "unreachable" if the target was never reached, so that a person has to fix it.
         """
         try:
             connection = await self._connect_once(endpoint)
         except ProviderError as error:
             if error.kind != "unreachable":
                 raise
-            await asyncio.sleep(_SECOND_TRY)
+            await asyncio.sleep(_RETRY_PAUSE)
             connection = await self._connect_once(endpoint)
         self._reached.add(endpoint)
         if connection.usable:
@@ -198,21 +191,21 @@ class HttpClient:
             async with asyncio.timeout(self._connect_timeout):
                 await self._dial(connection, endpoint)
         except TimeoutError as error:
-            where = endpoint.address + _through(endpoint)
+            where = endpoint.address + _proxy_suffix(endpoint)
             raise ProviderError(
                 f"Connecting to {where} took longer than {self._connect_timeout:g} s.", kind="timeout"
             ) from error
         except (OSError, UnicodeError) as error:
             # UnicodeError: a host name that cannot be encoded as a domain.
             kind: ErrorKind = "connection" if endpoint in self._reached else "unreachable"
-            raise ProviderError(self._explained(error, endpoint), kind=kind) from error
+            raise ProviderError(self._explain(error, endpoint), kind=kind) from error
         return connection
 
     async def _dial(self, connection: HttpConnection, endpoint: ConnectionTarget) -> None:
         proxy = endpoint.proxy
         over_tls = endpoint.tls or (proxy is not None and proxy.scheme == "https")
         if over_tls and self._trust is None:
-            self._trust = await trust(self._network.authorities)
+            self._trust = await load_trust(self._network.authorities)
         context = self._trust.context if self._trust else None
         await dial(
             connection,
@@ -223,9 +216,9 @@ class HttpClient:
             proxy_tls=context if proxy is not None and proxy.scheme == "https" else None,
         )
 
-    def _explained(self, error: Exception, endpoint: ConnectionTarget) -> str:
-        """What went wrong, and what a person can do about it."""
-        where = endpoint.address + _through(endpoint)
+    def _explain(self, error: Exception, endpoint: ConnectionTarget) -> str:
+        """Return what went wrong, and what a person can do about it."""
+        where = endpoint.address + _proxy_suffix(endpoint)
         hint = self._hints.get(endpoint.address, "")
         match error:
             case ssl.SSLCertVerificationError():
@@ -233,7 +226,7 @@ class HttpClient:
                 return (
                     f"The certificate of {where} is not trusted: {error.verify_message}.{problem} "
                     "If it is signed by an authority of your own, or your network inspects TLS, name the authority's "
-                    "file in NODE_EXTRA_CA_CERTS (beside the system's) or SSL_CERT_FILE (in their place)."
+                    "file in NODE_EXTRA_CA_CERTS (in addition to the system's) or SSL_CERT_FILE (instead of them)."
                 )
             case ssl.SSLError():
                 return f"Could not connect to {where}: TLS failed ({error.reason or error}). Check the base URL."
@@ -241,10 +234,11 @@ class HttpClient:
                 return f"Could not connect to {where}: {error}. Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY."
             case socket.gaierror() | UnicodeError():
                 host = endpoint.proxy.host if endpoint.proxy else endpoint.host
-                what = "HTTPS_PROXY and its like" if endpoint.proxy else "the base URL"
+                what = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY" if endpoint.proxy else "the base URL"
                 return f"The host {host} was not found ({error}). Check {what} and your network connection."
             case _ if endpoint.proxy is not None:
-                return f"Could not connect to {where}: {error}. Is the proxy running? Check HTTPS_PROXY and its like."
+                hint = "Is the proxy running? Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY."
+                return f"Could not connect to {where}: {error}. {hint}"
             case ConnectionRefusedError():
                 return f"Could not connect to {where}: nothing listens there (connection refused).{hint}"
             case _:
@@ -252,15 +246,15 @@ class HttpClient:
 
 
 def _is_relayed(endpoint: ConnectionTarget) -> bool:
-    """Whether an HTTP proxy reads the requests itself, which it then wants in absolute form."""
+    """Whether an HTTP proxy forwards the request itself, so that it needs the absolute URL."""
     return endpoint.proxy is not None and endpoint.proxy.scheme != "socks5" and not endpoint.tls
 
 
-def _through(endpoint: ConnectionTarget) -> str:
+def _proxy_suffix(endpoint: ConnectionTarget) -> str:
     return f" through the proxy {endpoint.proxy.address}" if endpoint.proxy else ""
 
 
-def _head(method: str, target: str, endpoint: ConnectionTarget, headers: dict[str, str], body: bytes) -> bytes:
+def _encode_head(method: str, target: str, endpoint: ConnectionTarget, headers: dict[str, str], body: bytes) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", f"host: {endpoint.authority}"]
     if endpoint.proxy is not None and _is_relayed(endpoint) and endpoint.proxy.authorization:
         lines.append(f"proxy-authorization: {endpoint.proxy.authorization}")

@@ -1,4 +1,4 @@
-"""The parts of asking a model server over HTTP that do not depend on its format."""
+"""Helpers for HTTP exchanges with model servers that do not depend on the API format."""
 
 from typing import TypeVar
 
@@ -14,11 +14,11 @@ _ERROR_LIMIT = 256 * 1024
 E = TypeVar("E")
 
 
-async def accept(reply: Reply, provider: str) -> None:
-    """Return if `reply` is a stream of events.
+async def check_reply(reply: Reply, provider: str) -> None:
+    """Check that `reply` is a stream of events.
 
     Raises:
-        ProviderError: It is an error, or something no model server would say.
+        ProviderError: It is an error, or not a response of a model server.
     """
     kind = reply.headers.get("content-type", "")
     if reply.status == 200 and not kind.startswith(("application/json", "text/html")):
@@ -34,19 +34,19 @@ async def accept(reply: Reply, provider: str) -> None:
     raise classify(reply.status, body, reply.headers, provider)
 
 
-def agent() -> str:
+def user_agent() -> str:
     return f"bobstay/{__version__}"
 
 
-def broken_off(provider: str) -> ProviderError:
+def truncated_error(provider: str) -> ProviderError:
     return ProviderError(f"The {provider} server ended its answer in the middle.", kind="connection")
 
 
-def decoded(data: bytes, decoder: "msgspec.json.Decoder[E]") -> E:
-    """The event in `data`. Broken UTF-8 is mended.
+def decode_event(data: bytes, decoder: "msgspec.json.Decoder[E]") -> E:
+    """Decode the event in `data`, replacing invalid UTF-8.
 
     Raises:
-        ProviderError: It is no such event.
+        ProviderError: The data is not such an event.
     """
     try:
         return decoder.decode(data)

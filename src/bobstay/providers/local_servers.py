@@ -1,4 +1,4 @@
-"""Finds model servers on this machine: asks the usual addresses which models they serve."""
+"""Finds model servers on this machine by querying the default addresses for their models."""
 
 import asyncio
 from typing import Any
@@ -7,63 +7,63 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.providers.base import ProviderError
-from bobstay.providers.base_urls import local_url
+from bobstay.providers.base_urls import complete_url
 from bobstay.providers.http_client import HttpClient
-from bobstay.providers.provider_registry import LOCAL, ProviderKeys
+from bobstay.providers.provider_registry import LOCAL_PROVIDERS, ProviderKeys
 
-SECONDS = 2.0
-"""For all servers together: a port where nothing listens answers at once."""
-LARGEST = 1 << 20
-MOST_MODELS = 100
-LONGEST_NAME = 200
+TIMEOUT = 2.0
+"""Seconds for all servers together: a port where nothing listens refuses at once."""
+MAX_SIZE = 1 << 20
+MAX_MODELS = 100
+MAX_NAME_LENGTH = 200
 
 
 class LocalServer(Struct, frozen=True):
     provider: str
     url: str
     models: tuple[str, ...]
-    """As they are named for a session: `provider/model`."""
+    """Names as `provider/model`."""
 
 
 async def find_servers(keys: ProviderKeys) -> tuple[LocalServer, ...]:
-    """The servers that answer. An address of the user's own stands in for the usual one."""
-    http = HttpClient(connect_timeout=SECONDS)
+    """Return the servers that answer. A configured address replaces the default one."""
+    http = HttpClient(connect_timeout=TIMEOUT)
     try:
-        found = await asyncio.gather(*(_ask(http, provider, keys) for provider in LOCAL))
+        found = await asyncio.gather(*(_query_server(http, provider, keys) for provider in LOCAL_PROVIDERS))
     finally:
         await http.close()
     return tuple(server for server in found if server is not None)
 
 
-async def _ask(http: HttpClient, provider: str, keys: ProviderKeys) -> LocalServer | None:
-    server = LOCAL[provider]
-    base = local_url(provider, keys.get(server.variable) or server.url)
+async def _query_server(http: HttpClient, provider: str, keys: ProviderKeys) -> LocalServer | None:
+    server = LOCAL_PROVIDERS[provider]
+    base = complete_url(provider, keys.get(server.variable) or server.url)
     key = keys.get(server.key) if server.key else ""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(TIMEOUT):
             reply = await http.get(f"{base}/models", {"authorization": f"Bearer {key}"} if key else None)
-            said = await reply.read(LARGEST)
+            body = await reply.read(MAX_SIZE)
     except (ProviderError, TimeoutError, OSError):
         return None
     if reply.status != 200:
         return None
-    names = _names(said)
+    names = _parse_model_names(body)
     if names is None:
         return None
     return LocalServer(provider, base, tuple(f"{provider}/{name}" for name in names))
 
 
-def _names(said: bytes) -> list[str] | None:
-    """The models of an OpenAI-compatible list, which all of these servers give; None for anything else."""
+def _parse_model_names(body: bytes) -> list[str] | None:
+    """Parse an OpenAI-compatible list of models, which all of these servers return; None for anything else."""
     try:
-        found: Any = msgspec.json.decode(said)
+        data: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         return None
-    entries = found.get("data")
+    entries = data.get("data")
     if not isinstance(entries, list):
         return None
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
-    sound = [name for name in names if isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_NAME]
-    return sound[:MOST_MODELS]
+    valid = [name for name in names if isinstance(name, str) and name.isprintable() and len(name) <= MAX_NAME_LENGTH]
+    return valid[:MAX_MODELS]

@@ -1,4 +1,4 @@
-"""Puts the pieces of a streaming answer together into blocks, the same way for every vendor's format."""
+"""Message builder: assembles the pieces of a streamed answer into blocks, for every vendor's format."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -9,19 +9,19 @@ from bobstay.model.message import Block, Stop, Text, Thinking, ToolCall, Usage
 from bobstay.providers.base import Chunk
 from bobstay.providers.message_encoding import from_json
 
-Kind: TypeAlias = Literal["text", "thinking", "tool_call"]
+BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
-MADE = "made_"
-"""How the id of a call begins that the vendor left without one."""
+GENERATED_PREFIX = "made_"
+"""Prefix of the ids of calls that the vendor sent without one."""
 
 
-def made_id() -> str:
-    """An id that every vendor takes back: none allows more than 40 characters everywhere."""
-    return MADE + new_id().replace("-", "")
+def generate_call_id() -> str:
+    """Return an id that every vendor accepts: at most 40 characters."""
+    return GENERATED_PREFIX + new_id().replace("-", "")
 
 
 def parse_input(text: str) -> tuple[dict[str, Any], str]:
-    """Return a call's input and, where `text` is no JSON object, the text itself (F35). No text is no input."""
+    """Return a call's input and, if `text` is not a JSON object, the malformed text. Empty text is an empty input."""
     if not text.strip():
         return {}, ""
     try:
@@ -32,7 +32,7 @@ def parse_input(text: str) -> tuple[dict[str, Any], str]:
 
 
 class MessageBuilder:
-    """One message being received. At most one block is open; opening another closes it."""
+    """Builds one message. At most one block is open; opening another closes it."""
 
     def __init__(self, model: str, origin: str) -> None:
         self.model = model
@@ -40,16 +40,16 @@ class MessageBuilder:
         self.message_id = ""
         self.usage = Usage()
         self.cost = 0.0
-        """In US dollars, where the vendor says it."""
+        """In US dollars, if the vendor reports it."""
         self.calls = 0
         """Calls completed or open so far."""
         self.blocks = 0
-        self.kind: Kind | None = None
-        """What is open."""
+        self.kind: BlockKind | None = None
+        """Kind of the open block."""
         self.call_id = ""
         self.name = ""
         self.signature = ""
-        """Of the open block."""
+        """Signature of the open block."""
         self._pieces: list[str] = []
         self._counted = Usage()
 
@@ -61,15 +61,15 @@ class MessageBuilder:
 
     @property
     def text(self) -> str:
-        """What has come of the open block."""
+        """Text of the open block so far."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
-    def open(self, kind: Kind, call_id: str = "", name: str = "") -> list[Chunk]:
+    def open(self, kind: BlockKind, call_id: str = "", name: str = "") -> list[Chunk]:
         chunks = self.close()
         self.kind = kind
-        self.call_id = (call_id or made_id()) if kind == "tool_call" else ""
+        self.call_id = (call_id or generate_call_id()) if kind == "tool_call" else ""
         self.name = name
         self.signature = ""
         self._pieces = []
@@ -78,8 +78,8 @@ class MessageBuilder:
         chunks.append(BlockBegan(self.message_id, self.blocks, kind, self.call_id, name))
         return chunks
 
-    def add(self, kind: Kind, piece: str) -> list[Chunk]:
-        """Add to the open block, opening one (of text or thinking) if it is of another kind."""
+    def add(self, kind: BlockKind, piece: str) -> list[Chunk]:
+        """Add to the open block; if it is of another kind, a new one is opened."""
         if not piece:
             return []
         chunks = self.open(kind) if self.kind != kind else []
@@ -93,7 +93,7 @@ class MessageBuilder:
         return chunks
 
     def close(self, whole: str | None = None) -> list[Chunk]:
-        """Complete the open block, if there is one; `whole` is its text where the vendor repeats it at the end."""
+        """Complete the open block, if any; `whole` is its text if the vendor repeats it at the end."""
         if self.kind is None:
             return []
         text = self.text if whole is None else whole
@@ -111,15 +111,15 @@ class MessageBuilder:
         self.blocks += 1
         return [done]
 
-    def whole_call(self, call_id: str, name: str, text: str, signature: str = "") -> list[Chunk]:
-        """A call that came in one piece; `text` is the JSON of its input."""
+    def add_call(self, call_id: str, name: str, text: str, signature: str = "") -> list[Chunk]:
+        """Add a call that arrived in one piece; `text` is the JSON of its input."""
         chunks = self.open("tool_call", call_id, name)
         chunks += self.add("tool_call", text)
         self.signature = signature
         return chunks + self.close()
 
     def end(self, stop: Stop, request_id: str) -> list[Chunk]:
-        """Close what is open and say how the message ended. A message with calls that just ended wants them run."""
+        """Close the open block and end the message. The stop reason is corrected to match whether there are calls."""
         chunks = self.close()
         if stop == "end_turn" and self.calls:
             stop = "tool_use"

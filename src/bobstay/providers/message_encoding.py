@@ -1,4 +1,4 @@
-"""Turns messages into JSON once: a step of a long session encodes what is new and joins the rest."""
+"""Message encoding with a cache: a step of a long session encodes only the new messages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,26 +9,26 @@ from bobstay.model.message import Message
 
 
 class EncodingCache:
-    """The bytes of the messages of a turn's last request, by identity: messages are frozen, and a history keeps them.
+    """The encoded messages of a turn's last request, by identity: messages are frozen, and the history keeps them.
 
-    It belongs to the turn: a session that waits for its next prompt keeps no second copy of its history.
+    It belongs to the turn, so that a session waiting for its next prompt keeps no second copy of its history.
     """
 
     __slots__ = ("__weakref__", "encoder", "known")
 
     def __init__(self) -> None:
-        self.encoder: EncodedMessages | None = None
-        # The message is held too: its id could otherwise come to mean another one.
+        self.encoder: MessageEncoder | None = None
+        # The message is kept too: otherwise its id could be reused for another one.
         self.known: dict[int, tuple[Message, bytes]] = {}
 
 
-class EncodedMessages:
-    """One way to encode messages, which takes the bytes of those that the last request held from the turn's cache."""
+class MessageEncoder:
+    """Encodes messages, reusing the bytes in the turn's cache."""
 
     def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
 
-    def all(self, messages: tuple[Message, ...], cache: EncodingCache) -> list[bytes]:
+    def encode_all(self, messages: tuple[Message, ...], cache: EncodingCache) -> list[bytes]:
         before = cache.known if cache.encoder is self else {}
         now: dict[int, tuple[Message, bytes]] = {}
         encoded: list[bytes] = []
@@ -40,15 +40,15 @@ class EncodedMessages:
         return encoded
 
 
-class EncodedOnce:
-    """The same for a part of the request that is one object and seldom changes, such as the tools."""
+class CachedEncoder:
+    """The same for a part of the request that rarely changes, such as the tools."""
 
     def __init__(self, encode: Callable[[Any], bytes]) -> None:
         self._encode = encode
         self._value: Any = None
         self._data = b""
 
-    def of(self, value: Any) -> bytes:
+    def encode(self, value: Any) -> bytes:
         if value is not self._value and value != self._value:
             self._data = self._encode(value)
         self._value = value
@@ -56,18 +56,18 @@ class EncodedOnce:
 
 
 def to_json(value: Any) -> bytes:
-    """Encode; text that is no proper Unicode (a file name, say) is mended rather than refused."""
+    """Encode to JSON; invalid Unicode, as in some file names, is replaced rather than refused."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_mended(value))
+        return msgspec.json.encode(_repair_text(value))
 
 
 def from_json(data: bytes) -> Any:
-    """Decode; bytes that are no proper UTF-8 are mended rather than refused.
+    """Decode JSON; invalid UTF-8 is replaced rather than refused.
 
     Raises:
-        ValueError: It is not JSON, or nested beyond reason.
+        ValueError: The data is not JSON, or nested too deeply.
     """
     try:
         return msgspec.json.decode(data)
@@ -77,11 +77,11 @@ def from_json(data: bytes) -> Any:
         raise ValueError("the JSON is nested too deeply") from error
 
 
-def _mended(value: Any) -> Any:
+def _repair_text(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {_mended(key): _mended(inner) for key, inner in value.items()}
+        return {_repair_text(key): _repair_text(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_mended(inner) for inner in value]
+        return [_repair_text(inner) for inner in value]
     return value

@@ -1,7 +1,7 @@
-"""Speaks to Ollama: Chat Completions, and a look at the context window it has given the model.
+"""Adapter for Ollama: Chat Completions, with a check of the model's context window.
 
-Ollama cuts a prompt that is too long from the front without a word, and its Chat Completions cannot be told the
-window to use. So the window is asked for once, while the first answer comes, and what cannot fit is not sent.
+Ollama silently drops the beginning of a prompt that is too long, and its Chat Completions API cannot set the window.
+So the window is queried once, during the first answer, and prompts that cannot fit are not sent.
 """
 
 import asyncio
@@ -20,24 +20,24 @@ from bobstay.providers.chat_completions import Chat
 from bobstay.providers.http_client import HttpClient
 
 _DEFAULT_WINDOW = 4_096
-"""What Ollama gives a model where nothing says otherwise and its machine is small."""
-_SECONDS = 3.0
-_LIMIT = 1024 * 1024
+"""Ollama's default window on a small machine."""
+_TIMEOUT = 3.0
+_MAX_SIZE = 1024 * 1024
 _BYTES_PER_TOKEN = 6
-"""More than any text has on average, so that only what certainly does not fit is held back."""
+"""More than any text has on average, so that only prompts that certainly do not fit are refused."""
 
 
-class _Loaded(Struct):
+class _LoadedModel(Struct):
     name: str = ""
     model: str = ""
     context_length: int | None = None
 
 
-class _Running(Struct):
-    models: list[_Loaded] | None = None
+class _RunningModels(Struct):
+    models: list[_LoadedModel] | None = None
 
 
-class _Shown(Struct):
+class _ModelDetails(Struct):
     parameters: str | None = None
 
 
@@ -48,52 +48,52 @@ class Ollama(Chat):
         super().__init__(http, base_url=base_url, api_key=api_key, headers=headers, name="ollama")
         self._root = base_url.rstrip("/").removesuffix("/v1")
         self._windows: dict[str, int] = {}
-        """Tokens by model; 0 where it could not be found out."""
+        """Tokens by model; 0 if unknown."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         self._check_size(request)
-        looking: asyncio.Task[int] | None = None
+        query: asyncio.Task[int] | None = None
         try:
             async with aclosing(super().stream(request)) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, MessageBegan) and request.model not in self._windows:
-                        # The model is loaded by now, so that Ollama knows the window, and nobody waits for the answer.
-                        looking = asyncio.create_task(self._window(request.model))
-                    if isinstance(chunk, MessageDone) and looking is not None:
-                        window = self._windows[request.model] = await looking
+                        # The model is loaded by now, so Ollama knows the window, and the query delays nothing.
+                        query = asyncio.create_task(self._find_window(request.model))
+                    if isinstance(chunk, MessageDone) and query is not None:
+                        window = self._windows[request.model] = await query
                         if 0 < window < SMALL_WINDOW:
-                            yield Noted(_too_small(request.model, window), "warning")
+                            yield Noted(_small_window_message(request.model, window), "warning")
                     yield chunk
         finally:
-            if looking is not None:
-                looking.cancel()
+            if query is not None:
+                query.cancel()
 
     def _check_size(self, request: Request) -> None:
         window = self._windows.get(request.model, 0)
         tokens = (len(self.body(request)) - _image_bytes(request)) // _BYTES_PER_TOKEN if window else 0
         if tokens > window:
+            why = _small_window_message(request.model, window)
             raise ProviderError(
-                f"The prompt has at least {tokens:,} tokens and would be cut. {_too_small(request.model, window)}",
-                kind="prompt_too_long",
+                f"The prompt has at least {tokens:,} tokens and would be cut. {why}", kind="prompt_too_long"
             )
 
-    async def _window(self, model: str) -> int:
-        """The window of a model that is loaded; 0 if Ollama does not say."""
+    async def _find_window(self, model: str) -> int:
+        """Return the window of a loaded model; 0 if Ollama does not report it."""
         try:
-            async with asyncio.timeout(_SECONDS):
-                running = msgspec.json.decode(await self._get("/api/ps"), type=_Running)
-                loaded = next((each for each in running.models or () if _is(each, model)), None)
+            async with asyncio.timeout(_TIMEOUT):
+                running = msgspec.json.decode(await self._get("/api/ps"), type=_RunningModels)
+                loaded = next((each for each in running.models or () if _is_model(each, model)), None)
                 if loaded is None:
                     return 0
-                # Older versions do not tell; then what the model's own file says counts.
-                return loaded.context_length or await self._configured(model) or _DEFAULT_WINDOW
+                # Older versions do not report it; then the model's own file counts.
+                return loaded.context_length or await self._read_configured_window(model) or _DEFAULT_WINDOW
         except (TimeoutError, ProviderError, msgspec.DecodeError, RecursionError, UnicodeError):
             return 0
 
-    async def _configured(self, model: str) -> int:
+    async def _read_configured_window(self, model: str) -> int:
         body = msgspec.json.encode({"model": model})
         reply = await self._http.post(f"{self._root}/api/show", self._headers, body)
-        shown = msgspec.json.decode(await reply.read(_LIMIT), type=_Shown)
+        shown = msgspec.json.decode(await reply.read(_MAX_SIZE), type=_ModelDetails)
         for line in (shown.parameters or "").splitlines():
             name, _, value = line.strip().partition(" ")
             if name == "num_ctx" and value.strip().isdecimal():
@@ -103,11 +103,11 @@ class Ollama(Chat):
     async def _get(self, path: str) -> bytes:
         headers: dict[str, Any] = {key: value for key, value in self._headers.items() if key != "content-type"}
         reply = await self._http.get(self._root + path, headers)
-        return await reply.read(_LIMIT)
+        return await reply.read(_MAX_SIZE)
 
 
 def _image_bytes(request: Request) -> int:
-    """What images take in the body: their size says nothing about how many tokens they are."""
+    """Return the bytes of images in the body: their size is unrelated to their token count."""
     total = 0
     for message in request.messages:
         for block in message.blocks:
@@ -116,13 +116,13 @@ def _image_bytes(request: Request) -> int:
     return total
 
 
-def _is(loaded: _Loaded, model: str) -> bool:
+def _is_model(loaded: _LoadedModel, model: str) -> bool:
     return bool({loaded.name, loaded.model} & {model, f"{model}:latest"})
 
 
-def _too_small(model: str, window: int) -> str:
+def _small_window_message(model: str, window: int) -> str:
     return (
-        f"Ollama runs {model} with a context window of {window:,} tokens and forgets the beginning of what is longer. "
+        f"Ollama runs {model} with a context window of {window:,} tokens and drops the beginning of longer prompts. "
         "Start it with OLLAMA_CONTEXT_LENGTH=32768 ollama serve (or more, as your memory allows), "
         "or set num_ctx in the model's Modelfile."
     )

@@ -1,4 +1,4 @@
-"""Finds the provider for a model's name, and builds it with the keys at hand."""
+"""Provider registry: finds the provider of a model's name, and builds its adapter with the given keys."""
 
 from collections.abc import Collection
 from typing import Literal
@@ -21,7 +21,7 @@ PROVIDERS = (
     "demo",
 )
 
-_BEGINNINGS = (
+_PROVIDERS_BY_PREFIX = (
     ("claude", "anthropic"),
     ("gpt-oss", "ollama"),
     ("gpt", "openai"),
@@ -34,24 +34,28 @@ _BEGINNINGS = (
 )
 
 
-class Local(Struct, frozen=True):
-    """A model server on the user's own machine, or wherever the variable says."""
+class LocalProvider(Struct, frozen=True):
+    """A model server on the user's own machine, or at the address in the variable."""
 
     variable: str
     url: str
     key: str = ""
-    """Variable of the key, which most such servers do without."""
+    """Variable of the key, which most such servers do not need."""
     start: str = ""
-    """How a person gets it running."""
+    """How to start it, for a person."""
 
 
-LOCAL = {
-    "ollama": Local("OLLAMA_HOST", "http://127.0.0.1:11434", "OLLAMA_API_KEY", "Start Ollama with: ollama serve"),
-    "vllm": Local("VLLM_BASE_URL", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", "Start it with: vllm serve MODEL"),
-    "lmstudio": Local(
+LOCAL_PROVIDERS = {
+    "ollama": LocalProvider(
+        "OLLAMA_HOST", "http://127.0.0.1:11434", "OLLAMA_API_KEY", "Start Ollama with: ollama serve"
+    ),
+    "vllm": LocalProvider(
+        "VLLM_BASE_URL", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", "Start it with: vllm serve MODEL"
+    ),
+    "lmstudio": LocalProvider(
         "LMSTUDIO_BASE_URL", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", "Start its server with: lms server start"
     ),
-    "llamacpp": Local(
+    "llamacpp": LocalProvider(
         "LLAMACPP_BASE_URL",
         "http://127.0.0.1:8080/v1",
         "LLAMACPP_API_KEY",
@@ -61,31 +65,31 @@ LOCAL = {
 
 
 class NamedServer(Struct, frozen=True):
-    """A server under a name that the settings gave it, with the key that was found for it."""
+    """A server that the settings define, with its key."""
 
     api: Literal["anthropic", "responses", "chat", "gemini"]
     base_url: str
     key: str = ""
     variable: str = ""
-    """Where the key should be; "" for a server that may want none."""
+    """The variable that should hold the key; "" for a server that may not need one."""
     headers: dict[str, str] = {}
 
 
 class ProviderKeys(Struct, frozen=True):
-    """Keys and addresses by the name of their environment variable. Whoever makes it has read the environment."""
+    """Keys and addresses, by environment variable name."""
 
     values: dict[str, str] = {}
     headers: dict[str, str] = {}
-    """Sent to Anthropic, or the gateway in its place, and to nobody else: they may carry a key of that gateway."""
+    """Sent only to Anthropic, or the gateway in its place: they may contain a key of that gateway."""
     added: dict[str, dict[str, str]] = {}
     """Headers that the settings add for a provider."""
 
     def get(self, *names: str) -> str:
-        """The first of these that is set."""
+        """Return the first of these that is set."""
         return next((value.strip() for name in names if (value := self.values.get(name, "")).strip()), "")
 
 
-class MissingKey(ValueError):  # noqa: N818 - what is wrong is in the name already
+class MissingKey(ValueError):  # noqa: N818 - the name says what happened
     """A provider cannot be used without a key. The text says what to do."""
 
     def __init__(self, provider: str, *variables: str) -> None:
@@ -100,74 +104,74 @@ class MissingKey(ValueError):  # noqa: N818 - what is wrong is in the name alrea
 
 
 class UnknownModelError(ValueError):
-    """The name says nothing about who serves the model."""
+    """The provider of a model cannot be determined by its name."""
 
 
-def usual_name(spec: str) -> str:
-    """A model's name without what only Claude Code means by it: `opus[1m]` and `opusplan` are `opus` here."""
+def normalise_model_name(spec: str) -> str:
+    """Remove suffixes that only Claude Code uses: `opus[1m]` and `opusplan` become `opus`."""
     name = spec.strip().removesuffix("[1m]")
     return "opus" if name == "opusplan" else name
 
 
 def parse_model(spec: str, named: Collection[str] = ()) -> tuple[str, str]:
-    """Split `provider/name`; for a bare name, find the provider by how it begins. Aliases are resolved.
+    """Split `provider/name`; for a bare name, find the provider by its prefix. Aliases are resolved.
 
-    `named` are providers that the settings define.
+    `named` are the providers that the settings define.
 
     Raises:
-        UnknownModelError: Neither says who serves it.
+        UnknownModelError: The provider cannot be determined.
     """
-    spec = usual_name(spec)
+    spec = normalise_model_name(spec)
     provider, slash, name = spec.partition("/")
     if slash and provider in named and name:
         return provider, name
     if slash and provider in PROVIDERS and name:
-        return provider, _behind_alias(name) if provider == "anthropic" else name
+        return provider, _resolve_alias(name) if provider == "anthropic" else name
     if not slash:
         if spec == "demo":
             return "demo", "demo"
-        name = _behind_alias(spec)
+        name = _resolve_alias(spec)
         lowered = name.lower()
-        for beginning, maker in _BEGINNINGS:
-            if lowered.startswith(beginning):
-                return maker, name
+        for prefix, vendor in _PROVIDERS_BY_PREFIX:
+            if lowered.startswith(prefix):
+                return vendor, name
     raise UnknownModelError(
-        f"Nothing is known about who serves the model {spec!r}. Write provider/model, "
+        f"The provider of the model {spec!r} is unknown. Write provider/model, "
         f"where provider is one of {', '.join((*PROVIDERS, *named))}; for example ollama/{spec or 'qwen3'}."
     )
 
 
-def build(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
-    """Make the provider's adapter; no other is imported.
+def build_provider(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
+    """Build the provider's adapter; no other adapter is imported.
 
     Raises:
-        MissingKey: It needs a key that is not there.
+        MissingKey: It needs a key that is not set.
         UnknownModelError: There is no provider of this name.
     """
     match provider:
         case "anthropic":
-            return _anthropic(http, keys)
+            return _build_anthropic(http, keys)
         case "openai":
-            return _openai(http, keys)
+            return _build_openai(http, keys)
         case "gemini":
-            return _gemini(http, keys)
+            return _build_gemini(http, keys)
         case "demo":
             from bobstay.providers.demo_model import Demo
 
             return Demo()
         case "openai-chat" | "openrouter":
-            return _hosted_chat(provider, http, keys)
-        case _ if provider in LOCAL:
-            return _local(provider, http, keys)
+            return _build_hosted_chat(provider, http, keys)
+        case _ if provider in LOCAL_PROVIDERS:
+            return _build_local(provider, http, keys)
         case _:
             raise UnknownModelError(f"There is no provider {provider!r}; there are {', '.join(PROVIDERS)}.")
 
 
-def build_named(name: str, server: NamedServer, http: HttpClient) -> Provider:
-    """Make the adapter of a server that the settings name.
+def build_named_provider(name: str, server: NamedServer, http: HttpClient) -> Provider:
+    """Build the adapter of a server that the settings define.
 
     Raises:
-        MissingKey: its key is not where the settings say it is.
+        MissingKey: The variable of its key is not set.
     """
     if server.variable and not server.key:
         raise MissingKey(name, server.variable)
@@ -191,15 +195,15 @@ def build_named(name: str, server: NamedServer, http: HttpClient) -> Provider:
             return Chat(http, base_url=url, api_key=key, headers=headers, name=name)
 
 
-def _behind_alias(name: str) -> str:
+def _resolve_alias(name: str) -> str:
     if name.startswith("claude") or not name.isalpha():
-        return name  # no alias looks like that: the catalogue need not be read
+        return name  # no alias looks like that, so the catalogue is not read
     from bobstay.providers.catalogue import Catalogue
 
     return Catalogue().aliases.get(name.lower(), name)
 
 
-def _anthropic(http: HttpClient, keys: ProviderKeys) -> Provider:
+def _build_anthropic(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.anthropic import Anthropic
 
     key, token = keys.get("ANTHROPIC_API_KEY"), keys.get("ANTHROPIC_AUTH_TOKEN")
@@ -210,7 +214,7 @@ def _anthropic(http: HttpClient, keys: ProviderKeys) -> Provider:
     return Anthropic(http, base_url=url, api_key=key, auth_token=token, headers=headers)
 
 
-def _openai(http: HttpClient, keys: ProviderKeys) -> Provider:
+def _build_openai(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.responses import Responses
 
     key = keys.get("OPENAI_API_KEY")
@@ -220,7 +224,7 @@ def _openai(http: HttpClient, keys: ProviderKeys) -> Provider:
     return Responses(http, base_url=url, api_key=key, headers=keys.added.get("openai"))
 
 
-def _gemini(http: HttpClient, keys: ProviderKeys) -> Provider:
+def _build_gemini(http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.gemini import Gemini
 
     key = keys.get("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -230,28 +234,28 @@ def _gemini(http: HttpClient, keys: ProviderKeys) -> Provider:
     return Gemini(http, base_url=url, api_key=key, headers=keys.added.get("gemini"))
 
 
-def _hosted_chat(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
+def _build_hosted_chat(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
     from bobstay.providers.chat_completions import Chat
 
     variable = "OPENROUTER_API_KEY" if provider == "openrouter" else "OPENAI_API_KEY"
     url = keys.get("OPENROUTER_BASE_URL") or "https://openrouter.ai/api/v1"
     if provider == "openai-chat":
-        from bobstay.providers.base_urls import local_url
+        from bobstay.providers.base_urls import complete_url
 
-        url = local_url(provider, keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+        url = complete_url(provider, keys.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     key = keys.get(variable)
     if not key and not (provider == "openai-chat" and keys.get("OPENAI_BASE_URL")):
-        # A base URL of one's own is somebody's own server, and many of those want no key.
+        # A custom base URL is the user's own server, and many of those need no key.
         raise MissingKey(provider, variable)
     return Chat(http, base_url=url, api_key=key, headers=keys.added.get(provider), name=provider)
 
 
-def _local(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
-    from bobstay.providers.base_urls import local_url
+def _build_local(provider: str, http: HttpClient, keys: ProviderKeys) -> Provider:
+    from bobstay.providers.base_urls import complete_url
 
-    server = LOCAL[provider]
-    url = local_url(provider, keys.get(server.variable) or server.url)
-    http.hint(url, f"{server.start}. If it runs elsewhere, say where in {server.variable}.")
+    server = LOCAL_PROVIDERS[provider]
+    url = complete_url(provider, keys.get(server.variable) or server.url)
+    http.hint(url, f"{server.start}. If it runs elsewhere, set its address in {server.variable}.")
     if provider == "ollama":
         from bobstay.providers.ollama import Ollama
 

@@ -1,4 +1,4 @@
-"""Speaks OpenAI's Responses API: input items out, typed stream events in."""
+"""Adapter for OpenAI's Responses API."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,18 +9,18 @@ from msgspec.structs import replace
 from bobstay.model.event import Noted
 from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
-from bobstay.providers.effort_levels import Efforts, is_refused_level
+from bobstay.providers.effort_levels import EffortLimits, is_refused_level
 from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import accept, agent, broken_off
-from bobstay.providers.message_encoding import EncodedMessages, to_json
+from bobstay.providers.http_exchange import check_reply, truncated_error, user_agent
+from bobstay.providers.message_encoding import MessageEncoder, to_json
 from bobstay.providers.responses_stream import ORIGIN, ResponsesStreamReader
 
 _ERROR_LIMIT = 256 * 1024
-_WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt")
-"""How the names of models begin that refuse to be asked about reasoning."""
+_NO_REASONING_PREFIXES = ("gpt-3", "gpt-4", "chatgpt")
+"""Name prefixes of models that refuse reasoning settings."""
 _OPAQUE = ("reasoning", "web_search_call")
-"""Items that are sent back as they came: a reasoning item is refused without the one that followed it."""
-_NO_SUMMARY = "OpenAI gives no summaries of this model's reasoning to your organization: they are left out."
+"""Items that are sent back unchanged: a reasoning item is refused without the item that followed it."""
+_NO_SUMMARY = "OpenAI does not give your organization summaries of this model's reasoning: they are not shown."
 
 
 class Responses:
@@ -35,23 +35,23 @@ class Responses:
         headers: dict[str, str] | None = None,
         origin: str = ORIGIN,
     ) -> None:
-        """`origin` is what its reasoning is known by: a server with a name of its own gets nobody else's."""
+        """`origin` identifies the server's reasoning: a named server is sent only its own."""
         self._http = http
         self._origin = origin
         self._url = base_url.rstrip("/") + "/responses"
-        self._headers = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": agent()}
+        self._headers = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": user_agent()}
         if api_key:
             self._headers["authorization"] = f"Bearer {api_key}"
         self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
-        self._items = EncodedMessages(lambda message: b",".join(map(to_json, items_of(message, origin=origin))))
-        self._plain_items = EncodedMessages(
-            lambda message: b",".join(map(to_json, items_of(message, reasons=False, origin=origin)))
+        self._items = MessageEncoder(lambda message: b",".join(map(to_json, encode_items(message, origin=origin))))
+        self._plain_items = MessageEncoder(
+            lambda message: b",".join(map(to_json, encode_items(message, reasons=False, origin=origin)))
         )
-        self._efforts = Efforts()
+        self._efforts = EffortLimits()
         self._without_reasoning: set[str] = set()
-        """Models that have refused to hear of reasoning."""
+        """Models that refused reasoning settings."""
         self._without_history: set[str] = set()
-        """Models that have refused to take back reasoning that is in the history."""
+        """Models that refused the reasoning in the history."""
         self._without_summary: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
@@ -59,7 +59,7 @@ class Responses:
         try:
             for note in notes:
                 yield Noted(note, "warning")
-            await accept(reply, self.name)
+            await check_reply(reply, self.name)
             reader = ResponsesStreamReader(request.model, reply.headers, self._origin)
             async for _, data in reply.events():
                 for chunk in reader.feed(data):
@@ -67,7 +67,7 @@ class Responses:
                 if reader.done:
                     reply.release()
                     return
-            raise broken_off(self.name)
+            raise truncated_error(self.name)
         finally:
             reply.close()
 
@@ -75,42 +75,42 @@ class Responses:
         await self._http.close()
 
     def body(self, request: Request) -> bytes:
-        """The request as it is sent. What changes from step to step stands behind what does not."""
+        """Encode the request. Parts that change from step to step come last, for prompt caching."""
         model = request.model
-        history = self._reasons(model) and model not in self._without_history
-        items = (self._items if history else self._plain_items).all(request.messages, request.cache)
-        asked = replace(request, effort=self._efforts.allowed(model, request.effort))
+        history = self._can_reason(model) and model not in self._without_history
+        items = (self._items if history else self._plain_items).encode_all(request.messages, request.cache)
+        limited = replace(request, effort=self._efforts.allowed(model, request.effort))
         summary = model not in self._without_summary
-        settings = to_json(settings_of(asked, reasons=self._reasons(model), summary=summary))
+        settings = to_json(build_settings(limited, reasons=self._can_reason(model), summary=summary))
         return b'%b,"input":[%b]}' % (settings[:-1], b",".join(filter(None, items)))
 
     async def _ask(self, request: Request) -> tuple[Reply, list[str]]:
-        """Ask; where it is the reasoning that is refused, ask again with less of it, and remember."""
+        """Send the request. If the server refuses the reasoning, send it again with less, and remember that."""
         notes: list[str] = []
         while True:
             reply = await self._http.post(self._url, self._headers, self.body(request), request.on_activity)
-            if reply.status not in (400, 404) or not self._reasons(request.model):
+            if reply.status not in (400, 404) or not self._can_reason(request.model):
                 return reply, notes
             refusal = await reply.read(_ERROR_LIMIT)
-            learnt = self._learn(request, refusal.decode("utf-8", "replace").lower())
-            if learnt is None:
+            note = self._learn(request, refusal.decode("utf-8", "replace").lower())
+            if note is None:
                 from bobstay.providers.error_kinds import classify
 
                 raise classify(reply.status, refusal, reply.headers, self.name)
-            if learnt:
-                notes.append(learnt)
+            if note:
+                notes.append(note)
 
     def _learn(self, request: Request, refusal: str) -> str | None:
-        """Leave out the least that `refusal` complains of; return what to tell the person, None if nothing helps."""
+        """Stop sending the least that `refusal` refuses; return a note for the person, None if nothing helps."""
         model = request.model
         effort = self._efforts.allowed(model, request.effort)
         if effort is not None and is_refused_level(refusal):
-            return self._efforts.refuse(model, effort)
+            return self._efforts.lower(model, effort)
         if "summar" in refusal and model not in self._without_summary:
             self._without_summary.add(model)
             return _NO_SUMMARY
-        of_history = any(words in refusal for words in ("encrypted", "following item", "not persisted"))
-        if of_history and model not in self._without_history:
+        refuses_history = any(phrase in refusal for phrase in ("encrypted", "following item", "not persisted"))
+        if refuses_history and model not in self._without_history:
             self._without_history.add(model)
             return ""
         if "encrypted" in refusal or "reasoning" in refusal:
@@ -118,12 +118,12 @@ class Responses:
             return ""
         return None
 
-    def _reasons(self, model: str) -> bool:
-        return model not in self._without_reasoning and not model.startswith(_WITHOUT_REASONING)
+    def _can_reason(self, model: str) -> bool:
+        return model not in self._without_reasoning and not model.startswith(_NO_REASONING_PREFIXES)
 
 
-def settings_of(request: Request, *, reasons: bool = True, summary: bool = True) -> dict[str, Any]:
-    """All of the request's body but its `input`."""
+def build_settings(request: Request, *, reasons: bool = True, summary: bool = True) -> dict[str, Any]:
+    """Build the request body without `input`."""
     settings: dict[str, Any] = {
         "model": request.model,
         "stream": True,
@@ -152,13 +152,13 @@ def settings_of(request: Request, *, reasons: bool = True, summary: bool = True)
         settings["tool_choice"] = {"type": "function", "name": request.forced_tool}
     if reasons:
         settings["include"] = ["reasoning.encrypted_content"]
-        reasoning = _reasoning(request, summary=summary)
+        reasoning = _reasoning_settings(request, summary=summary)
         if reasoning:
             settings["reasoning"] = reasoning
     return settings
 
 
-def _reasoning(request: Request, *, summary: bool) -> dict[str, str]:
+def _reasoning_settings(request: Request, *, summary: bool) -> dict[str, str]:
     reasoning: dict[str, str] = {}
     if request.effort is not None:
         reasoning["effort"] = request.effort
@@ -169,43 +169,43 @@ def _reasoning(request: Request, *, summary: bool) -> dict[str, str]:
     return reasoning
 
 
-def items_of(message: Message, *, reasons: bool = True, origin: str = ORIGIN) -> list[dict[str, Any]]:
-    """A message as input items: what a person says in a row shares one, all else has its own."""
+def encode_items(message: Message, *, reasons: bool = True, origin: str = ORIGIN) -> list[dict[str, Any]]:
+    """Encode a message as input items: the user's text and images share one, every other block has its own."""
     items: list[dict[str, Any]] = []
-    said: list[dict[str, Any]] = []
+    content: list[dict[str, Any]] = []
     for block in message.blocks:
         if isinstance(block, Text) and message.role == "assistant":
             items.append({"type": "message", "role": "assistant", "content": block.text})
         elif isinstance(block, Text):
-            said.append({"type": "input_text", "text": block.text})
+            content.append({"type": "input_text", "text": block.text})
         elif isinstance(block, Image):
-            said.append(_image(block))
-        elif (item := _item(block, origin)) is not None and (reasons or item["type"] not in _OPAQUE):
+            content.append(_encode_image(block))
+        elif (item := _encode_item(block, origin)) is not None and (reasons or item["type"] not in _OPAQUE):
             items.append(item)
-    if said:
-        # Behind the results of calls, which must follow their calls.
-        items.append({"type": "message", "role": "user", "content": said})
-    # Reasoning cut off before anything came of it is refused.
+    if content:
+        # After the results, which must directly follow their calls.
+        items.append({"type": "message", "role": "user", "content": content})
+    # Reasoning without a following item is refused.
     while items and items[-1]["type"] in _OPAQUE:
         items.pop()
     return items
 
 
-def _item(block: Thinking | ToolCall | ToolReply, origin: str) -> dict[str, Any] | None:
+def _encode_item(block: Thinking | ToolCall | ToolReply, origin: str) -> dict[str, Any] | None:
     match block:
         case Thinking():
-            return _reasoning_item(block, origin)
+            return _encode_reasoning(block, origin)
         case ToolCall():
             arguments = block.malformed or to_json(block.input).decode()
             return {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments}
         case ToolReply():
-            return {"type": "function_call_output", "call_id": block.call_id, "output": _output(block)}
+            return {"type": "function_call_output", "call_id": block.call_id, "output": _encode_output(block)}
 
 
-def _reasoning_item(thinking: Thinking, origin: str) -> dict[str, Any] | None:
-    """The item as it came, which is what `signature` keeps; thinking of other servers is not sent.
+def _encode_reasoning(thinking: Thinking, origin: str) -> dict[str, Any] | None:
+    """Return the original item, which `signature` contains; thinking of other servers is not sent.
 
-    Without its id: nothing is stored at the vendor, and an id that is looked up there is not found.
+    Its id is removed: nothing is stored at the vendor, so that a lookup by id would fail.
     """
     if thinking.origin != origin or not thinking.signature:
         return None
@@ -218,15 +218,15 @@ def _reasoning_item(thinking: Thinking, origin: str) -> dict[str, Any] | None:
     return item if item["type"] in _OPAQUE else None
 
 
-def _output(reply: ToolReply) -> str | list[dict[str, Any]]:
+def _encode_output(reply: ToolReply) -> str | list[dict[str, Any]]:
     if not any(isinstance(part, Image) for part in reply.content):
         return f"Error: {reply.text}" if reply.is_error else reply.text
-    return [_output_part(part) for part in reply.content]
+    return [_encode_output_part(part) for part in reply.content]
 
 
-def _output_part(part: ReplyPart) -> dict[str, Any]:
-    return {"type": "input_text", "text": part.text} if isinstance(part, Text) else _image(part)
+def _encode_output_part(part: ReplyPart) -> dict[str, Any]:
+    return {"type": "input_text", "text": part.text} if isinstance(part, Text) else _encode_image(part)
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _encode_image(image: Image) -> dict[str, Any]:
     return {"type": "input_image", "image_url": f"data:{image.media_type};base64,{image.data}", "detail": "auto"}

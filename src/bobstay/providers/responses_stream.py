@@ -1,4 +1,4 @@
-"""Reads the events of OpenAI's Responses API."""
+"""Converts the stream events of OpenAI's Responses API to chunks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from bobstay.model.message import Stop, Usage
 from bobstay.providers.base import Chunk, ProviderError
-from bobstay.providers.http_exchange import decoded
+from bobstay.providers.http_exchange import decode_event
 from bobstay.providers.message_builder import MessageBuilder
 
 ORIGIN = "openai"
-"""Whose thinking it is."""
+"""The origin of thinking blocks."""
 
 
 class _Details(Struct):
@@ -60,7 +60,7 @@ class _Item(Struct):
     encrypted_content: str | None = None
     status: str | None = None
     action: Any = None
-    """Of a hosted search: what was searched for."""
+    """The query of a hosted search."""
 
 
 class _Event(Struct):
@@ -77,7 +77,7 @@ _decoder = msgspec.json.Decoder(_Event)
 
 
 class ResponsesStreamReader:
-    """Takes the events of one response in order."""
+    """Reads the events of one response in order."""
 
     def __init__(self, model: str, headers: dict[str, str] | None = None, origin: str = ORIGIN) -> None:
         self.answer = MessageBuilder(model, origin)
@@ -86,20 +86,20 @@ class ResponsesStreamReader:
         self._refused = False
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        """Translate one event.
+        """Convert one event to chunks.
 
         Raises:
-            ProviderError: The event tells of a failure, or is none.
+            ProviderError: The event reports a failure, or cannot be decoded.
         """
         try:
-            event = decoded(data, _decoder)
+            event = decode_event(data, _decoder)
         except ProviderError:
-            if _is_foreign(data):
+            if _is_unrequested(data):
                 return
             raise
         kind = event.type
         if kind in ("response.failed", "error"):
-            raise self._failure(event, data)
+            raise self._stream_error(event, data)
         if not self.answer.message_id:
             response = event.response or _Response()
             yield self.answer.begin(response.id, response.model)
@@ -107,22 +107,22 @@ class ResponsesStreamReader:
             if event.delta and (_DELTAS[kind] != "tool_call" or self.answer.kind == "tool_call"):
                 yield from self.answer.add(_DELTAS[kind], event.delta)
         elif kind == "response.output_item.added" and event.item is not None:
-            yield from self._item_began(event.item)
+            yield from self._start_item(event.item)
         elif kind == "response.output_item.done" and event.item is not None:
-            yield from self._item_done(event.item)
+            yield from self._finish_item(event.item)
         elif kind == "response.reasoning_summary_part.added" and self.answer.kind == "thinking" and self.answer.text:
             yield from self.answer.add("thinking", "\n\n")
         elif kind in ("response.completed", "response.incomplete"):
-            yield from self._ended(event.response or _Response())
+            yield from self._finish(event.response or _Response())
 
-    def _item_began(self, item: _Item) -> Iterator[Chunk]:
+    def _start_item(self, item: _Item) -> Iterator[Chunk]:
         if item.type == "function_call":
             yield from self.answer.open("tool_call", item.call_id or "", item.name or "")
         elif item.type == "reasoning":
             yield from self.answer.open("thinking")
 
-    def _item_done(self, item: _Item) -> Iterator[Chunk]:
-        """The finished item repeats all that was streamed, so what it says is what counts."""
+    def _finish_item(self, item: _Item) -> Iterator[Chunk]:
+        """Complete a block from the finished item, which repeats all that was streamed."""
         answer = self.answer
         if item.type == "function_call":
             if answer.kind != "tool_call" or (item.call_id and answer.call_id != item.call_id):
@@ -132,11 +132,11 @@ class ResponsesStreamReader:
             if answer.kind != "thinking":
                 yield from answer.open("thinking")
             texts = [part.text for part in (item.summary or item.content or ()) if part.text]
-            answer.signature = _signature(item)
+            answer.signature = _make_signature(item)
             yield from answer.close("\n\n".join(texts))
         elif item.type == "web_search_call":
             yield from answer.open("thinking")
-            yield from answer.add("thinking", _searched(item.action))
+            yield from answer.add("thinking", _describe_search(item.action))
             kept = {"type": item.type, "status": item.status or "completed", "action": item.action}
             answer.signature = msgspec.json.encode(kept).decode()
             yield from answer.close()
@@ -148,16 +148,16 @@ class ResponsesStreamReader:
                 yield from answer.add("text", whole)
             yield from answer.close(whole)
 
-    def _ended(self, response: _Response) -> Iterator[Chunk]:
+    def _finish(self, response: _Response) -> Iterator[Chunk]:
         self.done = True
-        self.answer.usage = _usage(response.usage or _Usage())
+        self.answer.usage = _read_usage(response.usage or _Usage())
         reason = response.incomplete_details.reason if response.incomplete_details else None
         stop: Stop = "refusal" if self._refused or reason == "content_filter" else "end_turn"
         if reason == "max_output_tokens":
             stop = "max_tokens"
         yield from self.answer.end(stop, self._headers.get("x-request-id", ""))
 
-    def _failure(self, event: _Event, data: bytes) -> ProviderError:
+    def _stream_error(self, event: _Event, data: bytes) -> ProviderError:
         from bobstay.providers.error_kinds import classify
 
         failure = classify(None, data, self._headers, ORIGIN)
@@ -176,25 +176,25 @@ class _AnyEvent(Struct):
     item: _AnyItem | None = None
 
 
-def _is_foreign(data: bytes) -> bool:
-    """Tell whether an event speaks of something we never asked for; then its shape is no business of ours."""
+def _is_unrequested(data: bytes) -> bool:
+    """Whether an event concerns a feature that was never requested, so that its shape does not matter."""
     try:
         event = msgspec.json.decode(data, type=_AnyEvent)
     except (msgspec.DecodeError, RecursionError):
         return False
     if event.item is not None:
         return event.item.type not in ("message", "reasoning", "function_call")
-    return event.type not in _DELTAS and event.type not in _UNDERSTOOD
+    return event.type not in _DELTAS and event.type not in _KNOWN_EVENTS
 
 
-def _searched(action: Any) -> str:
-    """A hosted search in words, for whoever reads the thinking it was part of."""
+def _describe_search(action: Any) -> str:
+    """Describe a hosted search as text for the thinking block that represents it."""
     query = action.get("query") if isinstance(action, dict) else None
     return f"Searched the web for: {query}" if isinstance(query, str) and query else ""
 
 
-def _signature(item: _Item) -> str:
-    """All that must be sent back for the model to go on thinking where it stopped."""
+def _make_signature(item: _Item) -> str:
+    """Return what must be sent back for the model to continue its reasoning."""
     if not item.encrypted_content:
         return ""
     summary = [{"type": "summary_text", "text": part.text} for part in item.summary or ()]
@@ -211,10 +211,10 @@ _DELTAS: dict[str, Any] = {
 }
 
 
-_UNDERSTOOD = ("response.created", "response.completed", "response.incomplete", "response.failed", "error")
+_KNOWN_EVENTS = ("response.created", "response.completed", "response.incomplete", "response.failed", "error")
 
 
-def _usage(usage: _Usage) -> Usage:
+def _read_usage(usage: _Usage) -> Usage:
     details = usage.input_tokens_details or _Details()
     read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
     return Usage(max(0, usage.input_tokens - read - written), usage.output_tokens, read, written)

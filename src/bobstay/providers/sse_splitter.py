@@ -1,17 +1,17 @@
-"""Cuts a byte stream of server-sent events into events, wherever the network cut it."""
+"""Splits a byte stream into server-sent events, however the network fragmented it."""
 
 from bobstay.providers.base import ProviderError
 
-LIMIT = 64 * 1024 * 1024
-"""Bytes of one event; what is longer is no event but a broken or hostile server."""
+MAX_EVENT_SIZE = 64 * 1024 * 1024
+"""Maximum bytes of one event; only a broken or hostile server sends more."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class SseSplitter:
-    """Feed it bytes as they come; each call gives the events that became complete.
+    """Call `feed` with bytes as they arrive; each call returns the events that became complete.
 
-    An event is its name (empty if the server gave none) and its data. Half an event is never given.
+    An event is its name (empty if the server gave none) and its data. An incomplete event is never returned.
     """
 
     def __init__(self) -> None:
@@ -22,16 +22,16 @@ class SseSplitter:
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
         if not self._begun:
-            data = self._without_bom(data)
+            data = self._remove_bom(data)
         if self._after_cr or b"\r" in data:
-            data = self._with_plain_newlines(data)
-        complete = self._complete_part(data)
+            data = self._normalise_newlines(data)
+        complete = self._take_complete(data)
         if not complete:
             return []
-        return [event for block in complete.split(b"\n\n") if (event := _event(block)) is not None]
+        return [event for block in complete.split(b"\n\n") if (event := _parse_event(block)) is not None]
 
-    def _complete_part(self, data: bytes) -> bytes:
-        """Return all up to the last blank line, and keep the rest."""
+    def _take_complete(self, data: bytes) -> bytes:
+        """Return everything up to the last blank line, and keep the rest."""
         if not self._kept:
             end = data.rfind(b"\n\n") + 2
             if end == len(data) and end > 1:
@@ -42,13 +42,15 @@ class SseSplitter:
         if end > 1:
             complete = bytes(self._kept[:end])
             del self._kept[:end]
-        if len(self._kept) > LIMIT:
-            raise ProviderError(f"The model server sent more than {LIMIT} bytes in one event.", kind="protocol")
-        # The last byte may be the first newline of a pair: look at it again.
+        if len(self._kept) > MAX_EVENT_SIZE:
+            raise ProviderError(
+                f"The model server sent more than {MAX_EVENT_SIZE} bytes in one event.", kind="protocol"
+            )
+        # The last byte may be the first newline of a pair, so it is searched again.
         self._searched = max(0, len(self._kept) - 1)
         return complete
 
-    def _without_bom(self, data: bytes) -> bytes:
+    def _remove_bom(self, data: bytes) -> bytes:
         data = bytes(self._kept) + data
         self._kept.clear()
         if len(data) < len(_BOM) and _BOM.startswith(data):
@@ -57,7 +59,7 @@ class SseSplitter:
         self._begun = True
         return data.removeprefix(_BOM)
 
-    def _with_plain_newlines(self, data: bytes) -> bytes:
+    def _normalise_newlines(self, data: bytes) -> bytes:
         if self._after_cr and data:
             data = data.removeprefix(b"\n")
             self._after_cr = False
@@ -66,17 +68,17 @@ class SseSplitter:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def _event(block: bytes) -> tuple[str, bytes] | None:
+def _parse_event(block: bytes) -> tuple[str, bytes] | None:
     if block.startswith(b"event: "):
         name, found, rest = block.partition(b"\ndata: ")
         if found and b"\n" not in name and b"\n" not in rest:
             return str(name[7:], "utf-8", "replace"), rest
     elif block.startswith(b"data: ") and b"\n" not in block:
         return "", block[6:]
-    return _event_of_any_shape(block)
+    return _parse_general_event(block)
 
 
-def _event_of_any_shape(block: bytes) -> tuple[str, bytes] | None:
+def _parse_general_event(block: bytes) -> tuple[str, bytes] | None:
     name = b""
     data: list[bytes] = []
     for line in block.split(b"\n"):

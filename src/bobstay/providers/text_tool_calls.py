@@ -1,4 +1,4 @@
-"""Finds tool calls that small local models write into their text because the server did not parse them out."""
+"""Recovers tool calls from the text of small local models, where the server did not parse them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from msgspec import Struct
 from bobstay.providers.base import ToolSpec
 
 
-class LeakedCall(Struct, frozen=True):
+class TextToolCall(Struct, frozen=True):
     name: str
     input: dict[str, Any]
 
 
 Offered: TypeAlias = dict[str, ToolSpec]
-Calls: TypeAlias = tuple[LeakedCall, ...] | None
-CallsIn: TypeAlias = Callable[[re.Match[str]], Calls]
+Calls: TypeAlias = tuple[TextToolCall, ...] | None
+CallParser: TypeAlias = Callable[[re.Match[str]], Calls]
 
 _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL)
@@ -28,31 +28,31 @@ _MARK = "[TOOL_CALLS]"
 _OPENINGS = ("<tool_call>", "<function=", _MARK)
 _FIRST_KEYS = ('"name"', '"function"', '"type"', '"id"', '"arguments"', '"parameters"')
 _KNOWN_KEYS = frozenset({"name", "arguments", "parameters", "type", "id", "function"})
-_LONGEST_OPENING = 64
+_MAX_OPENING_LENGTH = 64
 
 
-def recover(text: str, tools: Sequence[ToolSpec]) -> tuple[LeakedCall, ...] | None:
-    """Return the calls that `text` consists of, or None if it is just text.
+def recover_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[TextToolCall, ...] | None:
+    """Return the calls that `text` consists of, or None if it is ordinary text.
 
-    A call counts only if it names one of `tools` and if all of `text` are calls: a model that says anything beside
-    them, or shows them in a code fence, is explaining and not calling. Where one of several calls makes no sense,
-    nothing is recovered: running half of what was meant is worse than none.
+    Calls are recovered only if each names one of `tools` and `text` contains nothing else: a model that adds other
+    text, or shows calls in a code fence, is explaining and not calling. If one of several calls is invalid, none is
+    recovered: running only some of them would be worse.
     """
     offered = {tool.name: tool for tool in tools}
-    for find in (_in_tags, _after_mark, _in_functions, _bare):
+    for find in (_parse_tagged, _parse_marked, _parse_functions, _parse_bare_json):
         found = find(text, offered)
         if found:
             return found
     return None
 
 
-def is_quoted(text: str, calls: Sequence[LeakedCall], results: Sequence[str]) -> bool:
-    """Tell whether `text`, or the input of one of its `calls`, stands in a tool's result.
+def is_quoted(text: str, calls: Sequence[TextToolCall], results: Sequence[str]) -> bool:
+    """Whether `text`, or the input of one of its `calls`, occurs in a tool's result; white space is ignored.
 
-    Then the model may only repeat what it has read, and what it has read may be hostile. White space does not count.
+    Then the model may only be repeating what it has read, which may be hostile.
     """
     wanted = {_compact(text), *(_compact(msgspec.json.encode(call.input).decode()) for call in calls if call.input)}
-    return any(words in compact for compact in map(_compact, results) for words in wanted)
+    return any(fragment in compact for compact in map(_compact, results) for fragment in wanted)
 
 
 def _compact(text: str) -> str:
@@ -60,42 +60,42 @@ def _compact(text: str) -> str:
 
 
 def may_become_call(text: str) -> bool:
-    """Tell whether a text that begins like this could still turn out to be nothing but a call."""
-    head = text.lstrip()[:_LONGEST_OPENING]
-    if _agree(head, _OPENINGS):
+    """Whether a text with this beginning could still turn out to consist of calls only."""
+    head = text.lstrip()[:_MAX_OPENING_LENGTH]
+    if _share_prefix(head, _OPENINGS):
         return True
     if not head or head[0] not in "{[":
         return not head
     inner = head[1:].lstrip() if head[0] == "[" else head
     if not inner:
         return True
-    return inner[0] == "{" and _agree(inner[1:].lstrip(), _FIRST_KEYS)
+    return inner[0] == "{" and _share_prefix(inner[1:].lstrip(), _FIRST_KEYS)
 
 
-def _agree(head: str, openings: tuple[str, ...]) -> bool:
+def _share_prefix(head: str, openings: tuple[str, ...]) -> bool:
     return any(opening.startswith(head) or head.startswith(opening) for opening in openings)
 
 
-def _in_tags(text: str, offered: Offered) -> Calls:
+def _parse_tagged(text: str, offered: Offered) -> Calls:
     def calls_in(match: re.Match[str]) -> Calls:
-        return _in_functions(match[1], offered) or _calls_of_json(match[1], offered)
+        return _parse_functions(match[1], offered) or _parse_json_calls(match[1], offered)
 
-    return _nothing_but(text, _TAGGED, calls_in)
+    return _parse_matches(text, _TAGGED, calls_in)
 
 
-def _in_functions(text: str, offered: Offered) -> Calls:
+def _parse_functions(text: str, offered: Offered) -> Calls:
     def calls_in(match: re.Match[str]) -> Calls:
         tool = offered.get(match[1])
         if tool is None:
             return None
-        arguments = _object(match[2]) if match[2].lstrip().startswith("{") else _parameters(match[2], tool)
-        return None if arguments is None else (LeakedCall(match[1], arguments),)
+        arguments = _decode_object(match[2]) if match[2].lstrip().startswith("{") else _parse_parameters(match[2], tool)
+        return None if arguments is None else (TextToolCall(match[1], arguments),)
 
-    return _nothing_but(text, _FUNCTION, calls_in)
+    return _parse_matches(text, _FUNCTION, calls_in)
 
 
-def _nothing_but(text: str, pattern: re.Pattern[str], calls_in: CallsIn) -> Calls:
-    calls: list[LeakedCall] = []
+def _parse_matches(text: str, pattern: re.Pattern[str], calls_in: CallParser) -> Calls:
+    calls: list[TextToolCall] = []
     end = 0
     for match in pattern.finditer(text):
         found = calls_in(match)
@@ -106,44 +106,44 @@ def _nothing_but(text: str, pattern: re.Pattern[str], calls_in: CallsIn) -> Call
     return tuple(calls) if calls and not text[end:].strip() else None
 
 
-def _after_mark(text: str, offered: Offered) -> Calls:
+def _parse_marked(text: str, offered: Offered) -> Calls:
     prose, mark, rest = text.partition(_MARK)
     if not mark or prose.strip():
         return None
-    calls: list[LeakedCall] = []
+    calls: list[TextToolCall] = []
     for piece in rest.removesuffix("</s>").split(_MARK):
         named = _NAMED_ARGUMENTS.fullmatch(piece)
         if named is not None:
-            arguments = _object(named[2]) if named[1] in offered else None
-            found: Calls = None if arguments is None else (LeakedCall(named[1], arguments),)
+            arguments = _decode_object(named[2]) if named[1] in offered else None
+            found: Calls = None if arguments is None else (TextToolCall(named[1], arguments),)
         else:
-            found = _calls_of_json(piece, offered)
+            found = _parse_json_calls(piece, offered)
         if not found:
             return None
         calls += found
     return tuple(calls)
 
 
-def _bare(text: str, offered: Offered) -> Calls:
-    return _calls_of_json(text, offered) if text.lstrip().startswith(("{", "[")) else None
+def _parse_bare_json(text: str, offered: Offered) -> Calls:
+    return _parse_json_calls(text, offered) if text.lstrip().startswith(("{", "[")) else None
 
 
-def _calls_of_json(text: str, offered: Offered) -> Calls:
-    """The calls in one JSON value, or in one value a line; None unless all of it are calls."""
-    whole = _json(text)
+def _parse_json_calls(text: str, offered: Offered) -> Calls:
+    """Parse calls from one JSON value, or one value per line; None unless all of them are calls."""
+    whole = _decode_json(text)
     values: list[Any]
     if isinstance(whole, list):
         values = whole
     elif isinstance(whole, dict):
         values = [whole]
     else:
-        values = [_json(line) for line in text.splitlines() if line.strip()]
-    calls = [_call(value, offered) for value in values]
+        values = [_decode_json(line) for line in text.splitlines() if line.strip()]
+    calls = [_parse_call(value, offered) for value in values]
     found = tuple(call for call in calls if call is not None)
     return found if found and len(found) == len(calls) else None
 
 
-def _call(value: Any, offered: Offered) -> LeakedCall | None:
+def _parse_call(value: Any, offered: Offered) -> TextToolCall | None:
     if not isinstance(value, dict) or not _KNOWN_KEYS.issuperset(value):
         return None
     inner = value.get("function")
@@ -152,14 +152,14 @@ def _call(value: Any, offered: Offered) -> LeakedCall | None:
     name = value.get("name", inner)
     arguments = value.get("arguments", value.get("parameters"))
     if isinstance(arguments, str):
-        arguments = _object(arguments)
+        arguments = _decode_object(arguments)
     if not isinstance(name, str) or name not in offered or not isinstance(arguments, dict):
         return None
-    return LeakedCall(name, arguments)
+    return TextToolCall(name, arguments)
 
 
-def _parameters(text: str, tool: ToolSpec) -> dict[str, Any] | None:
-    """Read `<parameter=name>value</parameter>`; the schema tells which values are meant as plain text."""
+def _parse_parameters(text: str, tool: ToolSpec) -> dict[str, Any] | None:
+    """Parse `<parameter=name>value</parameter>`; the schema says which values are plain text."""
     if _PARAMETER.sub("", text).strip():
         return None
     properties = tool.schema.get("properties")
@@ -168,17 +168,17 @@ def _parameters(text: str, tool: ToolSpec) -> dict[str, Any] | None:
     for name, value in _PARAMETER.findall(text):
         wanted = known.get(name)
         is_text = isinstance(wanted, dict) and wanted.get("type") == "string"
-        parsed = None if is_text else _json(value)
+        parsed = None if is_text else _decode_json(value)
         found[name] = value if parsed is None else parsed
     return found
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    value = _json(text)
+def _decode_object(text: str) -> dict[str, Any] | None:
+    value = _decode_json(text)
     return value if isinstance(value, dict) else None
 
 
-def _json(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The lines of a Claude Code transcript, and which of them make up the talk as it stands."""
+"""Reads the lines of a Claude Code transcript and selects those of the current branch."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -10,34 +10,34 @@ import msgspec
 from bobstay.model.ids import uuid_of
 
 _KINDS = ("user", "assistant", "attachment", "system")
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_LINE_LENGTH = 64 * 1024 * 1024
 
 
-class Line:
-    """One line of the talk. Every field is what it should be, or empty."""
+class TranscriptLine:
+    """One line of the conversation. Every field has the right type, or is empty."""
 
     __slots__ = ("data", "kind", "message", "parent", "uuid")
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        self.kind = _text(data, "type")
-        self.uuid = _text(data, "uuid")
-        self.parent = _text(data, "parentUuid")
+        self.kind = _get_string(data, "type")
+        self.uuid = _get_string(data, "uuid")
+        self.parent = _get_string(data, "parentUuid")
         message = data.get("message")
         self.message: dict[str, Any] = message if isinstance(message, dict) else {}
 
     @property
     def message_id(self) -> str:
-        return _text(self.message, "id") if self.kind == "assistant" else ""
+        return _get_string(self.message, "id") if self.kind == "assistant" else ""
 
     @property
     def model(self) -> str:
-        model = _text(self.message, "model") if self.kind == "assistant" else ""
+        model = _get_string(self.message, "model") if self.kind == "assistant" else ""
         return "" if model == "<synthetic>" else model
 
     @property
     def cwd(self) -> str:
-        return _text(self.data, "cwd")
+        return _get_string(self.data, "cwd")
 
     @property
     def at(self) -> float:
@@ -45,15 +45,15 @@ class Line:
         try:
             from datetime import datetime
 
-            return datetime.fromisoformat(_text(self.data, "timestamp")).timestamp()
+            return datetime.fromisoformat(_get_string(self.data, "timestamp")).timestamp()
         except (ValueError, OverflowError):
             return 0.0
 
     def ids(self) -> Iterator[str]:
-        """Yield an id for each thing the line holds: its own for the first."""
+        """Yield an id for each entry made from the line: the line's own for the first."""
         yield self.uuid
         for number in count(1):
-            yield derived_id(self.uuid, str(number))
+            yield derive_id(self.uuid, str(number))
 
     def replies_to(self) -> set[str]:
         """Return the ids of the calls this line answers."""
@@ -61,7 +61,7 @@ class Line:
         if not isinstance(content, list):
             return set()
         return {
-            _text(block, "tool_use_id")
+            _get_string(block, "tool_use_id")
             for block in content
             if isinstance(block, dict) and block.get("type") == "tool_result"
         } - {""}
@@ -72,21 +72,21 @@ class Line:
         if not isinstance(content, list):
             return set()
         return {
-            _text(block, "id") for block in content if isinstance(block, dict) and block.get("type") == "tool_use"
+            _get_string(block, "id") for block in content if isinstance(block, dict) and block.get("type") == "tool_use"
         } - {""}
 
 
-def read_lines(path: str | Path) -> list[Line]:
-    """Return the lines of the main talk, without those that are bad, of another kind, or a sub-agent's."""
-    lines: list[Line] = []
+def read_lines(path: str | Path) -> list[TranscriptLine]:
+    """Return the lines of the main conversation, without bad lines, other kinds and those of sub-agents."""
+    lines: list[TranscriptLine] = []
     seen: set[str] = set()
     try:
         with open(path, "rb") as file:
-            while raw := file.readline(LONGEST_LINE):
-                data = _object(raw)
+            while raw := file.readline(MAX_LINE_LENGTH):
+                data = _decode_object(raw)
                 if data is None or data.get("type") not in _KINDS or data.get("isSidechain") is True:
                     continue
-                line = Line(data)
+                line = TranscriptLine(data)
                 if line.uuid and line.uuid not in seen:
                     seen.add(line.uuid)
                     lines.append(line)
@@ -95,18 +95,18 @@ def read_lines(path: str | Path) -> list[Line]:
     return lines
 
 
-def derived_id(uuid: str, what: str) -> str:
-    """The id of something that follows from a line: the same whenever the transcript is read."""
+def derive_id(uuid: str, what: str) -> str:
+    """Return the id of an event derived from a line: the same whenever the transcript is read."""
     from hashlib import sha256
 
     return uuid_of(sha256(f"{uuid}\0{what}".encode("utf-8", "surrogatepass")).digest()[:16])
 
 
-def chain(lines: list[Line]) -> list[Line]:
+def select_branch(lines: list[TranscriptLine]) -> list[TranscriptLine]:
     """Return the branch that ends with the last line, in the order of the file.
 
-    Calls made side by side fork the chain: each result follows its own call. So all lines of an answer on the
-    branch belong to it, and all results of the calls in them.
+    Parallel calls fork the chain, since each result follows its own call. So the branch includes all lines of its
+    answers, and all results of their calls.
     """
     wanted = _ancestors(lines)
     messages = {line.message_id for line in lines if line.uuid in wanted} - {""}
@@ -125,7 +125,7 @@ def chain(lines: list[Line]) -> list[Line]:
     return [line for line in lines if line.uuid in wanted]
 
 
-def _ancestors(lines: list[Line]) -> set[str]:
+def _ancestors(lines: list[TranscriptLine]) -> set[str]:
     by_uuid = {line.uuid: line for line in lines}
     wanted: set[str] = set()
     line = lines[-1] if lines else None
@@ -135,18 +135,18 @@ def _ancestors(lines: list[Line]) -> set[str]:
     return wanted
 
 
-def _object(raw: bytes) -> dict[str, Any] | None:
+def _decode_object(raw: bytes) -> dict[str, Any] | None:
     try:
         return msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     if b"\\u" not in raw:
         return None
-    return _object_with_surrogates(raw)
+    return _decode_with_surrogates(raw)
 
 
-def _object_with_surrogates(raw: bytes) -> dict[str, Any] | None:
-    """Half a surrogate pair is legal where transcripts are written, and only the slow parser reads it."""
+def _decode_with_surrogates(raw: bytes) -> dict[str, Any] | None:
+    """Decode with the slow parser, which accepts lone surrogates; programs that write transcripts produce them."""
     import json
 
     try:
@@ -156,6 +156,6 @@ def _object_with_surrogates(raw: bytes) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _text(data: dict[str, Any], key: str) -> str:
+def _get_string(data: dict[str, Any], key: str) -> str:
     value = data.get(key)
     return value if isinstance(value, str) else ""

@@ -1,10 +1,10 @@
-"""Where Claude Code keeps the transcript of a session."""
+"""Paths of Claude Code's transcripts."""
 
 import os
 import re
 
 NAME_LENGTH = 200
-_OTHER = re.compile(r"[^a-zA-Z0-9]")
+_NOT_ALPHANUMERIC = re.compile(r"[^a-zA-Z0-9]")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -14,16 +14,16 @@ def project_directory(config_directory: str, cwd: str) -> str:
 
 
 def directory_name(cwd: str) -> str:
-    """Return `cwd` without links, as one name: all but letters and digits become dashes, and a long one is cut."""
+    """Return the real path of `cwd` as one name: all but letters and digits become dashes, and a long name is cut."""
     import unicodedata
 
     real = unicodedata.normalize("NFC", os.path.realpath(cwd))
-    name = _OTHER.sub("-", real)
-    return name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}-{_digest(real)}"
+    name = _NOT_ALPHANUMERIC.sub("-", real)
+    return name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}-{_hash_base36(real)}"
 
 
-def _digest(text: str) -> str:
-    """Return a 32-bit number in base 36 that sets long names apart; readers compare only what stands before it."""
+def _hash_base36(text: str) -> str:
+    """Return a 32-bit hash in base 36 that distinguishes long names; readers compare only what precedes it."""
     number = 0
     for character in text:
         number = (number * 31 + ord(character)) & 0xFFFFFFFF

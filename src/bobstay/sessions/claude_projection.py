@@ -1,7 +1,7 @@
-"""Writes what happens in a session as a Claude Code transcript too, for hosts whose own readers expect one.
+"""Projects a session's events to a Claude Code transcript, for hosts that read that format.
 
-This is a copy and never the truth: it is written after the log, may lack the last lines after a crash (they are
-caught up when the session is taken up again), and a failure to write it stops nothing.
+The log remains authoritative: the transcript is written after it, may lack the last lines after a crash (they are
+added when the session is resumed), and a failure to write it does not stop the session.
 """
 
 import os
@@ -30,8 +30,8 @@ from bobstay.sessions.log_codec import Unstorable, to_json
 TAIL_SIZE = 256 * 1024
 
 
-class Origin(Struct, frozen=True):
-    """What every line says of where it comes from."""
+class TranscriptOrigin(Struct, frozen=True):
+    """The fields that every line repeats."""
 
     session_id: str
     cwd: str
@@ -40,8 +40,8 @@ class Origin(Struct, frozen=True):
     branch: str = ""
 
 
-class _Draft(Struct):
-    """A finished block whose message is not: how that stopped and what it used stand on the block's line too."""
+class _PendingBlock(Struct):
+    """A finished block of an unfinished message: its line also contains the message's stop reason and usage."""
 
     at: float
     uuid: str
@@ -49,67 +49,67 @@ class _Draft(Struct):
     event: BlockDone
 
 
-class Projection:
-    """Feed it every envelope, in order. With `mirror` the lines written are kept for `take`."""
+class ClaudeProjection:
+    """Call `write` with every envelope, in order. With `mirror`, the written lines are kept for `drain`."""
 
-    def __init__(self, config_directory: str, origin: Origin, *, mirror: bool = False) -> None:
+    def __init__(self, config_directory: str, origin: TranscriptOrigin, *, mirror: bool = False) -> None:
         self.path = os.path.join(project_directory(config_directory, origin.cwd), f"{origin.session_id}.jsonl")
         self.failure = ""
-        """Why nothing more is written, if so."""
+        """Why nothing more is written; empty while it works."""
         self._origin = origin
         self._mirror = mirror
         self._fd = -1
         self._written: list[dict[str, Any]] = []
         self._line_of: dict[str, str] = {}
-        """By id of an envelope: its line, or the nearest before it on its branch."""
+        """By envelope id: its line, or the nearest line before it on its branch."""
         self._line_of_call: dict[str, str] = {}
         self._prompts: set[str] = set()
-        self._drafts: list[_Draft] = []
+        self._drafts: list[_PendingBlock] = []
         self._replies: list[dict[str, Any]] = []
-        self._there: set[str] = set()
-        """Lines the file has already, while a session is being taken up."""
+        self._existing: set[str] = set()
+        """Lines that the file already has, while a session is being resumed."""
         self._mode = "default"
         self._prompt = self._prompt_id = ""
 
     def resume(self, history: Iterable[Envelope]) -> None:
-        """Take up a session: write what the file lacks of `history`, all of it where there is no file yet."""
+        """Resume a session: write the part of `history` that the file lacks."""
         envelopes = list(history)
-        known = _uuids(self.path, {_uuid(envelope) for envelope in envelopes})
-        done = max((place for place, envelope in enumerate(envelopes) if _uuid(envelope) in known), default=-1)
-        self._there = {_uuid(envelope) for envelope in envelopes[: done + 1]}
+        known = _find_uuids(self.path, {_line_uuid(envelope) for envelope in envelopes})
+        done = max((index for index, envelope in enumerate(envelopes) if _line_uuid(envelope) in known), default=-1)
+        self._existing = {_line_uuid(envelope) for envelope in envelopes[: done + 1]}
         for envelope in envelopes:
             self.write(envelope)
         self._flush()
-        self._there = set()
+        self._existing = set()
 
     def write(self, envelope: Envelope) -> None:
-        """Project one envelope. What sub-agents do is no part of the talk."""
+        """Project one envelope. Events of sub-agents are skipped."""
         parent = self._line_of.get(envelope.parent, "")
         self._line_of[envelope.id] = parent
         event = envelope.event
         if envelope.agent:
             return
         if isinstance(event, BlockDone):
-            self._block(envelope, event, parent)
+            self._add_block(envelope, event, parent)
         elif isinstance(event, MessageDone):
             self._flush(event)
         elif isinstance(event, ToolDone):
-            self._reply(envelope, event, parent)
+            self._add_reply(envelope, event, parent)
         elif isinstance(event, Prompted):
             self._flush()
-            if event.blocked:  # whoever takes the talk up from the transcript must not send it either
+            if event.blocked:  # a program that resumes from the transcript must not send it either
                 return
-            self._prompted(envelope, event, parent)
+            self._write_prompt(envelope, event, parent)
         elif isinstance(event, RunDone):
             self._flush()
-            self._run_done(parent)
+            self._write_last_prompt(parent)
         elif isinstance(event, TurnStarted | ModeChanged):
             self._mode = event.mode
 
-    def take(self) -> list[dict[str, Any]]:
+    def drain(self) -> list[dict[str, Any]]:
         """Return the lines written since the last call."""
-        taken, self._written = self._written, []
-        return taken
+        lines, self._written = self._written, []
+        return lines
 
     def close(self) -> None:
         self._flush()
@@ -117,7 +117,7 @@ class Projection:
             os.close(self._fd)
             self._fd = -1
 
-    def _block(self, envelope: Envelope, event: BlockDone, parent: str) -> None:
+    def _add_block(self, envelope: Envelope, event: BlockDone, parent: str) -> None:
         if self._drafts:
             if self._drafts[0].event.message_id == event.message_id:
                 parent = self._drafts[-1].uuid
@@ -125,10 +125,10 @@ class Projection:
                 self._flush()
         if isinstance(event.block, ToolCall):
             self._line_of_call[event.block.id] = envelope.id
-        self._drafts.append(_Draft(envelope.at, envelope.id, parent, event))
+        self._drafts.append(_PendingBlock(envelope.at, envelope.id, parent, event))
         self._line_of[envelope.id] = envelope.id
 
-    def _reply(self, envelope: Envelope, event: ToolDone, parent: str) -> None:
+    def _add_reply(self, envelope: Envelope, event: ToolDone, parent: str) -> None:
         call = self._line_of_call.get(event.reply.call_id, "")
         line = self._user_line(envelope.id, call or parent, envelope.at, [block_json(event.reply)])
         text = event.reply.text
@@ -146,13 +146,13 @@ class Projection:
         if not self._drafts:
             self._flush()
 
-    def _prompted(self, envelope: Envelope, event: Prompted, parent: str) -> None:
-        uuid = _uuid(envelope)
+    def _write_prompt(self, envelope: Envelope, event: Prompted, parent: str) -> None:
+        uuid = _line_uuid(envelope)
         if uuid in self._prompts:
             uuid = envelope.id
         self._prompts.add(uuid)
         self._prompt_id = event.id
-        line = self._user_line(uuid, parent, envelope.at, _content(event.blocks))
+        line = self._user_line(uuid, parent, envelope.at, _encode_content(event.blocks))
         if event.origin == "human":
             self._prompt = text_of(event.blocks)
             line["permissionMode"] = self._mode
@@ -164,9 +164,9 @@ class Projection:
         self._line_of[envelope.id] = uuid
         self._emit([line])
 
-    def _run_done(self, leaf: str) -> None:
-        """Tell readers what was asked last; they show it in lists."""
-        if leaf and leaf not in self._there:
+    def _write_last_prompt(self, leaf: str) -> None:
+        """Write the last prompt, which readers show in session lists."""
+        if leaf and leaf not in self._existing:
             session_id = self._origin.session_id
             last = {"type": "last-prompt", "lastPrompt": self._prompt, "leafUuid": leaf, "sessionId": session_id}
             self._emit([last])
@@ -178,7 +178,7 @@ class Projection:
         if lines:
             self._emit(lines)
 
-    def _assistant_line(self, draft: _Draft, done: MessageDone | None) -> dict[str, Any]:
+    def _assistant_line(self, draft: _PendingBlock, done: MessageDone | None) -> dict[str, Any]:
         event = draft.event
         own = done if done is not None and done.message_id == event.message_id else None
         message = message_json(
@@ -216,13 +216,13 @@ class Projection:
         }
 
     def _emit(self, lines: list[dict[str, Any]]) -> None:
-        lines = [line for line in lines if line.get("uuid") not in self._there]
+        lines = [line for line in lines if line.get("uuid") not in self._existing]
         if not lines or self.failure:
             return
         try:
             if self._fd < 0:
-                self._fd = _open(self.path)
-            _write(self._fd, b"".join(to_json(line) + b"\n" for line in lines))
+                self._fd = _open_transcript(self.path)
+            _write_all(self._fd, b"".join(to_json(line) + b"\n" for line in lines))
         except (OSError, Unstorable) as error:
             self.failure = f"the transcript {self.path} is no longer written: {error}"
             return
@@ -230,22 +230,22 @@ class Projection:
             self._written += lines
 
 
-def _uuid(envelope: Envelope) -> str:
-    """Return what the line of `envelope` is called. A prompt's is called as the host called the prompt, if it did."""
+def _line_uuid(envelope: Envelope) -> str:
+    """Return the uuid of an envelope's line. A prompt's line has the id that the host gave the prompt, if any."""
     event = envelope.event
     if isinstance(event, Prompted):
         return next((name for name in (event.client_id, event.id) if is_uuid(name)), envelope.id)
     return envelope.id
 
 
-def _content(blocks: tuple[Block, ...]) -> str | list[dict[str, Any]]:
+def _encode_content(blocks: tuple[Block, ...]) -> str | list[dict[str, Any]]:
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         return blocks[0].text
     return [block_json(block) for block in blocks]
 
 
-def _open(path: str) -> int:
-    """Open a transcript to add to it; a line a crash left unfinished is ended first, and readers skip it."""
+def _open_transcript(path: str) -> int:
+    """Open a transcript for appending. A line that a crash left unfinished is terminated, so that readers skip it."""
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     size = os.fstat(fd).st_size
@@ -254,39 +254,39 @@ def _open(path: str) -> int:
     return fd
 
 
-def _write(fd: int, data: bytes) -> None:
+def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
-class _Named(Struct):
+class _UuidOnly(Struct):
     uuid: str = ""
 
 
-_named = msgspec.json.Decoder(_Named)
+_uuid_decoder = msgspec.json.Decoder(_UuidOnly)
 
 
-def _uuids(path: str, wanted: set[str]) -> set[str]:
-    """Return which of `wanted` the transcript has, looking only at its end if that holds any."""
+def _find_uuids(path: str, wanted: set[str]) -> set[str]:
+    """Return which of `wanted` the transcript has; only its end is read if that contains any."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > TAIL_SIZE:
                 file.seek(size - TAIL_SIZE)
-                if found := _names(file) & wanted:
+                if found := _read_uuids(file) & wanted:
                     return found
                 file.seek(0)
-            return _names(file) & wanted
+            return _read_uuids(file) & wanted
     except OSError:
         return set()
 
 
-def _names(file: Iterable[bytes]) -> set[str]:
+def _read_uuids(file: Iterable[bytes]) -> set[str]:
     names = set()
     for line in file:
         try:
-            names.add(_named.decode(line).uuid)
+            names.add(_uuid_decoder.decode(line).uuid)
         except (msgspec.DecodeError, ValueError, RecursionError):
             continue
     return names

@@ -1,4 +1,4 @@
-"""What every log must keep, as checks to run against any implementation: each takes a `Logs` and asserts."""
+"""Conformance checks for implementations of `Log`: each check takes a `Logs` and asserts."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
@@ -34,21 +34,21 @@ from bobstay.sessions.log import Log, LogError, SessionBusy
 
 
 class Logs(Protocol):
-    """Makes the logs under test. Each check uses session ids of its own."""
+    """Creates the logs under test. Each check uses its own session ids."""
 
     def create(self, session_id: str) -> Log:
         """Return a new, empty log."""
         ...
 
     def reopen(self, session_id: str) -> Log:
-        """Return an existing log, standing at its last entry."""
+        """Return an existing log, positioned at its last entry."""
         ...
 
 
 Check: TypeAlias = Callable[[Logs], None]
 
 
-def what_is_appended_is_read_back(logs: Logs) -> None:
+def appended_events_are_read_back(logs: Logs) -> None:
     log = logs.create("read-back")
     stored = [log.append(event) for event in EVERY_KIND]
     assert list(log.read()) == stored
@@ -56,7 +56,7 @@ def what_is_appended_is_read_back(logs: Logs) -> None:
     log.close()
 
 
-def numbers_have_no_holes(logs: Logs) -> None:
+def sequence_numbers_have_no_gaps(logs: Logs) -> None:
     log = logs.create("numbers")
     assert log.seq == 0
     assert [log.append(Noted(str(number))).seq for number in range(5)] == [1, 2, 3, 4, 5]
@@ -87,7 +87,7 @@ def a_named_parent_begins_a_branch(logs: Logs) -> None:
     log.close()
 
 
-def what_the_caller_names_is_kept(logs: Logs) -> None:
+def given_ids_are_kept(logs: Logs) -> None:
     log = logs.create("names")
     stored = log.append(Noted("named"), id="an-id", agent="explorer", parent_call="call-1", sync=True)
     assert (stored.id, stored.agent, stored.parent_call) == ("an-id", "explorer", "call-1")
@@ -111,7 +111,7 @@ def an_entry_is_readable_once_it_is_stored(logs: Logs) -> None:
     log.close()
 
 
-def a_log_goes_on_where_it_stopped(logs: Logs) -> None:
+def a_reopened_log_continues(logs: Logs) -> None:
     log = logs.create("goes-on")
     first = log.append(Noted("before"))
     log.close()
@@ -139,7 +139,7 @@ def a_second_writer_is_refused(logs: Logs) -> None:
     second.close()
 
 
-def a_closed_log_takes_no_more(logs: Logs) -> None:
+def a_closed_log_refuses_events(logs: Logs) -> None:
     log = logs.create("closed")
     log.append(Noted("last"))
     log.close()
@@ -152,7 +152,7 @@ def a_closed_log_takes_no_more(logs: Logs) -> None:
         raise AssertionError("a closed log stored an event")
 
 
-def strange_text_and_large_events_survive(logs: Logs) -> None:
+def unusual_text_and_large_events_survive(logs: Logs) -> None:
     log = logs.create("strange")
     events = [
         Noted(text)
@@ -165,17 +165,17 @@ def strange_text_and_large_events_survive(logs: Logs) -> None:
 
 
 CHECKS: tuple[Check, ...] = (
-    what_is_appended_is_read_back,
-    numbers_have_no_holes,
+    appended_events_are_read_back,
+    sequence_numbers_have_no_gaps,
     each_entry_follows_the_one_before,
     a_named_parent_begins_a_branch,
-    what_the_caller_names_is_kept,
+    given_ids_are_kept,
     reading_begins_after_the_cursor,
     an_entry_is_readable_once_it_is_stored,
-    a_log_goes_on_where_it_stopped,
+    a_reopened_log_continues,
     a_second_writer_is_refused,
-    a_closed_log_takes_no_more,
-    strange_text_and_large_events_survive,
+    a_closed_log_refuses_events,
+    unusual_text_and_large_events_survive,
 )
 
 _CALL = ToolCall("call-1", "Edit", {"path": "/a", "edits": [{"old": "x", "new": None}], "all": True})

@@ -1,4 +1,4 @@
-"""A session's log as one file of JSON lines, safe against crashes, full disks and a second writer."""
+"""A session log in a JSON lines file, safe against crashes, full disks and a second writer."""
 
 import errno
 import os
@@ -10,21 +10,21 @@ from bobstay.model.ids import new_id
 from bobstay.sessions.lease import Lease
 from bobstay.sessions.log import LogError, LogFull, SessionExists, SessionMissing
 from bobstay.sessions.log_codec import Unstorable, encode
-from bobstay.sessions.log_scan import BUFFER, LogScan
+from bobstay.sessions.log_scan import BUFFER_SIZE, LogScan
 from bobstay.sessions.log_tree import LogTree
 
 SUFFIX = ".jsonl"
-NOTE_SUFFIX = ".lease"
+LEASE_SUFFIX = ".lease"
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 _flush = getattr(os, "fdatasync", os.fsync)
-"""Not every system has the cheaper of the two."""
+"""`fdatasync` is cheaper, but not every system has it."""
 
 
 class JsonlLog:
-    """A `Log`. Made by `create` or `reopen`, for use by one thread; `sync` alone may run in another."""
+    """A `Log`, made by `create` or `reopen`. For use by one thread; only `sync` may run in another."""
 
     def __init__(self, path: str, fd: int, lease: Lease, *, epoch: int = 0) -> None:
         self.path = path
@@ -39,10 +39,10 @@ class JsonlLog:
 
     @classmethod
     def create(cls, path: str, *, epoch: int = 0) -> "JsonlLog":
-        """Make a new, empty log.
+        """Create a new, empty log.
 
         Raises:
-            SessionExists: there is a file of this name.
+            SessionExists: a file of this name exists.
         """
         session_id = os.path.basename(path).removesuffix(SUFFIX)
         try:
@@ -50,12 +50,12 @@ class JsonlLog:
         except FileExistsError:
             raise SessionExists(f"Session ID {session_id} is already in use.", errno.EEXIST) from None
         except OSError as error:
-            raise LogError(f"cannot make the session file {path}: {error.strerror}", error.errno) from None
-        return cls(path, fd, _lease_or_close(fd, path), epoch=epoch)
+            raise LogError(f"cannot create the session file {path}: {error.strerror}", error.errno) from None
+        return cls(path, fd, _acquire_lease(fd, path), epoch=epoch)
 
     @classmethod
     def reopen(cls, path: str, *, epoch: int = 0) -> tuple["JsonlLog", LogTree]:
-        """Take up an existing log: mend its end, read it all, and stand at its last entry.
+        """Open an existing log: repair its end, read it, and continue at its last entry.
 
         Raises:
             SessionMissing: there is no such file.
@@ -69,7 +69,7 @@ class JsonlLog:
             raise SessionMissing(message, errno.ENOENT) from None
         except OSError as error:
             raise LogError(f"cannot open the session file {path}: {error.strerror}", error.errno) from None
-        log = cls(path, fd, _lease_or_close(fd, path), epoch=epoch)
+        log = cls(path, fd, _acquire_lease(fd, path), epoch=epoch)
         try:
             return log, log._load()
         except OSError:
@@ -87,7 +87,7 @@ class JsonlLog:
         parent_call: str = "",
         at: float | None = None,
     ) -> Envelope:
-        """See `Log.append`. `at` is for events that happened elsewhere before, as an import brings them."""
+        """See `Log.append`. `at` is the time of an event that is imported."""
         envelope = Envelope(
             self.seq + 1,
             new_id() if id is None else id,
@@ -111,11 +111,11 @@ class JsonlLog:
         return envelope
 
     def rewind(self, entry: str) -> None:
-        """Stand at an earlier entry: the next one appended follows that, and begins a new branch."""
+        """Continue at an earlier entry: the next entry follows it and starts a new branch."""
         self.head = entry
 
     def read(self, after: int = 0) -> Iterator[Envelope]:
-        with open(self.path, "rb", buffering=BUFFER) as file:
+        with open(self.path, "rb", buffering=BUFFER_SIZE) as file:
             for envelope in LogScan(file):
                 if envelope.seq > after:
                     yield envelope
@@ -123,11 +123,11 @@ class JsonlLog:
     def sync(self) -> None:
         try:
             _flush(self._fd)
-            gone = os.fstat(self._fd).st_nlink == 0
+            deleted = os.fstat(self._fd).st_nlink == 0
         except OSError as error:
-            raise self._failure(error) from None
-        if gone:
-            reason = f"the session file {self.path} was deleted while it was in use: nothing more can be kept of it"
+            raise self._storage_error(error) from None
+        if deleted:
+            reason = f"the session file {self.path} was deleted while in use: nothing more can be stored in it"
             raise LogError(f"{reason}. Start a new session.", errno.ENOENT)
 
     def close(self) -> None:
@@ -140,63 +140,63 @@ class JsonlLog:
         if self._fd < 0:
             raise LogError(f"session {self.session_id} was closed", errno.EBADF)
         if self._torn:
-            self._cut()
+            self._truncate()
         length = len(data)
         try:
             written = os.write(self._fd, data)
             while written < length:
                 written += os.write(self._fd, memoryview(data)[written:])
         except OSError as error:
-            self._cut()
-            raise self._failure(error) from None
+            self._truncate()
+            raise self._storage_error(error) from None
         self._end += length
 
-    def _cut(self) -> None:
-        """Take back what was written of an entry, so that the file holds whole lines only."""
+    def _truncate(self) -> None:
+        """Remove a partly written entry, so that the file contains whole lines only."""
         self._torn = True
         try:
             os.ftruncate(self._fd, self._end)
         except OSError as error:
-            raise self._failure(error) from None
+            raise self._storage_error(error) from None
         self._torn = False
 
-    def _failure(self, error: OSError) -> LogError:
-        if error.errno in _NO_ROOM:
-            reason = f"no room to store the session in {self.path}: {error.strerror}. Free some space and resume it."
-            return LogFull(f"{reason} All that happened before is kept.", error.errno)
+    def _storage_error(self, error: OSError) -> LogError:
+        if error.errno in _DISK_FULL:
+            reason = f"no space to store the session in {self.path}: {error.strerror}. Free some space and resume it."
+            return LogFull(f"{reason} Everything stored before is kept.", error.errno)
         return LogError(f"cannot store the session in {self.path}: {error.strerror}", error.errno)
 
     def _load(self) -> LogTree:
         tree = LogTree()
-        with open(self.path, "rb", buffering=BUFFER) as file:
+        with open(self.path, "rb", buffering=BUFFER_SIZE) as file:
             scan = LogScan(file, tree.warnings)
             for envelope in scan:
                 tree.add(envelope)
         self._end = scan.end
-        self._mend(scan)
+        self._repair_end(scan)
         self.seq = scan.highest
         self.head = tree.leaf
         return tree
 
-    def _mend(self, scan: LogScan) -> None:
-        """Let the file end with a whole line, whatever a crash left there."""
+    def _repair_end(self, scan: LogScan) -> None:
+        """Make the file end with a whole line, whatever a crash left there."""
         if not scan.tail:
             return
         if not scan.tail_is_entry:
             if scan.tail_is_torn:
-                self._cut()
+                self._truncate()
                 lost = len(scan.tail)
                 scan.warnings.add(f"line {scan.lines} was never finished: its {lost} bytes were cut off")
                 return
-            scan.warnings.add(f"line {scan.lines} was skipped: it is no entry of a log")
+            scan.warnings.add(f"line {scan.lines} was skipped: it is not a log entry")
         self._end += len(scan.tail)
         self._write(b"\n")
 
 
-def _lease_or_close(fd: int, path: str) -> Lease:
+def _acquire_lease(fd: int, path: str) -> Lease:
     session_id = os.path.basename(path).removesuffix(SUFFIX)
     try:
-        return Lease.take(fd, session_id, path.removesuffix(SUFFIX) + NOTE_SUFFIX)
+        return Lease.acquire(fd, session_id, path.removesuffix(SUFFIX) + LEASE_SUFFIX)
     except OSError:
         os.close(fd)
         raise

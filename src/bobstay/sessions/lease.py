@@ -1,4 +1,4 @@
-"""The right to write a session: held by one process, given back by the system when that process dies."""
+"""Session lease: the exclusive right to write a session, released by the system when the process dies."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from bobstay.system.file_lock import lock
 
 
 class LeaseHolder(Struct, frozen=True, omit_defaults=True):
-    """Who writes a session, as noted beside its log. The lock decides; the note only tells whom to ask."""
+    """The process that writes a session, recorded next to its log. It is informational: the lock decides."""
 
     pid: int
     host: str = ""
@@ -21,63 +21,64 @@ class LeaseHolder(Struct, frozen=True, omit_defaults=True):
 
 
 class Lease:
-    """A lock on the log file itself, so it lives exactly as long as the open file does."""
+    """A lock on the log file itself, which lasts exactly as long as the file is open."""
 
-    def __init__(self, note: str) -> None:
-        self._note = note
+    def __init__(self, holder_file: str) -> None:
+        self._holder_file = holder_file
 
     @classmethod
-    def take(cls, fd: int, session_id: str, note: str) -> "Lease":
-        """Lock the open file `fd`.
+    def acquire(cls, fd: int, session_id: str, holder_file: str) -> "Lease":
+        """Lock the open file `fd`, and record this process in `holder_file`.
 
         Raises:
-            SessionBusy: another holds it; the text says who.
-            LogError: the file system knows no locks.
+            SessionBusy: another process holds the lock; the text says which.
+            LogError: the file system does not support locks.
         """
         try:
             lock(fd)
         except BlockingIOError:
-            raise SessionBusy(_busy(session_id, holder(note)), errno.EWOULDBLOCK) from None
+            raise SessionBusy(_busy_message(session_id, read_holder(holder_file)), errno.EWOULDBLOCK) from None
         except OSError as error:
             reason = f"session {session_id} cannot be locked: {error.strerror}. Keep sessions on a local disk."
             raise LogError(reason, error.errno) from None
-        lease = cls(note)
+        lease = cls(holder_file)
         lease._write()
         return lease
 
     def release(self) -> None:
-        """Remove the note. The lock itself goes when the file is closed."""
+        """Remove the holder file. The lock itself is released when the log file is closed."""
         try:
-            os.unlink(self._note)
+            os.unlink(self._holder_file)
         except OSError:
             return
 
     def _write(self) -> None:
-        note = msgspec.json.encode(LeaseHolder(os.getpid(), os.uname().nodename, time.time()))
+        holder = msgspec.json.encode(LeaseHolder(os.getpid(), os.uname().nodename, time.time()))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            fd = os.open(self._note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(self._holder_file, flags, 0o600)
         except OSError:
-            return  # the note is a courtesy: the lock is held without it
+            return  # the holder file is informational: the lock is held without it
         try:
-            os.write(fd, note)
+            os.write(fd, holder)
         except OSError:
             pass
         finally:
             os.close(fd)
 
 
-def holder(note: str) -> LeaseHolder | None:
-    """Return who is noted at `note`, if that can be read."""
+def read_holder(holder_file: str) -> LeaseHolder | None:
+    """Return the process recorded in `holder_file`; None if it cannot be read."""
     try:
-        with open(note, "rb") as file:
+        with open(holder_file, "rb") as file:
             return msgspec.json.decode(file.read(4096), type=LeaseHolder)
     except (OSError, msgspec.DecodeError, ValueError):
         return None
 
 
-def _busy(session_id: str, by: LeaseHolder | None) -> str:
+def _busy_message(session_id: str, by: LeaseHolder | None) -> str:
     text = f"session {session_id} is being written by another process"
     if by is not None:
         text += f" (pid {by.pid} on {by.host or 'this machine'}"
         text += f", since {timestamp(by.since)})" if by.since else ")"
-    return f"{text}. End that one first, or fork the session."
+    return f"{text}. End that process first, or fork the session."

@@ -1,4 +1,4 @@
-"""The session log as the rest of the program sees it: an append-only list of durable events, the one truth."""
+"""The session log interface: an append-only list of durable events, the only source of a session's state."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -7,24 +7,24 @@ from bobstay.model.event import Durable, Envelope
 
 
 class Log(Protocol):
-    """One session's events. One writer at a time; `conformance.py` holds what every log must keep."""
+    """One session's events. One writer at a time; `conformance.py` checks what every log must guarantee."""
 
     @property
     def session_id(self) -> str: ...
 
     @property
     def path(self) -> str:
-        """Where it is kept, for people."""
+        """Path of the log, for people."""
         ...
 
     @property
     def head(self) -> str:
-        """Id of the entry the next one follows; empty while there is none."""
+        """Id of the entry that the next one follows; empty while there is none."""
         ...
 
     @property
     def seq(self) -> int:
-        """Number of the last entry."""
+        """Sequence number of the last entry."""
         ...
 
     def append(
@@ -39,11 +39,11 @@ class Log(Protocol):
     ) -> Envelope:
         """Store `event` and return it as stored; it is readable by others once this returns.
 
-        `sync` waits until it would survive a power cut. `parent` names the entry it follows where that is not
-        the head: this is how a branch begins.
+        `sync` waits until it would survive a power failure. `parent` names the entry it follows if that is not
+        the head: this starts a branch.
 
         Raises:
-            LogFull: there is no room. Nothing of the event is stored, and what was stored before is whole.
+            LogFull: no space is left. Nothing of the event is stored, and earlier entries are intact.
             LogError: it cannot be stored for another reason. The same holds.
         """
         ...
@@ -53,11 +53,11 @@ class Log(Protocol):
         ...
 
     def sync(self) -> None:
-        """Wait until all that was appended would survive a power cut."""
+        """Wait until all appended entries would survive a power failure."""
         ...
 
     def close(self) -> None:
-        """Let go of the session, so that another may write it. Closing twice does nothing."""
+        """Release the session, so that another process may write it. Closing twice does nothing."""
         ...
 
 
@@ -69,25 +69,25 @@ class LogError(OSError):
         self.errno = errno
 
 
-class LogFull(LogError):  # noqa: N818 - reads as what happened
-    """No room for the event: a full disk, a quota, or a limit on the size of files."""
+class LogFull(LogError):  # noqa: N818 - the name says what happened
+    """No space for the event: a full disk, a quota, or a file size limit."""
 
 
-class SessionBusy(LogError):  # noqa: N818 - reads as what happened
+class SessionBusy(LogError):  # noqa: N818 - the name says what happened
     """Another process writes this session."""
 
 
-class SessionExists(LogError):  # noqa: N818 - reads as what happened
-    """A session of this id is there already."""
+class SessionExists(LogError):  # noqa: N818 - the name says what happened
+    """A session with this id exists already."""
 
 
-class SessionMissing(LogError):  # noqa: N818 - reads as what happened
-    """There is no session of this id."""
+class SessionMissing(LogError):  # noqa: N818 - the name says what happened
+    """There is no session with this id."""
 
 
-class EntryMissing(LogError):  # noqa: N818 - reads as what happened
+class EntryMissing(LogError):  # noqa: N818 - the name says what happened
     """The session has no such entry."""
 
 
-class BadSessionId(LogError):  # noqa: N818 - reads as what happened
-    """Not usable as the name of a session."""
+class BadSessionId(LogError):  # noqa: N818 - the name says what happened
+    """The name cannot be a session id."""

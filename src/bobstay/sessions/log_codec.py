@@ -1,4 +1,4 @@
-"""Envelopes to lines of the log and back: strict in what is written, forgiving in what is read."""
+"""Log codec: encodes envelopes to log lines strictly, and decodes lines leniently."""
 
 from typing import Any
 
@@ -7,34 +7,34 @@ from msgspec import Struct
 
 from bobstay.model.event import Envelope, Raw
 
-START = b'{"seq":'
-"""What every line begins with; by it a torn one is known as ours."""
+LINE_START = b'{"seq":'
+"""The start of every line; it identifies an incomplete line as a log entry."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Envelope)
 
 
-class Unstorable(ValueError):  # noqa: N818 - reads as what happened
-    """The event has no JSON form."""
+class Unstorable(ValueError):  # noqa: N818 - the name says what happened
+    """The event cannot be encoded as JSON."""
 
 
-class BadLine(ValueError):  # noqa: N818 - reads as what happened
-    """The line is no entry of a log; the text says why."""
+class BadLine(ValueError):  # noqa: N818 - the name says what happened
+    """The line is not a log entry; the text says why."""
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Return `envelope` as one line, its newline included."""
+    """Return `envelope` as one line, including its newline."""
     return to_json(envelope) + b"\n"
 
 
 def to_json(value: Any) -> bytes:
     """Return `value` as JSON on one line.
 
-    Text that is not valid Unicode (half a surrogate pair, from a file name or a model) and values foreign to JSON
-    are replaced rather than refused: an event must not be lost for one bad character.
+    Invalid Unicode (a lone surrogate from a file name or a model) and values without a JSON form are replaced rather
+    than refused: an event must not be lost because of one bad character.
 
     Raises:
-        Unstorable: even so it cannot be done.
+        Unstorable: the value still cannot be encoded.
     """
     try:
         return _encoder.encode(value)
@@ -43,7 +43,7 @@ def to_json(value: Any) -> bytes:
     except RecursionError:
         raise Unstorable("its data is nested too deeply") from None
     try:
-        return _encoder.encode(_plain(msgspec.to_builtins(value, enc_hook=str)))
+        return _encoder.encode(_to_plain(msgspec.to_builtins(value, enc_hook=str)))
     except RecursionError:
         raise Unstorable("its data is nested too deeply") from None
     except (TypeError, ValueError) as error:
@@ -51,10 +51,10 @@ def to_json(value: Any) -> bytes:
 
 
 def decode(line: bytes) -> Envelope:
-    """Return the entry on `line`. An event of a kind or shape we do not know is kept as `Raw`.
+    """Return the entry on `line`. An event of an unknown kind or shape is kept as `Raw`.
 
     Raises:
-        BadLine: there is no entry on it.
+        BadLine: the line is not an entry.
     """
     try:
         return _decoder.decode(line)
@@ -64,8 +64,8 @@ def decode(line: bytes) -> Envelope:
         raise BadLine(str(error)) from None
 
 
-class _Loose(Struct):
-    """The least an entry must have to find its place: all else may be of any shape."""
+class _LooseEnvelope(Struct):
+    """The minimum of a valid entry; all other fields may have any shape."""
 
     seq: int
     id: str
@@ -77,7 +77,7 @@ class _Loose(Struct):
     epoch: Any = 0
 
 
-_loose_decoder = msgspec.json.Decoder(_Loose)
+_loose_decoder = msgspec.json.Decoder(_LooseEnvelope)
 
 
 def _decode_unknown(line: bytes) -> Envelope:
@@ -97,23 +97,23 @@ def _decode_unknown(line: bytes) -> Envelope:
     )
 
 
-def renumbered(line: bytes, seq: int, parent: str) -> bytes:
-    """Return `line` under another number and parent, all else as it was: fields of newer versions are kept."""
+def renumber(line: bytes, seq: int, parent: str) -> bytes:
+    """Return `line` with another sequence number and parent; all other fields, even unknown ones, are kept."""
     fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     fields["seq"] = msgspec.Raw(_encoder.encode(seq))
     fields["parent"] = msgspec.Raw(_encoder.encode(parent))
     return _encoder.encode({"seq": fields.pop("seq"), **fields}) + b"\n"
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     match value:
         case str():
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         case None | bool() | int() | float():
             return value
         case dict():
-            return {_plain(str(key)): _plain(entry) for key, entry in value.items()}
+            return {_to_plain(str(key)): _to_plain(entry) for key, entry in value.items()}
         case list() | tuple() | set() | frozenset():
-            return [_plain(entry) for entry in value]
+            return [_to_plain(entry) for entry in value]
         case _:
-            return _plain(str(value))
+            return _to_plain(str(value))

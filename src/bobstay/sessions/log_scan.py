@@ -1,25 +1,25 @@
-"""One streaming pass over a log file that survives whatever it finds there and reports it."""
+"""Scans a log file in one streaming pass, tolerating and reporting damaged lines."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from bobstay.model.event import Envelope
-from bobstay.sessions.log_codec import START, BadLine, decode
+from bobstay.sessions.log_codec import LINE_START, BadLine, decode
 
-LONGEST_LINE = 256 * 1024 * 1024
-MOST_WARNINGS = 20
-BUFFER = 1024 * 1024
+MAX_LINE_LENGTH = 256 * 1024 * 1024
+MAX_WARNINGS = 20
+BUFFER_SIZE = 1024 * 1024
 
 
-class Warnings:
-    """What a person should know about a file; kept short however bad the file is."""
+class ScanWarnings:
+    """Warnings about a file, limited in number however damaged the file is."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._more = 0
 
     def add(self, text: str) -> None:
-        if len(self._texts) < MOST_WARNINGS:
+        if len(self._texts) < MAX_WARNINGS:
             self._texts.append(text)
         else:
             self._more += 1
@@ -30,18 +30,17 @@ class Warnings:
 
 
 class LogScan:
-    """Iterate to get the entries; the attributes are complete once the iteration is."""
+    """Iterate to get the entries; the attributes are complete after the iteration."""
 
-    def __init__(self, file: BinaryIO, warnings: Warnings | None = None) -> None:
+    def __init__(self, file: BinaryIO, warnings: ScanWarnings | None = None) -> None:
         self._file = file
-        self.warnings = Warnings() if warnings is None else warnings
+        self.warnings = ScanWarnings() if warnings is None else warnings
         self.end = 0
-        """Where the last finished line ends."""
+        """Offset where the last complete line ends."""
         self.tail = b""
-        """What follows it: a line that was never finished."""
+        """The incomplete line after it."""
         self.highest = 0
-        """The highest number met."""
-        self.last_id = ""
+        """The highest sequence number found."""
         self.lines = 0
 
     def __iter__(self) -> Iterator[Envelope]:
@@ -52,26 +51,26 @@ class LogScan:
                 if not line.isspace():
                     self.warnings.add(f"line {self.lines} was skipped: {error}")
                 continue
-            self._note(envelope)
+            self._track(envelope)
             yield envelope
         if self.tail:
             yield from self._last_line()
 
     def _whole_lines(self) -> Iterator[bytes]:
         readline = self._file.readline
-        while line := readline(LONGEST_LINE):
+        while line := readline(MAX_LINE_LENGTH):
             self.lines += 1
             if line.endswith(b"\n"):
                 self.end += len(line)
                 yield line
-            elif len(line) < LONGEST_LINE:
+            elif len(line) < MAX_LINE_LENGTH:
                 self.tail = line
                 return
             else:
                 self._skip_rest(len(line))
 
     def _skip_rest(self, length: int) -> None:
-        while piece := self._file.readline(LONGEST_LINE):
+        while piece := self._file.readline(MAX_LINE_LENGTH):
             length += len(piece)
             if piece.endswith(b"\n"):
                 break
@@ -79,17 +78,16 @@ class LogScan:
         self.warnings.add(f"line {self.lines} was skipped: it is {length} bytes long")
 
     def _last_line(self) -> Iterator[Envelope]:
-        """A line without its newline is whole if it is an entry: half of one is never valid JSON."""
+        """Yield the last line if it only lacks its newline: half an entry is never valid JSON."""
         try:
             envelope = decode(self.tail)
         except BadLine:
             return
-        self._note(envelope)
+        self._track(envelope)
         yield envelope
 
-    def _note(self, envelope: Envelope) -> None:
+    def _track(self, envelope: Envelope) -> None:
         self.highest = max(self.highest, envelope.seq)
-        self.last_id = envelope.id
 
     @property
     def tail_is_entry(self) -> bool:
@@ -101,5 +99,5 @@ class LogScan:
 
     @property
     def tail_is_torn(self) -> bool:
-        """The tail is the beginning of an entry, or the zeros a power cut leaves: nothing anybody could miss."""
-        return self.tail.startswith(START) or START.startswith(self.tail) or not self.tail.strip(b"\0")
+        """Whether the tail is an incomplete entry, or the zeros that a power failure leaves: it can be discarded."""
+        return self.tail.startswith(LINE_START) or LINE_START.startswith(self.tail) or not self.tail.strip(b"\0")

@@ -1,4 +1,4 @@
-"""The folder of session logs: making, opening, listing and forking them. The files are all there is; no index."""
+"""Log store: creates, opens, lists and forks the session logs in a folder, without an index."""
 
 import builtins
 import errno
@@ -13,32 +13,32 @@ from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
 from bobstay.sessions.log import BadSessionId, LogError, SessionExists, SessionMissing
-from bobstay.sessions.log_codec import BadLine, decode, encode, renumbered
-from bobstay.sessions.log_scan import BUFFER, LogScan
+from bobstay.sessions.log_codec import BadLine, decode, encode, renumber
+from bobstay.sessions.log_scan import BUFFER_SIZE, LogScan
 from bobstay.sessions.log_tree import LogTree
 from bobstay.sessions.session_summary import SessionSummary, summarise
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 CLOCK_SLACK = 5.0
-"""Seconds by which the time in a log may be ahead of its file's: file systems round theirs."""
+"""Seconds by which the time in a log may be ahead of its file's, since file systems round times."""
 
 
 def is_session_id(name: str) -> bool:
-    """Whether `name` can name a session: it leads out of no directory."""
+    """Whether `name` can be a session id: it must not lead out of the directory."""
     return _ID.fullmatch(name) is not None
 
 
 class LogStore:
-    """Sessions kept in one directory, which is made on first use and readable by its owner only."""
+    """Session logs in one directory, which is created on first use and readable by its owner only."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
     def path(self, session_id: str) -> str:
-        """Return where the log of `session_id` is or would be.
+        """Return the path of the log of `session_id`, which may not exist.
 
         Raises:
-            BadSessionId: such a name could lead out of the directory.
+            BadSessionId: the name could lead out of the directory.
         """
         if not is_session_id(session_id):
             raise BadSessionId(f"{session_id[:80]!r} cannot name a session: use letters, digits, '.', '_' and '-'")
@@ -48,11 +48,11 @@ class LogStore:
         return os.path.lexists(self.path(session_id))
 
     def create(self, session_id: str, started: SessionStarted) -> JsonlLog:
-        """Begin a session.
+        """Create a session.
 
         Raises:
             SessionExists: the id is in use.
-            LogError: nothing can be stored there.
+            LogError: the log cannot be written.
         """
         path = self.path(session_id)
         self._make_directory()
@@ -66,10 +66,10 @@ class LogStore:
         return log
 
     def open(self, session_id: str, at: str = "") -> tuple[JsonlLog, builtins.list[Envelope], builtins.list[str]]:
-        """Take up a session to go on with it: its log, the branch that leads to now, and what was wrong with the file.
+        """Open a session to resume it; returns its log, the current branch, and warnings about the file.
 
-        `at` names an entry, prompt or message after which to go on (see `Tree.resume_at`); what came later stays in
-        the file as a branch of its own.
+        `at` names an entry, prompt or message after which to resume (see `LogTree.resume_at`); later entries stay in
+        the file as a separate branch.
 
         Raises:
             SessionMissing, SessionBusy, EntryMissing
@@ -84,40 +84,40 @@ class LogStore:
             log.rewind(branch[-1].id)
         return log, branch, tree.warnings.texts()
 
-    def peek(self, session_id: str, at: str = "") -> tuple[builtins.list[Envelope], builtins.list[str]]:
-        """Read a session's branch and leave the file alone, even while another process writes it."""
-        tree = self._tree(self.path(session_id), session_id)
+    def read_branch(self, session_id: str, at: str = "") -> tuple[builtins.list[Envelope], builtins.list[str]]:
+        """Read a session's branch without changing the file, even while another process writes it."""
+        tree = self._read_tree(self.path(session_id), session_id)
         branch = tree.resume_at(at) if at else tree.path_to()
         return branch, tree.warnings.texts()
 
     def list(self, cwd: str | None = None, limit: int | None = None) -> builtins.list[SessionSummary]:
-        """Return the sessions, those last active first; of one directory if `cwd` is given.
+        """Return the sessions, most recently active first; only those of one directory if `cwd` is given.
 
-        The files are visited by date of change, and no further than needed: an entry is never younger than its file.
+        Files are read in order of modification time, and no further than needed: an entry is never newer than its file.
         """
-        place = None if cwd is None else _Place(cwd)
+        directory = None if cwd is None else _DirectoryMatcher(cwd)
         found: builtins.list[SessionSummary] = []
-        for changed, name, status in self._files():
+        for changed, name, status in self._list_files():
             if limit is not None and len(found) >= limit:
                 found.sort(key=_newest_first)
                 del found[limit:]
                 if limit == 0 or found[-1].last_activity > changed + CLOCK_SLACK:
                     break
             summary = summarise(name, os.path.join(self.directory, name + SUFFIX), status)
-            if place is None or any(place.is_at(spelling) for spelling in summary.cwds):
+            if directory is None or any(directory.matches(spelling) for spelling in summary.cwds):
                 found.append(summary)
         found.sort(key=_newest_first)
         return found[:limit]
 
     def latest(self, cwd: str) -> SessionSummary | None:
-        """Return the session last active in `cwd`: of those where something was said, if there are any."""
+        """Return the session most recently active in `cwd`, preferring those with a prompt."""
         found = self.list(cwd)
         return next((summary for summary in found if summary.first_prompt), found[0] if found else None)
 
     def fork(
         self, session_id: str, new_session_id: str, at: str | None = None, started: SessionStarted | None = None
     ) -> JsonlLog:
-        """Copy a session's branch, up to `at` if given, into a session of its own. Entries keep their ids.
+        """Copy a session's branch, up to `at` if given, into a new session. Entries keep their ids.
 
         Raises:
             SessionMissing, SessionExists, EntryMissing, LogError
@@ -125,20 +125,20 @@ class LogStore:
         source, target = self.path(session_id), self.path(new_session_id)
         if os.path.lexists(target):
             raise SessionExists(f"Session ID {new_session_id} is already in use.", errno.EEXIST)
-        tree = self._tree(source, session_id)
+        tree = self._read_tree(source, session_id)
         branch = tree.resume_at(at) if at else tree.path_to()
-        self._publish(target, _copy(source, branch, _header(branch, session_id, started)))
+        self._write_atomically(target, _copy_lines(source, branch, _make_header(branch, session_id, started)))
         return JsonlLog.reopen(target)[0]
 
-    def _publish(self, path: str, lines: Iterator[bytes]) -> None:
-        """Write a whole file under a name of its own first, so that half a session is never seen."""
+    def _write_atomically(self, path: str, lines: Iterator[bytes]) -> None:
+        """Write a file under a temporary name first, so that half a session is never seen."""
         draft = f"{path}.{new_id()}.draft"
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
                 file.writelines(lines)
                 file.flush()
                 os.fsync(file.fileno())
-            _name(draft, path)
+            _publish_draft(draft, path)
         except FileExistsError:
             name = os.path.basename(path).removesuffix(SUFFIX)
             raise SessionExists(f"Session ID {name} is already in use.", errno.EEXIST) from None
@@ -148,10 +148,10 @@ class LogStore:
             if os.path.lexists(draft):
                 os.unlink(draft)
 
-    def _tree(self, path: str, session_id: str) -> LogTree:
+    def _read_tree(self, path: str, session_id: str) -> LogTree:
         tree = LogTree()
         try:
-            with open(path, "rb", buffering=BUFFER) as file:
+            with open(path, "rb", buffering=BUFFER_SIZE) as file:
                 for envelope in LogScan(file, tree.warnings):
                     tree.add(envelope)
         except FileNotFoundError:
@@ -161,7 +161,7 @@ class LogStore:
             raise LogError(f"cannot read the session file {path}: {error.strerror}", error.errno) from None
         return tree
 
-    def _files(self) -> builtins.list[tuple[float, str, os.stat_result]]:
+    def _list_files(self) -> builtins.list[tuple[float, str, os.stat_result]]:
         files: builtins.list[tuple[float, str, os.stat_result]] = []
         try:
             with os.scandir(self.directory) as entries:
@@ -185,17 +185,17 @@ class LogStore:
             os.makedirs(os.path.dirname(os.path.abspath(self.directory)), 0o700, exist_ok=True)
             os.makedirs(self.directory, 0o700, exist_ok=True)
         except OSError as error:
-            reason = f"cannot make the folder of sessions {self.directory}: {error.strerror}"
+            reason = f"cannot create the sessions folder {self.directory}: {error.strerror}"
             raise LogError(reason, error.errno) from None
 
 
-def _name(draft: str, path: str) -> None:
-    """Give a finished file its name, unless the name is taken."""
+def _publish_draft(draft: str, path: str) -> None:
+    """Give a finished draft its final name, unless the name is taken."""
     try:
         os.link(draft, path)
     except FileExistsError:
         raise
-    except OSError:  # a file system without links: there the check and the naming are two steps
+    except OSError:  # a file system without hard links: checking and renaming are two steps there
         if os.path.lexists(path):
             raise FileExistsError(path) from None
         os.rename(draft, path)
@@ -205,15 +205,15 @@ def _newest_first(summary: SessionSummary) -> float:
     return -summary.last_activity
 
 
-class _Place:
-    """A directory that may be spelled in several ways: by links, or in another case where that does not matter."""
+class _DirectoryMatcher:
+    """Matches different spellings of a directory: through links, or in another case if the file system ignores it."""
 
     def __init__(self, cwd: str) -> None:
         self._spellings = {cwd, os.path.abspath(cwd), os.path.realpath(cwd)}
-        self._identity = _identity(cwd)
+        self._identity = _file_identity(cwd)
         self._known: dict[str, bool] = {}
 
-    def is_at(self, cwd: str) -> bool:
+    def matches(self, cwd: str) -> bool:
         if cwd not in self._known:
             self._known[cwd] = self._compare(cwd)
         return self._known[cwd]
@@ -223,10 +223,10 @@ class _Place:
             return False
         if cwd in self._spellings or os.path.realpath(cwd) in self._spellings:
             return True
-        return self._identity is not None and self._identity == _identity(cwd)
+        return self._identity is not None and self._identity == _file_identity(cwd)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _file_identity(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -234,7 +234,7 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _header(branch: list[Envelope], session_id: str, started: SessionStarted | None) -> Envelope:
+def _make_header(branch: list[Envelope], session_id: str, started: SessionStarted | None) -> Envelope:
     first = branch[0] if branch else None
     if first is not None and isinstance(first.event, SessionStarted):
         event = msgspec.structs.replace(started or first.event, forked_from=session_id)
@@ -243,12 +243,12 @@ def _header(branch: list[Envelope], session_id: str, started: SessionStarted | N
     return Envelope(1, new_id(), "", first.at if first else 0.0, event)
 
 
-def _copy(source: str, branch: list[Envelope], header: Envelope) -> Iterator[bytes]:
-    """Yield the lines of `branch` as a file of their own: header first, numbered anew, each following the last."""
+def _copy_lines(source: str, branch: list[Envelope], header: Envelope) -> Iterator[bytes]:
+    """Yield the lines of `branch` for a new file: header first, renumbered, each following the one before."""
     yield encode(header)
     wanted = {entry.id for entry in branch} - {header.id}
     seq, parent = 1, header.id
-    with open(source, "rb", buffering=BUFFER) as file:
+    with open(source, "rb", buffering=BUFFER_SIZE) as file:
         for line in file:
             try:
                 entry = decode(line).id
@@ -257,5 +257,5 @@ def _copy(source: str, branch: list[Envelope], header: Envelope) -> Iterator[byt
             if entry in wanted:
                 wanted.remove(entry)
                 seq += 1
-                yield renumbered(line, seq, parent)
+                yield renumber(line, seq, parent)
                 parent = entry

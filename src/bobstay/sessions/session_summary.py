@@ -1,4 +1,4 @@
-"""What a list of sessions shows of each, read from the two ends of its log file and nowhere else."""
+"""Session summaries for lists, read from the first and last part of the log file only."""
 
 import os
 import re
@@ -10,14 +10,14 @@ from msgspec import Struct
 from bobstay.model.event import Envelope, MessageDone, ModelChanged, Prompted, SessionStarted, TurnStarted
 from bobstay.model.message import text_of
 from bobstay.sessions.log_codec import BadLine, decode
-from bobstay.sessions.log_scan import BUFFER
+from bobstay.sessions.log_scan import BUFFER_SIZE
 
 END_SIZE = 64 * 1024
 PROMPT_LENGTH = 200
 
 
 class SessionSummary(Struct, frozen=True):
-    """A session at a glance. Fields are empty where the file does not tell."""
+    """Summary of a session. Fields are empty if the file does not contain them."""
 
     id: str
     path: str
@@ -31,10 +31,10 @@ class SessionSummary(Struct, frozen=True):
     """Every directory the session is known to have been started in."""
 
     def messages(self) -> int:
-        """Count prompts and answers. This reads the whole file: ask only for what is on the screen."""
+        """Count prompts and answers. This reads the whole file: use it only for visible sessions."""
         count = 0
         try:
-            with open(self.path, "rb", buffering=BUFFER) as file:
+            with open(self.path, "rb", buffering=BUFFER_SIZE) as file:
                 for line in file:
                     count += b'"event":{"type":"prompted"' in line or b'"event":{"type":"message_done"' in line
         except OSError:
@@ -43,14 +43,14 @@ class SessionSummary(Struct, frozen=True):
 
 
 def summarise(session_id: str, path: str, status: os.stat_result) -> SessionSummary:
-    """Return the summary of the log at `path`. A file that cannot be read still has an id and a date."""
+    """Return the summary of the log at `path`. An unreadable file still has an id and a time."""
     try:
         with open(path, "rb") as file:
-            head, cut = _head(file)
-            tail = _tail(file, status.st_size)
+            head, cut = _read_head(file)
+            tail = _read_tail(file, status.st_size)
     except OSError:
         head, cut, tail = [], b"", []
-    first_prompt = _first_prompt(head) or _prompt_in_piece(cut)
+    first_prompt = _find_first_prompt(head) or _find_prompt_in_partial_line(cut)
     known = [*head, *tail]
     cwds = [entry.event.cwd for entry in known if isinstance(entry.event, SessionStarted)]
     return SessionSummary(
@@ -58,29 +58,29 @@ def summarise(session_id: str, path: str, status: os.stat_result) -> SessionSumm
         path,
         cwds[-1] if cwds else "",
         first_prompt,
-        _model(known),
+        _find_model(known),
         (tail or head)[-1].at if tail or head else status.st_mtime,
         status.st_size,
         tuple(dict.fromkeys(cwds)),
     )
 
 
-def _head(file: BinaryIO) -> tuple[list[Envelope], bytes]:
-    """Return the entries at the beginning, and the beginning of the one that did not fit."""
+def _read_head(file: BinaryIO) -> tuple[list[Envelope], bytes]:
+    """Return the entries at the start of the file, and the start of the entry that did not fit."""
     data = file.read(END_SIZE)
     lines = data.split(b"\n")
     cut = lines.pop() if len(data) == END_SIZE else b""
-    return _entries(lines), cut
+    return _decode_entries(lines), cut
 
 
-def _tail(file: BinaryIO, size: int) -> list[Envelope]:
+def _read_tail(file: BinaryIO, size: int) -> list[Envelope]:
     if size <= END_SIZE:
         return []
     file.seek(max(END_SIZE, size - END_SIZE))
-    return _entries(file.read(END_SIZE).split(b"\n")[1:])
+    return _decode_entries(file.read(END_SIZE).split(b"\n")[1:])
 
 
-def _entries(lines: list[bytes]) -> list[Envelope]:
+def _decode_entries(lines: list[bytes]) -> list[Envelope]:
     entries = []
     for line in lines:
         try:
@@ -90,34 +90,34 @@ def _entries(lines: list[bytes]) -> list[Envelope]:
     return entries
 
 
-def _first_prompt(entries: list[Envelope]) -> str:
+def _find_first_prompt(entries: list[Envelope]) -> str:
     for entry in entries:
         event = entry.event
-        if isinstance(event, Prompted) and event.origin == "human" and (text := _shortened(text_of(event.blocks))):
+        if isinstance(event, Prompted) and event.origin == "human" and (text := _shorten(text_of(event.blocks))):
             return text
     return ""
 
 
-_PROMPT_PIECE = rb'(?s)"type":"prompted".*?"type":"text","text":("(?:[^"\\]|\\.)*)'
+_PARTIAL_PROMPT = rb'(?s)"type":"prompted".*?"type":"text","text":("(?:[^"\\]|\\.)*)'
 
 
-def _prompt_in_piece(piece: bytes) -> str:
-    """Find the words of a prompt in the beginning of its line: one with a picture is longer than we read."""
-    found = re.search(_PROMPT_PIECE, piece)
+def _find_prompt_in_partial_line(piece: bytes) -> str:
+    """Find the text of a prompt in the start of its line: a line with an image is longer than what is read."""
+    found = re.search(_PARTIAL_PROMPT, piece)
     if found is None:
         return ""
     try:
-        return _shortened(msgspec.json.decode(found[1].decode("utf-8", "ignore") + '"', type=str))
+        return _shorten(msgspec.json.decode(found[1].decode("utf-8", "ignore") + '"', type=str))
     except (msgspec.DecodeError, ValueError):
         return ""
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text[: 4 * PROMPT_LENGTH].split())
     return text if len(text) <= PROMPT_LENGTH else text[: PROMPT_LENGTH - 1].rstrip() + "…"
 
 
-def _model(entries: list[Envelope]) -> str:
+def _find_model(entries: list[Envelope]) -> str:
     for entry in reversed(entries):
         event = entry.event
         if isinstance(event, TurnStarted | ModelChanged | MessageDone | SessionStarted) and event.model:

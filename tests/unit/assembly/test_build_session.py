@@ -1,4 +1,4 @@
-"""A session is put together from options, settings and environment, and says plainly what stands in its way."""
+"""A session is built from options, settings and environment, and a failure to start is explained."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from bobstay.assembly.auto_mode_judge import SmallModel
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.agent import StreamTimeouts
@@ -16,7 +16,7 @@ from bobstay.engine.limits import Limits
 from bobstay.model.event import InputQueued
 from bobstay.model.message import Text
 from tests.proxyserver import proxying
-from tests.unit.engine.test_order import ready
+from tests.unit.engine.test_call_scheduler import ready
 from tests.webserver import serving
 
 
@@ -35,7 +35,7 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings))
 
-    async def open(self, **options: Any) -> Session:
+    async def open(self, **options: Any) -> AgentSession:
         options.setdefault("model", "demo")
         environment = Environment.read(self.variables)
         return await open_session(Options(cwd=str(self.work), **options), environment=environment)
@@ -109,8 +109,10 @@ async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_envi
     place.variables |= variables
     place.write("~/.bobstay/settings.json", {"bash": bash} if bash else {})
     session = await place.open()
-    shells = session.driver.agent.toolbox.surroundings.parts["shells"]
-    assert (shells.default_timeout, shells.longest_timeout, shells.background_after, shells.shown) == expected
+    shells = session.driver.agent.toolbox.tool_environment.services.shells
+    assert shells is not None
+    limits = [shells.default_timeout, shells.max_timeout, shells.background_after, shells.output_limit]
+    assert limits == list(expected)
     await session.close()
 
 
@@ -200,16 +202,16 @@ async def test_a_session_is_continued_forked_and_not_opened_twice(place: Place) 
     first = await place.open()
     async for _ in first.run("hello"):
         pass
-    said = len(first.state.messages)
+    count = len(first.state.messages)
     with pytest.raises(StartError, match=r"in use|busy|another"):
         await place.open(resume=first.id)
     await first.close()
     again = await place.open(continue_=True)
-    assert (again.id, len(again.state.messages)) == (first.id, said)
+    assert (again.id, len(again.state.messages)) == (first.id, count)
     await again.close()
     forked = await place.open(resume=first.id, fork_session=True)
     assert forked.id != first.id
-    assert len(forked.state.messages) == said
+    assert len(forked.state.messages) == count
     await forked.close()
     fresh = await place.open()
     assert fresh.state.messages == []
@@ -259,11 +261,11 @@ async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
 async def test_the_limits_of_silence_are_those_of_the_engine_until_somebody_sets_them(place: Place) -> None:
     """H3-5"""
     session = await place.open()
-    assert session.driver.agent.patience == StreamTimeouts(first=300.0, between=300.0, first_local=600.0)
+    assert session.driver.agent.timeouts == StreamTimeouts(first=300.0, between=300.0, first_local=600.0)
     await session.close()
     place.write("~/.bobstay/settings.json", {"timeouts": {"firstEvent": 7, "betweenEvents": 8}})
     session = await place.open()
-    assert session.driver.agent.patience == StreamTimeouts(first=7.0, between=8.0, first_local=7.0)
+    assert session.driver.agent.timeouts == StreamTimeouts(first=7.0, between=8.0, first_local=7.0)
     await session.close()
 
 
@@ -290,7 +292,7 @@ async def test_a_budget_on_a_model_without_a_price_is_warned_about(
 ) -> None:
     place.variables |= {"OPENAI_API_KEY": "dummy", "OPENROUTER_API_KEY": "dummy"}
     session = await place.open(model=model, max_budget_usd=budget)
-    assert any("cannot be kept" in warning for warning in session.warnings) is warned
+    assert any("cannot be enforced" in warning for warning in session.warnings) is warned
     await session.close()
 
 
@@ -313,11 +315,11 @@ async def test_a_window_under_16_k_is_warned_about(place: Place, tokens: int, wa
 async def test_as_many_calls_run_at_once_as_the_settings_say_or_ten(place: Place) -> None:
     """H2-6"""
     session = await place.open()
-    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 10
+    assert sum(await ready(session.driver.agent.toolbox.scheduler, *[()] * 12)) == 10
     await session.close()
     place.write("~/.bobstay/settings.json", {"maxConcurrentTools": 2})
     session = await place.open()
-    assert sum(await ready(session.driver.agent.toolbox.order, *[()] * 12)) == 2
+    assert sum(await ready(session.driver.agent.toolbox.scheduler, *[()] * 12)) == 2
     await session.close()
 
 

@@ -1,4 +1,4 @@
-"""A command that prints the key: how long its key counts, how long it may take, and what it is given."""
+"""The API key helper: caching, timeout and environment of its command."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.assembly import key_helper
-from bobstay.assembly.key_helper import HelpedProvider, KeyHelper
+from bobstay.assembly.key_helper import KeyHelper, KeyHelperProvider
 from bobstay.model.event import Noted
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Chunk, ErrorKind, ProviderError, Request
@@ -33,17 +33,17 @@ async def test_a_key_is_kept_for_five_minutes_unless_told_otherwise(tmp_path: Pa
 
 
 async def test_every_key_is_told_by_a_name_of_its_own(tmp_path: Path) -> None:
-    """The first one may still stand in what tools said."""
-    told: dict[str, str] = {}
+    """The first key may still occur in the output of tools."""
+    keys: dict[str, str] = {}
     mine = helper(counting(tmp_path), tmp_path)
-    mine.on_key = told.update
+    mine.on_key = keys.update
     assert await mine.key(refused=await mine.key()) == "key-number-2"
-    assert told == {"apiKeyHelper 1": "key-number-1", "apiKeyHelper 2": "key-number-2"}
+    assert keys == {"apiKeyHelper 1": "key-number-1", "apiKeyHelper 2": "key-number-2"}
 
 
 async def test_a_command_that_takes_too_long_is_ended_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert key_helper.LIMIT == 30.0
-    monkeypatch.setattr(key_helper, "LIMIT", 0.2)
+    assert key_helper.TIMEOUT == 30.0
+    monkeypatch.setattr(key_helper, "TIMEOUT", 0.2)
     with pytest.raises(ProviderError, match=r"took longer than 0\.2 s") as caught:
         async with asyncio.timeout(DEADLINE):
             await helper("sleep 300", tmp_path).key()
@@ -69,7 +69,7 @@ class Failing:
 
 @pytest.mark.parametrize(("kind", "calls"), [("authentication", 2), ("permission", 1), ("overloaded", 1)])
 async def test_only_a_refused_key_is_fetched_anew(tmp_path: Path, kind: ErrorKind, calls: int) -> None:
-    provider = HelpedProvider("anthropic", helper(counting(tmp_path), tmp_path), lambda _: Failing(kind))
+    provider = KeyHelperProvider("anthropic", helper(counting(tmp_path), tmp_path), lambda _: Failing(kind))
     with pytest.raises(ProviderError, match="no"):
         await anext(provider.stream(Request("m", (), (Message("user", (Text("Hi"),)),))))
     assert (tmp_path / "calls").read_text().count("x") == calls

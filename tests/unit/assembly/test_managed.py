@@ -1,4 +1,4 @@
-"""What the settings of an administrator mean for a session: nobody below them takes it back."""
+"""Managed settings of an administrator cannot be overridden by other settings."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bobstay.assembly.build_session import open_session
-from bobstay.assembly.session import Session
+from bobstay.assembly.session import AgentSession
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.server.inventory.settings_inventory import files_of, hooks_of
@@ -38,7 +38,7 @@ class Machine:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(settings))
 
-    async def open(self, **options: Any) -> Session:
+    async def open(self, **options: Any) -> AgentSession:
         given = Options(cwd=self.work, model="demo", trust=True, **options)
         return await open_session(given, environment=self.environment)
 

@@ -1,11 +1,11 @@
-"""Which models a session can reach, and what hosts are told of them."""
+"""Routes to models, and the list of models for hosts."""
 
 from pathlib import Path
 
 import pytest
 
 from bobstay.assembly.model_routes import ModelRoutes
-from bobstay.assembly.provider_access import routes_for
+from bobstay.assembly.provider_access import build_routes
 from bobstay.config.environment import Environment
 from bobstay.config.settings import ProviderSettings, Settings
 from bobstay.config.settings_files import LoadedSettings, SettingsLayer, Source
@@ -21,7 +21,7 @@ async def test_a_model_of_a_named_provider_is_listed_with_the_efforts_it_accepts
     catalogue = Catalogue({"corp/big": {"context": 200_000, "effort": ["low", "high"]}})
     server = NamedServer("chat", "https://llm.corp.example/v1")
     routes = ModelRoutes(ProviderKeys({}, {}, {}), HttpClient(), catalogue, {"corp": server})
-    listed = {entry["value"]: entry for entry in routes.listing()}
+    listed = {entry["value"]: entry for entry in routes.list_models()}
     assert listed["corp/big"]["supportsEffort"] is True
     assert listed["corp/big"]["supportedEffortLevels"] == ["low", "high"]
     await routes.close()
@@ -34,9 +34,9 @@ async def test_a_variable_that_a_folder_names_is_never_sent_as_a_key(source: Sou
         definition = ProviderSettings(api="chat", base_url=f"{server.url}/v1", key_env="CORP_KEY")
         settings = Settings(providers={"corp": definition})
         environment = Environment.read({"HOME": "/nonexistent", "CORP_KEY": "corp-key"})
-        routes = routes_for(environment, LoadedSettings(settings, layers=(SettingsLayer(source, "file", settings),)))
-        words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
-        async for _ in routes.route("corp/m").provider.stream(Request("m", (), (words,))):
+        routes = build_routes(environment, LoadedSettings(settings, layers=(SettingsLayer(source, "file", settings),)))
+        message = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
+        async for _ in routes.route("corp/m").provider.stream(Request("m", (), (message,))):
             pass
         await routes.close()
         assert server.requests[0].headers.get("authorization") == sent
@@ -51,9 +51,9 @@ async def test_the_address_of_a_built_in_provider_is_that_of_the_environment_the
             {"OPENROUTER_BASE_URL": there} if named else {}
         )
         loaded = LoadedSettings(settings, layers=(SettingsLayer("user", "file", settings),))
-        routes = routes_for(Environment.read(variables), loaded)
-        words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
-        async for _ in routes.route("openrouter/m").provider.stream(Request("m", (), (words,))):
+        routes = build_routes(Environment.read(variables), loaded)
+        message = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
+        async for _ in routes.route("openrouter/m").provider.stream(Request("m", (), (message,))):
             pass
         await routes.close()
         assert len(server.requests) == 1
@@ -71,10 +71,10 @@ async def test_the_key_of_a_helper_goes_one_way_only(tmp_path: Path, key: str, h
     with ModelServer() as server:
         settings = Settings(api_key_helper=f"echo {key}")
         variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": server.url}
-        routes = routes_for(Environment.read(variables), LoadedSettings(settings), str(tmp_path))
+        routes = build_routes(Environment.read(variables), LoadedSettings(settings), str(tmp_path))
         assert routes.default() == "default"
-        words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
-        async for _ in routes.route("default").provider.stream(Request("claude-x", (), (words,))):
+        message = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
+        async for _ in routes.route("default").provider.stream(Request("claude-x", (), (message,))):
             pass
         await routes.close()
         sent = server.requests[0].headers

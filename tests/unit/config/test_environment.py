@@ -1,12 +1,11 @@
-"""What is taken from the environment, and what of it children get (H5-9)."""
+"""The environment: the variables that are read, and those that child processes inherit (H5-9)."""
 
 import os
-from pathlib import Path
 
 import pytest
 
 from bobstay.config.environment import Environment
-from bobstay.config.paths import MANAGED, Paths, project_name
+from bobstay.config.paths import MANAGED, Paths
 from bobstay.config.secret_variables import is_secret, secret_values, unredacted_names
 from bobstay.system.proxies import Proxies
 from bobstay.system.tls import Authorities
@@ -120,18 +119,6 @@ def test_folders_are_where_the_environment_says() -> None:
 
 def test_no_home_in_the_environment_is_no_fault() -> None:
     assert Paths.read({}).home.startswith("/")
-
-
-def test_folders_of_transcripts_are_named_as_their_readers_expect(tmp_path: Path) -> None:
-
-    assert project_name("/work space/a.b_c") == "-work-space-a-b-c"
-    assert project_name("/h/\u00e9x") == "-h--x"
-    assert project_name("/" + "deep/" * 60) == ("-" + "deep-" * 60)[:200] + "-ipnhn5"
-    assert project_name("/" + "x" * 300) == "-" + "x" * 199 + "-x8zr69"
-    link = tmp_path / "link"
-    link.symlink_to("real")
-    folder = Paths("/h", "/b", "/c").transcript_folder(str(link))
-    assert folder == f"/c/projects/{project_name(str(tmp_path.resolve() / 'real'))}"
 
 
 def test_only_values_that_look_like_secrets_are_redacted_and_the_others_are_named() -> None:

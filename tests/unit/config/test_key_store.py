@@ -1,4 +1,4 @@
-"""Stored keys: in a file that is nobody else's, or in a keyring that keeps what it is given."""
+"""Stored keys: in a private file, or in a working keyring."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from bobstay.config.key_sources import LONGEST_KEY, checked_key
-from bobstay.config.key_store import KeyStore, KeysUnusable
+from bobstay.config.key_sources import MAX_KEY_LENGTH, parse_key
+from bobstay.config.key_store import KeyStore, KeyStoreError
 
 KEY = "sesame-7319-open-8842"
 
@@ -53,7 +53,7 @@ def test_what_is_no_file_of_ones_own_is_not_read(store: KeyStore, tmp_path: Path
         os.mkfifo(store.path, 0o600)
     else:
         os.mkdir(store.path, 0o700)
-    with pytest.raises(KeysUnusable, match="is not a file that only you can read"):
+    with pytest.raises(KeyStoreError, match="is not a file that only you can read"):
         store.key("openai")
 
 
@@ -62,7 +62,7 @@ def test_a_link_in_the_place_of_the_new_file_is_not_written_through(store: KeySt
     victim.write_text("mine")
     os.mkdir(store.home)
     os.symlink(victim, f"{store.path}.{os.getpid()}.tmp")
-    with pytest.raises(KeysUnusable, match="cannot be written"):
+    with pytest.raises(KeyStoreError, match="cannot be written"):
         store.put("openai", KEY, "file")
     assert victim.read_text() == "mine"
 
@@ -71,7 +71,7 @@ def test_a_broken_file_is_told_of_without_what_stands_in_it(store: KeyStore) -> 
     store.put("openai", KEY, "file")
     text = Path(store.path).read_text()
     Path(store.path).write_text(text.replace('"where"', '"where', 1))
-    with pytest.raises(KeysUnusable) as caught:
+    with pytest.raises(KeyStoreError) as caught:
         store.key("openai")
     assert "is broken" in str(caught.value)
     assert KEY not in str(caught.value)
@@ -106,6 +106,6 @@ def test_other_keys_stay_when_one_is_stored_or_forgotten(store: KeyStore) -> Non
 
 
 def test_a_key_that_nobody_can_have_is_none() -> None:
-    assert checked_key(f" {KEY}\n") == KEY
-    assert checked_key("k" * LONGEST_KEY) != ""
-    assert checked_key("k" * (LONGEST_KEY + 1)) == ""
+    assert parse_key(f" {KEY}\n") == KEY
+    assert parse_key("k" * MAX_KEY_LENGTH) != ""
+    assert parse_key("k" * (MAX_KEY_LENGTH + 1)) == ""

@@ -1,4 +1,4 @@
-"""H4-6: where settings come from, which win, and what is said about broken ones."""
+"""H4-6: sources and precedence of settings, and errors about broken files."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_rules_of_all_sources_are_kept_with_where_they_stand(place: Place) -> No
     for file in FILES:
         place.put(file, {"permissions": {"deny": [f"Bash({file})"]}})
     loaded = place.load(settings='{"permissions": {"allow": ["Read"]}}')
-    assert [(rule.verdict, rule.source) for rule in loaded.rules] == [
+    assert [(rule.behavior, rule.source) for rule in loaded.rules] == [
         ("deny", "managed"),
         ("allow", "cli"),
         ("deny", "local"),
@@ -255,19 +255,19 @@ def test_an_untrusted_folder_can_only_forbid(place: Place) -> None:
     place.put("proj/.claude/settings.json", PROJECT)
     place.put("proj/.bobstay/settings.local.json", {"model": "x"})
     loaded = place.load(trust=False)
-    assert [(rule.verdict, rule.text) for rule in loaded.rules] == [("ask", "WebFetch"), ("deny", "Read(.env)")]
+    assert [(rule.behavior, rule.text) for rule in loaded.rules] == [("ask", "WebFetch"), ("deny", "Read(.env)")]
     assert loaded.settings.env == {}
     assert loaded.settings.hooks == {}
     assert loaded.settings.model is None
     assert loaded.settings.permissions.default_mode is None
     assert not loaded.trusted
-    for said in (
+    for expected in (
         ".claude/settings.json (permissions.allow, permissions.defaultMode, env, hooks, statusLine)",
         ".bobstay/settings.local.json (model)",
         "--trust",
         str(place.cwd),
     ):
-        assert said in loaded.untrusted_notice
+        assert expected in loaded.untrusted_notice
 
 
 def test_a_folder_that_only_forbids_is_not_complained_about(place: Place) -> None:
@@ -337,7 +337,7 @@ def test_a_cleanup_period_of_another_program_that_cannot_be_used_removes_nothing
     place.put("home/.claude/settings.json", {"cleanupPeriodDays": 0})
     loaded = place.load()
     assert loaded.settings.cleanup_period_days is None
-    assert "cleanupPeriodDays is left out" in loaded.warnings[0]
+    assert "cleanupPeriodDays is ignored" in loaded.warnings[0]
 
 
 def test_no_folder_decides_how_long_sessions_are_kept(place: Place) -> None:

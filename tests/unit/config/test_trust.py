@@ -1,4 +1,4 @@
-"""Trust binds to a folder's real path and to the content of what is executable in it (H4-3)."""
+"""Trust is bound to a folder's real path and to the content of its executable parts (H4-3)."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.config import digest
-from bobstay.config.git_executables import significant
+from bobstay.config.git_executables import significant_lines
 from bobstay.config.paths import Paths
 from bobstay.config.settings_files import load
-from bobstay.config.trust import TrustStatus, own_change, path_outside, standing
-from bobstay.config.trust_parts import executable_parts, referenced
-from bobstay.config.trust_store import TrustStore, TrustUnusable
+from bobstay.config.trust import TrustStatus, check_trust, filter_search_path, preserve_trust
+from bobstay.config.trust_parts import executable_parts, find_referenced_files
+from bobstay.config.trust_store import TrustStore, TrustStoreError
 from tests.security.repos.bait import commit_all, git, put
 
 HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh tools/check.sh"}]}]}}
@@ -40,8 +40,8 @@ class Place:
     def trust(self) -> None:
         self.store.put(str(self.repo), executable_parts(str(self.repo)))
 
-    def standing(self) -> TrustStatus:
-        return standing(str(self.repo), self.paths)
+    def check_trust(self) -> TrustStatus:
+        return check_trust(str(self.repo), self.paths)
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_a_folder_is_trusted_once_it_was_added_and_not_after_it_was_removed(place: Place) -> None:
-    assert not place.standing().trusted
+    assert not place.check_trust().trusted
     place.trust()
-    assert place.standing() == TrustStatus(True)
+    assert place.check_trust() == TrustStatus(True)
     assert load(str(place.repo), place.paths).settings.hooks == HOOK["hooks"]
     assert place.store.remove(str(place.repo))
     assert not place.store.remove(str(place.repo))
-    assert not place.standing().trusted
+    assert not place.check_trust().trusted
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -82,20 +82,20 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("told", CHANGES)
-def test_a_changed_executable_part_ends_trust_and_is_named(place: Place, told: str) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_executable_part_ends_trust_and_is_named(place: Place, change: str) -> None:
     place.trust()
-    CHANGES[told](place.repo)
-    how = place.standing()
+    CHANGES[change](place.repo)
+    how = place.check_trust()
     assert not how.trusted
-    assert told in how.changed
+    assert change in how.changed
     loaded = load(str(place.repo), place.paths)
     assert not loaded.trusted
     assert loaded.settings.hooks == {}
-    assert told in loaded.untrusted_notice
+    assert change in loaded.untrusted_notice
     assert "bobstay trust add" in loaded.untrusted_notice
     place.trust()
-    assert place.standing().trusted
+    assert place.check_trust().trusted
 
 
 def test_everyday_work_does_not_end_trust(place: Place) -> None:
@@ -107,7 +107,7 @@ def test_everyday_work_does_not_end_trust(place: Place) -> None:
     git(place.repo, "checkout", "-qb", "topic")
     git(place.repo, "config", "branch.topic.remote", "origin")
     git(place.repo, "config", "branch.topic.merge", "refs/heads/topic")
-    assert place.standing() == TrustStatus(True)
+    assert place.check_trust() == TrustStatus(True)
 
 
 def test_what_the_configuration_names_belongs_to_it(place: Place) -> None:
@@ -121,9 +121,9 @@ def test_what_the_configuration_names_belongs_to_it(place: Place) -> None:
     for name in (".husky/pre-commit", "shared.cfg", "tools/clean.py"):
         before = (place.repo / name).read_text()
         put(place.repo, name, "two")
-        assert f"{name} (changed)" in place.standing().changed
+        assert f"{name} (changed)" in place.check_trust().changed
         put(place.repo, name, before)
-    assert place.standing().trusted
+    assert place.check_trust().trusted
 
 
 def test_neither_a_parent_nor_a_child_is_trusted_along(place: Place) -> None:
@@ -131,8 +131,8 @@ def test_neither_a_parent_nor_a_child_is_trusted_along(place: Place) -> None:
     inner.mkdir()
     put(inner, ".bobstay/settings.json", HOOK)
     place.trust()
-    assert not standing(str(inner), place.paths).trusted
-    assert not standing(str(place.repo.parent), place.paths).trusted
+    assert not check_trust(str(inner), place.paths).trusted
+    assert not check_trust(str(place.repo.parent), place.paths).trusted
 
 
 def test_a_link_is_the_folder_it_leads_to_and_no_other(place: Place, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_another_spelling_is_the_same_folder_only_where_the_file_system_says_so(
     place.trust()
     shouted = tmp_path / "REPO"
     if shouted.exists():
-        assert standing(str(shouted), place.paths).trusted
+        assert check_trust(str(shouted), place.paths).trusted
         return
     shouted.mkdir()
     assert place.store.get(str(shouted)) is None
@@ -184,16 +184,16 @@ def test_a_list_inside_the_folder_does_not_count(place: Place) -> None:
     """The user's list must be out of the folder's reach, unless the folder is the home directory."""
     paths = Paths(place.paths.home, str(place.repo / "state"), place.paths.claude)
     TrustStore(paths.bobstay).put(str(place.repo), executable_parts(str(place.repo)))
-    assert not standing(str(place.repo), paths).trusted
+    assert not check_trust(str(place.repo), paths).trusted
     home = place.paths.home
     place.store.put(home, executable_parts(home))
-    assert standing(home, place.paths).trusted
+    assert check_trust(home, place.paths).trusted
 
 
 def test_more_than_can_be_looked_at_is_not_trusted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.trust()
-    monkeypatch.setattr(digest, "MOST_FILES", 2)
-    how = place.standing()
+    monkeypatch.setattr(digest, "MAX_FILES", 2)
+    how = place.check_trust()
     assert not how.trusted
     assert "cannot be checked" in how.problem
 
@@ -202,7 +202,7 @@ def test_what_is_no_regular_file_is_noticed_and_does_not_hang(place: Place) -> N
     place.trust()
     os.mkfifo(place.repo / ".envrc")
     (place.repo / ".mcp.json").symlink_to("/dev/zero")
-    assert set(place.standing().changed) >= {".envrc (new)", ".mcp.json (new)"}
+    assert set(place.check_trust().changed) >= {".envrc (new)", ".mcp.json (new)"}
 
 
 def test_names_from_the_folder_do_not_steer_the_terminal(place: Place) -> None:
@@ -216,13 +216,13 @@ def test_names_from_the_folder_do_not_steer_the_terminal(place: Place) -> None:
 def test_what_bobstay_writes_itself_does_not_end_trust(place: Place) -> None:
     file = str(place.repo / ".bobstay/settings.local.json")
     place.trust()
-    with own_change(str(place.repo), place.paths, (file,)):
+    with preserve_trust(str(place.repo), place.paths, (file,)):
         put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash(ls)"]}})
-    assert place.standing().trusted
+    assert place.check_trust().trusted
     put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash"]}})
-    with own_change(str(place.repo), place.paths, (file,)):
+    with preserve_trust(str(place.repo), place.paths, (file,)):
         put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash", "Edit"]}})
-    assert not place.standing().trusted, "a file that was already changed is not taken over"
+    assert not place.check_trust().trusted, "a file that was already changed is not taken over"
 
 
 # ---------------------------------------------------------------- the list
@@ -233,7 +233,7 @@ def test_the_list_is_the_users_alone(place: Place) -> None:
     path = Path(place.store.path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o666)
-    how = place.standing()
+    how = place.check_trust()
     assert not how.trusted
     assert "somebody else" in how.problem
 
@@ -242,10 +242,10 @@ def test_the_list_is_the_users_alone(place: Place) -> None:
 def test_a_broken_list_trusts_nobody_and_is_left_alone(place: Place, content: str) -> None:
     place.trust()
     Path(place.store.path).write_bytes(content.encode("latin-1"))
-    how = place.standing()
+    how = place.check_trust()
     assert not how.trusted
     assert place.store.path in how.problem
-    with pytest.raises(TrustUnusable):
+    with pytest.raises(TrustStoreError):
         place.trust()
     assert Path(place.store.path).read_bytes() == content.encode("latin-1")
 
@@ -289,17 +289,17 @@ def test_the_files_a_command_names_are_found(tmp_path: Path, command: str, names
     folder = tmp_path / "folder"
     for name in ("a.sh", "with space/b.sh", "sub/c.py", "log.txt", "../outside.sh"):
         put(folder, name, "x")
-    assert {os.path.relpath(path, folder) for path in referenced(command, str(folder))} == names
+    assert {os.path.relpath(path, folder) for path in find_referenced_files(command, str(folder))} == names
 
 
 @given(st.text(max_size=80))
 def test_any_command_can_be_looked_at(text: str) -> None:
-    assert referenced(text, "/nonexistent") == []
+    assert find_referenced_files(text, "/nonexistent") == []
 
 
 def test_only_lines_that_run_nothing_may_change_unseen() -> None:
     harmless = b'[branch "a"]\n\tremote = origin\n\tmerge = refs/heads/a\n[remote "o"]\n\tfetch = +x:y\n'
-    assert significant(harmless) == []
+    assert significant_lines(harmless) == []
     for harmful in (
         b'[branch "a"]\n\tremote = x\\\n\tevil = y\n',
         b'[branch "a"] fsmonitor = x\n',
@@ -308,9 +308,9 @@ def test_only_lines_that_run_nothing_may_change_unseen() -> None:
         b'[pager]\n\tx = a\\\n[branch "y"]\n\tmerge = evil\n',
         b'[remote "o"]\n\turl = ext::sh\n',
     ):
-        assert b"\n".join(significant(harmful)).strip()
+        assert b"\n".join(significant_lines(harmful)).strip()
     tricky = b'[pager]\n\tx = a\\\n[branch "y"]\n\tmerge = evil\n'
-    assert b"\tmerge = evil" in significant(tricky)
+    assert b"\tmerge = evil" in significant_lines(tricky)
 
 
 @pytest.mark.parametrize(
@@ -328,5 +328,5 @@ def test_programs_are_not_looked_for_in_the_folder(tmp_path: Path, path: str, ke
     (folder / "bin").mkdir(parents=True)
     link = tmp_path / "link"
     link.symlink_to(folder / "bin")
-    words = {"folder": str(folder), "link": str(link)}
-    assert path_outside(path.format(**words), str(folder)) == kept.format(**words)
+    names = {"folder": str(folder), "link": str(link)}
+    assert filter_search_path(path.format(**names), str(folder)) == kept.format(**names)

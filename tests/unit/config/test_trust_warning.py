@@ -1,4 +1,4 @@
-"""Only what really runs something of a folder is worth a warning."""
+"""Only parts that actually run something of a folder cause a warning."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.config.trust_parts import executable_parts
-from bobstay.config.trust_warning import parts_to_warn_of, runs_nothing
+from bobstay.config.trust_warning import is_inert_configuration, select_risky_parts
 
 USUAL = b"""[core]
 \trepositoryformatversion = 0
@@ -30,7 +30,7 @@ USUAL = b"""[core]
 
 
 def test_the_configuration_of_an_everyday_clone_runs_nothing() -> None:
-    assert runs_nothing(USUAL)
+    assert is_inert_configuration(USUAL)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_configuration_of_an_everyday_clone_runs_nothing() -> None:
     ],
 )
 def test_keys_that_run_something_or_are_not_known_do(hostile: bytes) -> None:
-    assert not runs_nothing(USUAL + hostile)
+    assert not is_inert_configuration(USUAL + hostile)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def warned(folder: Path) -> tuple[str, ...]:
-    return parts_to_warn_of(str(folder), executable_parts(str(folder)))
+    return select_risky_parts(str(folder), executable_parts(str(folder)))
 
 
 def test_a_plain_repository_gives_no_warning(clone: Path) -> None:

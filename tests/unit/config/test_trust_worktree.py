@@ -1,4 +1,4 @@
-"""Trust of a worktree made from a trusted folder: it holds for the same executable parts, and for no others."""
+"""A worktree made from a trusted folder is trusted if its executable parts are the same."""
 
 import subprocess
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from bobstay.config.paths import Paths
-from bobstay.config.trust import standing, trust_worktree
+from bobstay.config.trust import check_trust, trust_worktree
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 
 
-def git(folder: Path, *words: str) -> None:
+def git(folder: Path, *arguments: str) -> None:
     settings = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -42,15 +42,15 @@ def test_a_worktree_of_a_trusted_folder_is_trusted(project: Path, paths: Paths) 
     TrustStore(paths.bobstay).put(str(project), executable_parts(str(project)))
     made = worktree_of(project)
     assert trust_worktree(str(made), str(project), paths)
-    assert standing(str(made), paths).trusted
+    assert check_trust(str(made), paths).trusted
     (made / ".claude" / "settings.json").write_text('{"hooks": {"Stop": []}}')
-    assert standing(str(made), paths).changed == (".claude/settings.json (changed)",)
+    assert check_trust(str(made), paths).changed == (".claude/settings.json (changed)",)
 
 
 def test_a_worktree_of_a_folder_nobody_trusts_is_not(project: Path, paths: Paths) -> None:
     made = worktree_of(project)
     assert not trust_worktree(str(made), str(project), paths)
-    assert not standing(str(made), paths).trusted
+    assert not check_trust(str(made), paths).trusted
 
 
 def test_a_commit_with_other_hooks_is_not_trusted_by_its_name(project: Path, paths: Paths) -> None:

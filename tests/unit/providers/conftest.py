@@ -1,4 +1,4 @@
-"""The scripted model and the client that talks to it, for each test anew."""
+"""Fixtures: a scripted model and an HTTP client for each test."""
 
 from collections.abc import AsyncIterator, Iterator
 

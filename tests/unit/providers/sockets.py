@@ -1,4 +1,4 @@
-"""A server for tests that does to each connection just what it is told, and leaves nothing open."""
+"""A test server that handles each connection with a given function, and leaves nothing open."""
 
 import asyncio
 import contextlib

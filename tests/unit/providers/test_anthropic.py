@@ -1,4 +1,4 @@
-"""The Anthropic adapter: what it sends, and what it makes of the answers."""
+"""The Anthropic adapter: the requests it sends, and how it reads the answers."""
 
 import contextlib
 import re
@@ -16,9 +16,9 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.http_client import HttpClient
-from bobstay.providers.message_encoding import EncodedMessages, EncodingCache
+from bobstay.providers.message_encoding import EncodingCache, MessageEncoder
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
-from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
+from tests.unit.providers.model_calls import blocks_of, chunks_of, ending_of, request
 
 TOOLS = (ToolSpec("Bash", "Run it", {"type": "object"}), ToolSpec("Read", "Read it", {"type": "object"}))
 CACHED = {"type": "ephemeral"}
@@ -38,7 +38,7 @@ def sent(asked: Request) -> dict[str, Any]:
 def events(*values: dict[str, Any]) -> list[Chunk]:
     answer = AnthropicMessageReader("claude-x", {"request-id": "req_1"})
     opening = {"type": "message_start", "message": {"id": "msg_1", "model": "claude-y", "usage": {"input_tokens": 5}}}
-    return [chunk for value in (opening, *values) for chunk in answer.take(msgspec.json.encode(value))]
+    return [chunk for value in (opening, *values) for chunk in answer.feed(msgspec.json.encode(value))]
 
 
 def block(index: int, seed: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:
@@ -154,12 +154,12 @@ def test_a_thinking_budget_always_leaves_room_for_the_answer() -> None:
 
 
 def test_blocks_of_every_kind_are_sent_in_the_vendors_shape() -> None:
-    picture = Image("image/png", "AAAA")
+    png = Image("image/png", "AAAA")
     body = sent(
         request(
             "",
             messages=(
-                Message("user", (Text("look"), picture)),
+                Message("user", (Text("look"), png)),
                 Message(
                     "assistant",
                     (
@@ -170,7 +170,7 @@ def test_blocks_of_every_kind_are_sent_in_the_vendors_shape() -> None:
                         ToolCall("call|1", "no.such tool", {"a": [1]}, malformed=""),
                     ),
                 ),
-                Message("user", (ToolReply("call|1", (Text("out"), picture), is_error=True), ToolReply("b", ()))),
+                Message("user", (ToolReply("call|1", (Text("out"), png), is_error=True), ToolReply("b", ()))),
                 Message("assistant", (Thinking("foreign", signature="sig", origin="gemini"),)),
                 Message("user", (Text("on"),)),
             ),
@@ -241,21 +241,21 @@ def test_a_message_is_encoded_once() -> None:
         encoded.append(message.id)
         return message.id.encode()
 
-    messages, cache = EncodedMessages(encode), EncodingCache()
+    messages, cache = MessageEncoder(encode), EncodingCache()
     one, two, three = (Message("user", (), id=name) for name in ("1", "2", "3"))
-    assert messages.all((one,), cache) == [b"1"]
-    assert messages.all((one, two), cache) == [b"1", b"2"]
-    assert messages.all((three, two, one), cache) == [b"3", b"2", b"1"]
+    assert messages.encode_all((one,), cache) == [b"1"]
+    assert messages.encode_all((one, two), cache) == [b"1", b"2"]
+    assert messages.encode_all((three, two, one), cache) == [b"3", b"2", b"1"]
     assert encoded == ["1", "2", "3"]
-    assert messages.all((three,), cache) == [b"3"]
-    assert messages.all((three, one), cache) == [b"3", b"1"]  # what the last request did not hold was forgotten
+    assert messages.encode_all((three,), cache) == [b"3"]
+    assert messages.encode_all((three, one), cache) == [b"3", b"1"]  # what the last request did not hold was forgotten
     assert encoded == ["1", "2", "3", "1"]
 
 
 def test_what_was_encoded_in_another_way_is_not_used() -> None:
-    said, cache = (Message("user", (), id="1"),), EncodingCache()
-    assert EncodedMessages(lambda _: b"one way").all(said, cache) == [b"one way"]
-    assert EncodedMessages(lambda _: b"another").all(said, cache) == [b"another"]
+    messages, cache = (Message("user", (), id="1"),), EncodingCache()
+    assert MessageEncoder(lambda _: b"one way").encode_all(messages, cache) == [b"one way"]
+    assert MessageEncoder(lambda _: b"another").encode_all(messages, cache) == [b"another"]
 
 
 def test_changed_tools_and_system_are_encoded_anew() -> None:

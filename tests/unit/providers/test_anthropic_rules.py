@@ -1,4 +1,4 @@
-"""What the Anthropic API refuses: the double refuses it, and the adapter does not send it, or asks again without it."""
+"""Refusals of the Anthropic API: the double makes them, and the adapter avoids them or retries without the cause."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.catalogue import lookup
 from bobstay.providers.http_client import HttpClient
-from bobstay.providers.thinking import fitted
+from bobstay.providers.thinking import fit_thinking
 from tests.modelserver import ModelServer, Say, Step
 from tests.modelserver.anthropic_rules import complaints
-from tests.unit.providers.asking import blocks_of, chunks_of, request
+from tests.unit.providers.model_calls import blocks_of, chunks_of, request
 
 READ = {"name": "Read", "description": "Read it", "input_schema": {"type": "object"}}
 USER = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
@@ -36,20 +36,20 @@ def with_messages(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {**GOOD, "messages": list(messages), **fields}
 
 
-def said(text: str, role: str = "user", /, **fields: Any) -> dict[str, Any]:
+def message(text: str, role: str = "user", /, **fields: Any) -> dict[str, Any]:
     return {"role": role, "content": [{"type": "text", "text": text, **fields}]}
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**GOOD, "colour": "red"}, "Extra inputs are not permitted"),
     (with_messages(), "at least one message is required"),
-    (with_messages(said("hi", "assistant"), USER), 'first message must use the "user" role'),
+    (with_messages(message("hi", "assistant"), USER), 'first message must use the "user" role'),
     (with_messages({"role": "user", "content": []}), "non-empty content"),
-    (with_messages(said("")), "text content blocks must be non-empty"),
-    (with_messages(said(" \n")), "must contain non-whitespace text"),
-    (with_messages(USER, said("so ", "assistant")), "cannot end with trailing whitespace"),
+    (with_messages(message("")), "text content blocks must be non-empty"),
+    (with_messages(message(" \n")), "must contain non-whitespace text"),
+    (with_messages(USER, message("so ", "assistant")), "cannot end with trailing whitespace"),
     (
-        with_messages(USER, said("so", "assistant"), model="claude-opus-4-6"),
+        with_messages(USER, message("so", "assistant"), model="claude-opus-4-6"),
         "does not support assistant message prefill",
     ),
     (with_messages(USER, CALLED), "`tool_use` ids were found without `tool_result` blocks immediately after: t1"),
@@ -58,7 +58,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (with_messages(USER, ANSWERED), "unexpected `tool_use_id` found in `tool_result` blocks: t1"),
     (with_messages(USER, CALLED, ANSWERED, CALLED, ANSWERED), "`tool_use` ids must be unique"),
     (with_messages(USER, {"role": "assistant", "content": [{**CALL, "id": "a|b"}]}), "String should match pattern"),
-    (with_messages(*[said(f"m{n}", **MARK) for n in range(5)]), "A maximum of 4 blocks with cache_control"),
+    (with_messages(*[message(f"m{n}", **MARK) for n in range(5)]), "A maximum of 4 blocks with cache_control"),
     (
         with_messages(USER, {"role": "assistant", "content": [{**SIGNED, **MARK}, CALL]}, ANSWERED),
         "cache_control cannot",
@@ -91,9 +91,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
-def test_the_double_refuses_what_the_api_refuses(body: dict[str, Any], words: str) -> None:
-    assert words in next(complaints(body), "")
+@pytest.mark.parametrize(("body", "expected"), REFUSED, ids=[expected[:40] for _, expected in REFUSED])
+def test_the_double_refuses_what_the_api_refuses(body: dict[str, Any], expected: str) -> None:
+    assert expected in next(complaints(body), "")
 
 
 def test_the_double_takes_what_is_right() -> None:
@@ -124,7 +124,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS)
 def test_each_model_is_asked_to_think_only_as_it_accepts(model: str, wanted: Any, effort: Any) -> None:
     info = lookup(model)
-    thinking, fitting = fitted(wanted, effort, info.thinks, info.efforts)
+    thinking, fitting = fit_thinking(wanted, effort, info.thinks, info.efforts)
     asked = request("hi", model=model, max_tokens=8000, thinking=thinking, thinks=info.thinks, effort=fitting)
     assert list(complaints(body_of(asked))) == []
 
@@ -132,7 +132,7 @@ def test_each_model_is_asked_to_think_only_as_it_accepts(model: str, wanted: Any
 @pytest.mark.parametrize("model", MODELS[:-1])
 def test_every_model_that_can_think_does_so_unless_told_otherwise(model: str) -> None:
     info = lookup(model)
-    thinking, effort = fitted("adaptive", None, info.thinks, info.efforts)
+    thinking, effort = fit_thinking("adaptive", None, info.thinks, info.efforts)
     asked = request("hi", model=model, max_tokens=32_000, thinking=thinking, thinks=info.thinks, effort=effort)
     assert body_of(asked)["thinking"]["type"] in ("adaptive", "enabled")
 
@@ -285,8 +285,8 @@ def test_thinking_between_calls_is_asked_for_where_it_has_a_budget() -> None:
 
 
 def test_an_image_of_a_kind_the_api_does_not_know_is_refused_by_the_double() -> None:
-    picture = Image("image/bmp", "AAAA")
-    body = body_of(request("", messages=(Message("user", (Text("see"), picture)),)))
+    image = Image("image/bmp", "AAAA")
+    body = body_of(request("", messages=(Message("user", (Text("see"), image)),)))
     assert "media_type" in next(complaints(body), "")
 
 
@@ -315,7 +315,7 @@ async def test_a_tool_is_forced_only_where_the_api_lets_one(
     server: ModelServer, provider: Provider, model: str, forced: bool
 ) -> None:
     info = lookup(model)
-    thinking, _ = fitted("adaptive", None, info.thinks, info.efforts)
+    thinking, _ = fit_thinking("adaptive", None, info.thinks, info.efforts)
     tools = (ToolSpec("Read", "", {"type": "object"}),)
     asked = request("hi", model=model, tools=tools, thinking=thinking, thinks=info.thinks, forced_tool="Read")
     await chunks_of(provider, asked)

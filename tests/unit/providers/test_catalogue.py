@@ -1,10 +1,10 @@
-"""What is known about models."""
+"""The model catalogue."""
 
 import msgspec
 import pytest
 
 from bobstay.model.message import Usage
-from bobstay.providers.catalogue import Catalogue, cost, lookup
+from bobstay.providers.catalogue import Catalogue, compute_cost, lookup
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_an_unknown_model_gets_careful_assumptions(name: str) -> None:
     info = lookup(name)
     assert not info.known
     assert 0 < info.output < info.context <= 32_768
-    assert cost(info, Usage(1000, 1000)) == 0
+    assert compute_cost(info, Usage(1000, 1000)) == 0
 
 
 def test_a_call_is_priced_by_its_four_counts() -> None:
     usage = Usage(input=1_000_000, output=1_000_000, cache_read=1_000_000, cache_write=1_000_000)
-    assert cost(lookup("claude-sonnet-4-5"), usage) == pytest.approx(3 + 15 + 0.3 + 3.75)
-    assert cost(lookup("claude-opus-5-5"), Usage(input=100, output=20)) == pytest.approx(0.0008)
+    assert compute_cost(lookup("claude-sonnet-4-5"), usage) == pytest.approx(3 + 15 + 0.3 + 3.75)
+    assert compute_cost(lookup("claude-opus-5-5"), Usage(input=100, output=20)) == pytest.approx(0.0008)
 
 
 def test_a_long_prompt_is_priced_as_such() -> None:
     info = lookup("gemini-2.5-pro")
-    assert cost(info, Usage(input=200_000)) == pytest.approx(0.25)
-    assert cost(info, Usage(input=100_000, cache_read=100_001)) == pytest.approx(0.25 + 0.02500025)
+    assert compute_cost(info, Usage(input=200_000)) == pytest.approx(0.25)
+    assert compute_cost(info, Usage(input=100_000, cache_read=100_001)) == pytest.approx(0.25 + 0.02500025)
 
 
 def test_a_model_on_ones_own_machine_costs_nothing() -> None:
     assert lookup("ollama/qwen3:8b").priced
-    assert cost(lookup("ollama/qwen3:8b"), Usage(1_000_000, 1_000_000)) == 0
+    assert compute_cost(lookup("ollama/qwen3:8b"), Usage(1_000_000, 1_000_000)) == 0
     assert lookup("ollama/qwen3:8b").context == lookup("qwen3").context
     assert not lookup("openrouter/qwen/qwen3").priced
 
@@ -90,9 +90,9 @@ def test_facts_can_be_overridden() -> None:
     )
     sonnet = catalogue.lookup("claude-sonnet-4-5-20250929")
     assert (sonnet.context, sonnet.output) == (1_000_000, 64_000)
-    assert cost(sonnet, Usage(input=1_000_000, output=1_000_000)) == pytest.approx(6 + 15)
+    assert compute_cost(sonnet, Usage(input=1_000_000, output=1_000_000)) == pytest.approx(6 + 15)
     assert catalogue.lookup("vllm/my-model").known
-    assert cost(catalogue.lookup("my-model"), Usage(output=1_000_000)) == 2
+    assert compute_cost(catalogue.lookup("my-model"), Usage(output=1_000_000)) == 2
     assert lookup("claude-sonnet-4-5").context == 200_000
     with pytest.raises(msgspec.ValidationError):
         Catalogue({"x": {"context": "large"}})
@@ -103,17 +103,17 @@ def test_any_model_can_be_given_a_price(name: str) -> None:
     price = {"input": 1, "output": 2, "cacheRead": 0.5, "cache_write": 4}
     info = Catalogue({name: {"price": price}}).lookup(name)
     million = 1_000_000
-    assert cost(info, Usage(million, million, million, million)) == pytest.approx(1 + 2 + 0.5 + 4)
+    assert compute_cost(info, Usage(million, million, million, million)) == pytest.approx(1 + 2 + 0.5 + 4)
 
 
 def test_a_price_without_one_for_the_cache_takes_that_of_input() -> None:
     info = Catalogue({"mycorp/big": {"price": {"input": 3, "output": 9}}}).lookup("mycorp/big")
-    assert cost(info, Usage(cache_read=1_000_000, cache_write=1_000_000)) == pytest.approx(6)
+    assert compute_cost(info, Usage(cache_read=1_000_000, cache_write=1_000_000)) == pytest.approx(6)
 
 
 def test_a_price_of_the_users_own_holds_for_long_prompts_too() -> None:
     info = Catalogue({"gemini-2.5-pro": {"price": {"input": 1}}}).lookup("gemini-2.5-pro")
-    assert cost(info, Usage(input=1_000_000)) == pytest.approx(1)
+    assert compute_cost(info, Usage(input=1_000_000)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("price", [{"input": 1}, {"input": "much", "output": 1}, {"output": 2}])

@@ -1,4 +1,4 @@
-"""What is sent to Chat Completions servers and how their streams are read, with all their habits."""
+"""The Chat Completions adapter: requests, and streams with the deviations of servers."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -13,22 +13,22 @@ from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import BlockBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.chat_completions import Chat, dialect_of, schema_of, settings_of
-from bobstay.providers.chat_messages import messages_of, rules_of
+from bobstay.providers.chat_completions import Chat, adapt_schema, build_settings, detect_dialect
+from bobstay.providers.chat_messages import encode_message, initial_rules
 from bobstay.providers.chat_stream import ChatStreamReader
 from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 
-PICTURE = Image("image/png", "aWJt")
+IMAGE = Image("image/png", "aWJt")
 HISTORY = (
-    Message("user", (Text("Look"), PICTURE)),
+    Message("user", (Text("Look"), IMAGE)),
     Message("assistant", (Thinking("hm", "s", "openai-chat"), Text("I look."), ToolCall("call_1", "Read", {"a": 1}))),
-    Message("user", (ToolReply("call_1", (Text("content"), PICTURE)), Text("quick"))),
+    Message("user", (ToolReply("call_1", (Text("content"), IMAGE)), Text("quick"))),
 )
 READ = ToolSpec("Read", "Read a file", {"type": "object"})
 
 
-RULES = rules_of("openai-chat", "local", "m")
+RULES = initial_rules("openai-chat", "local", "m")
 
 
 def request(**changes: Any) -> Request:
@@ -45,7 +45,7 @@ def request(**changes: Any) -> Request:
     ],
 )
 def test_the_limit_of_output_has_the_name_the_server_knows(name: str, url: str, word: str) -> None:
-    assert settings_of(request(), dialect_of(name, url))[word] == 32_000
+    assert build_settings(request(), detect_dialect(name, url))[word] == 32_000
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_limit_of_output_has_the_name_the_server_knows(name: str, url: str, 
     ],
 )
 def test_a_vendor_is_known_by_its_address_or_else_by_its_name(name: str, url: str, dialect: str) -> None:
-    assert dialect_of(name, url) == dialect
+    assert detect_dialect(name, url) == dialect
 
 
 def test_bounds_that_a_grammar_of_llama_cpp_cannot_have_are_left_out() -> None:
@@ -71,22 +71,22 @@ def test_bounds_that_a_grammar_of_llama_cpp_cannot_have_are_left_out() -> None:
     listed = {"type": "array", "items": bounded, "maxItems": 200}
     tool = ToolSpec("T", "", {"type": "object", "properties": {"maxLength": bounded, "all": listed}})
     text = {"type": "string", "minLength": 1}
-    assert schema_of(tool, "llamacpp") == {
+    assert adapt_schema(tool, "llamacpp") == {
         "type": "object",
         "properties": {"maxLength": text, "all": {"type": "array", "items": text}},
     }
-    assert schema_of(tool, "openai") is tool.schema
+    assert adapt_schema(tool, "openai") is tool.schema
 
 
 def test_effort_is_said_the_way_the_server_understands() -> None:
-    assert settings_of(request(effort="low"), "openrouter")["reasoning"] == {"effort": "low"}
-    assert settings_of(request(effort="low"), "openai")["reasoning_effort"] == "low"
+    assert build_settings(request(effort="low"), "openrouter")["reasoning"] == {"effort": "low"}
+    assert build_settings(request(effort="low"), "openai")["reasoning_effort"] == "low"
 
 
 def test_messages_are_put_the_way_this_format_has_them() -> None:
     """Thinking that nobody knows the origin of is not sent; an image in a result follows in a message of the user."""
     url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aWJt"}}
-    assert [sent for message in HISTORY for sent in messages_of(message, RULES)] == [
+    assert [sent for message in HISTORY for sent in encode_message(message, RULES)] == [
         {"role": "user", "content": [{"type": "text", "text": "Look"}, url]},
         {
             "role": "assistant",
@@ -111,23 +111,23 @@ def test_the_vendors_own_types_accept_every_message() -> None:
     from openai.types.chat import ChatCompletionMessageParam
     from pydantic import TypeAdapter
 
-    sent = [sent for message in HISTORY for sent in messages_of(message, RULES)]
+    sent = [sent for message in HISTORY for sent in encode_message(message, RULES)]
     TypeAdapter(list[ChatCompletionMessageParam]).validate_python(sent)
 
 
 def test_text_alone_is_sent_as_plain_text() -> None:
-    assert messages_of(Message("user", (Text("a"), Text("b"))), RULES) == [{"role": "user", "content": "a\n\nb"}]
+    assert encode_message(Message("user", (Text("a"), Text("b"))), RULES) == [{"role": "user", "content": "a\n\nb"}]
 
 
 def test_an_answer_of_nothing_but_thinking_is_not_sent() -> None:
-    assert messages_of(Message("assistant", (Thinking("hm"),)), RULES) == []
+    assert encode_message(Message("assistant", (Thinking("hm"),)), RULES) == []
 
 
 @pytest.mark.parametrize(("name", "length"), [("mistral", 9), ("openai", 32)])
 def test_an_id_the_server_would_refuse_is_replaced_the_same_way_in_call_and_result(name: str, length: int) -> None:
-    identity, rules = "x" * 60, rules_of(name, name, "m")
-    call = messages_of(Message("assistant", (ToolCall(identity, "Read", {}),)), rules)[0]["tool_calls"][0]["id"]
-    result = messages_of(Message("user", (ToolReply(identity, (Text("r"),)),)), rules)[0]["tool_call_id"]
+    identity, rules = "x" * 60, initial_rules(name, name, "m")
+    call = encode_message(Message("assistant", (ToolCall(identity, "Read", {}),)), rules)[0]["tool_calls"][0]["id"]
+    result = encode_message(Message("user", (ToolReply(identity, (Text("r"),)),)), rules)[0]["tool_call_id"]
     assert call == result
     assert len(call) == length
 

@@ -110,14 +110,14 @@ async def test_it_mends_the_scratch_project(project: Context) -> None:
 
 async def test_it_says_at_once_that_it_is_a_script(project: Context) -> None:
     messages = await play("fix the failing test", project)
-    said = text_of(messages[1].blocks)
-    assert "offline demo model" in said
-    assert "without any intelligence" in said
+    text = text_of(messages[1].blocks)
+    assert "offline demo model" in text
+    assert "without any intelligence" in text
     assert "offline demo model" not in text_of(messages[3].blocks)
 
 
 @pytest.mark.parametrize(
-    ("denied", "said", "mended"),
+    ("denied", "expected", "mended"),
     [
         ("Edit", "The change was not made: The user said no", False),
         ("Bash", "nobody has seen it pass", True),
@@ -126,9 +126,11 @@ async def test_it_says_at_once_that_it_is_a_script(project: Context) -> None:
         ("TodoWrite", "passes now", True),
     ],
 )
-async def test_a_denied_call_is_respected_and_reported(project: Context, denied: str, said: str, mended: bool) -> None:
+async def test_a_denied_call_is_respected_and_reported(
+    project: Context, denied: str, expected: str, mended: bool
+) -> None:
     messages = await play("fix the failing test", project, frozenset({denied}))
-    assert said in text_of(messages[-1].blocks)
+    assert expected in text_of(messages[-1].blocks)
     assert ("+ name" in (project.root / "greeting.py").read_text()) is mended
     assert names_of(messages).count(denied) <= 3
 
@@ -175,16 +177,16 @@ async def test_it_streams_word_by_word_and_waits_only_if_asked(project: Context)
     messages = [Message("user", (Text("hello"),))]
     quick = [chunk async for chunk in Demo().stream(request(messages))]
     assert isinstance(quick[0], MessageBegan)
-    words = [chunk.text for chunk in quick if isinstance(chunk, TextDelta)]
-    assert len(words) > 10
-    assert text_of(tuple(chunk.block for chunk in quick if isinstance(chunk, BlockDone))) == "".join(words)
+    deltas = [chunk.text for chunk in quick if isinstance(chunk, TextDelta)]
+    assert len(deltas) > 10
+    assert text_of(tuple(chunk.block for chunk in quick if isinstance(chunk, BlockDone))) == "".join(deltas)
 
     async def paced() -> list[Chunk]:
         return [chunk async for chunk in Demo(pace=0.001).stream(request(messages))]
 
     started = asyncio.get_running_loop().time()
     await paced()
-    assert asyncio.get_running_loop().time() - started >= 0.001 * len(words)
+    assert asyncio.get_running_loop().time() - started >= 0.001 * len(deltas)
 
 
 BLOCKS: st.SearchStrategy[Block] = st.one_of(

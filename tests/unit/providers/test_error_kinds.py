@@ -1,4 +1,4 @@
-"""The table of errors: what vendors say, and what it means for us."""
+"""Classification of vendors' errors."""
 
 from typing import Any
 
@@ -248,8 +248,8 @@ def test_an_error_inside_a_stream_counts_like_its_http_twin(
     body: dict[str, Any], kind: ErrorKind, status: int | None
 ) -> None:
     """F10."""
-    for said in (None, 200):
-        error = classify(said, body, {}, "anthropic")
+    for http_status in (None, 200):
+        error = classify(http_status, body, {}, "anthropic")
         assert (error.kind, error.status) == (kind, status)
 
 

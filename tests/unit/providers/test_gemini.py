@@ -1,4 +1,4 @@
-"""What is sent to the Gemini API and how its stream is read."""
+"""The Gemini adapter: requests and streams."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -13,22 +13,22 @@ from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.gemini import Gemini, content_of, settings_of
-from bobstay.providers.gemini_schema import older_schema
+from bobstay.providers.gemini import Gemini, build_settings, encode_content
+from bobstay.providers.gemini_schema import convert_schema
 from bobstay.providers.gemini_stream import GeminiStreamReader
 from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step, Think
 
-PICTURE = Image("image/png", "aWJt")
+IMAGE = Image("image/png", "aWJt")
 SIGNED = ToolCall("call_1", "Read", {"a": 1}, signature="c2ln")
 MADE = ToolCall("made_1", "Bash", {})
 HISTORY = (
-    Message("user", (Text("Look"), PICTURE)),
+    Message("user", (Text("Look"), IMAGE)),
     Message("assistant", (Thinking("hm", "cHJvb2Y=", "gemini"), Text("I look."), SIGNED, MADE)),
     Message(
         "user",
         (
-            ToolReply("call_1", (Text("content"), PICTURE)),
+            ToolReply("call_1", (Text("content"), IMAGE)),
             ToolReply("made_1", (Text("no"),), is_error=True),
             Text("quick"),
         ),
@@ -52,9 +52,9 @@ def idle() -> Gemini:
 
 
 def test_messages_become_contents(idle: Gemini) -> None:
-    picture = {"inlineData": {"mimeType": "image/png", "data": "aWJt"}}
+    image = {"inlineData": {"mimeType": "image/png", "data": "aWJt"}}
     assert sent(idle, request())["contents"] == [
-        {"role": "user", "parts": [{"text": "Look"}, picture]},
+        {"role": "user", "parts": [{"text": "Look"}, image]},
         {
             "role": "model",
             "parts": [
@@ -69,7 +69,7 @@ def test_messages_become_contents(idle: Gemini) -> None:
             "parts": [
                 {"functionResponse": {"name": "Read", "response": {"output": "content"}, "id": "call_1"}},
                 {"functionResponse": {"name": "Bash", "response": {"error": "no"}}},
-                picture,
+                image,
                 {"text": "quick"},
             ],
         },
@@ -78,7 +78,7 @@ def test_messages_become_contents(idle: Gemini) -> None:
 
 def test_thinking_of_others_is_never_sent() -> None:
     blocks = (Thinking("x", "s", "anthropic"), Thinking("y", "", "gemini"))
-    assert content_of(Message("assistant", blocks), {}, signs=False) is None
+    assert encode_content(Message("assistant", blocks), {}, signs=False) is None
 
 
 def test_a_call_another_model_made_is_marked_for_models_that_check_proofs(idle: Gemini) -> None:
@@ -114,16 +114,16 @@ def test_what_was_kept_for_a_broker_is_no_signature(idle: Gemini) -> None:
 def test_thinking_is_asked_for_as_each_model_takes_it(
     model: str, thinking: Any, effort: Any, expected: dict[str, Any] | None
 ) -> None:
-    generation = settings_of(request(model=model, thinking=thinking, effort=effort))["generationConfig"]
+    generation = build_settings(request(model=model, thinking=thinking, effort=effort))["generationConfig"]
     assert generation.get("thinkingConfig") == expected
 
 
 def test_system_and_tools_are_said_in_their_places() -> None:
-    settings = settings_of(request())
+    settings = build_settings(request())
     assert settings["systemInstruction"] == {"parts": [{"text": "One."}, {"text": "Two."}]}
     declaration = settings["tools"][0]["functionDeclarations"][0]
     assert declaration["parametersJsonSchema"] == READ.schema
-    assert settings_of(request(tools=(), hosted_search=True))["tools"] == [{"googleSearch": {}}]
+    assert build_settings(request(tools=(), hosted_search=True))["tools"] == [{"googleSearch": {}}]
 
 
 def test_a_longer_history_begins_with_the_same_bytes(idle: Gemini) -> None:
@@ -145,7 +145,7 @@ def test_the_older_schema_has_no_references_and_no_words_unknown_to_it() -> None
         },
         "required": ["a"],
     }
-    assert older_schema(schema) == {
+    assert convert_schema(schema) == {
         "type": "object",
         "required": ["a"],
         "properties": {
@@ -164,7 +164,7 @@ def test_the_older_schema_has_no_references_and_no_words_unknown_to_it() -> None
 
 def test_a_schema_that_refers_to_itself_has_an_end() -> None:
     schema = {"$defs": {"N": {"type": "object", "properties": {"n": {"$ref": "#/$defs/N"}}}}, "$ref": "#/$defs/N"}
-    assert b"$ref" not in msgspec.json.encode(older_schema(schema))
+    assert b"$ref" not in msgspec.json.encode(convert_schema(schema))
 
 
 # ---------------------------------------------------------------- reading
@@ -204,7 +204,7 @@ def test_proofs_are_kept_with_what_they_prove() -> None:
     assert (call.name, call.signature) == ("Read", "Mg==")
     assert text == Text("said")
     assert proof == Thinking("", "Mw==", "gemini", redacted=True)
-    replayed = content_of(Message("assistant", (text, proof)), {}, signs=True)
+    replayed = encode_content(Message("assistant", (text, proof)), {}, signs=True)
     assert replayed == {"role": "model", "parts": [{"text": "said"}, {"text": "", "thoughtSignature": "Mw=="}]}
 
 

@@ -1,4 +1,4 @@
-"""What the Gemini API refuses: the double refuses it, and the adapter does not send it."""
+"""Refusals of the Gemini API: the double makes them, and the adapter avoids them."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ import pytest
 from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply
 from bobstay.providers.base import Request, ToolSpec
 from bobstay.providers.catalogue import lookup
-from bobstay.providers.gemini import Gemini, generation_of
+from bobstay.providers.gemini import Gemini, model_generation
 from bobstay.providers.http_client import HttpClient
-from bobstay.providers.thinking import fitted
+from bobstay.providers.thinking import fit_thinking
 from tests.modelserver.gemini_rules import complaints
 
 MODEL = "gemini-3.8-flash"
@@ -67,9 +67,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "body", "words"), REFUSED, ids=[words[:40] for _, _, words in REFUSED])
-def test_the_double_refuses_what_the_api_refuses(model: str, body: dict[str, Any], words: str) -> None:
-    assert words in next(complaints(model, body), "")
+@pytest.mark.parametrize(("model", "body", "expected"), REFUSED, ids=[expected[:40] for _, _, expected in REFUSED])
+def test_the_double_refuses_what_the_api_refuses(model: str, body: dict[str, Any], expected: str) -> None:
+    assert expected in next(complaints(model, body), "")
 
 
 def test_the_double_takes_what_is_right() -> None:
@@ -98,7 +98,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS)
 def test_each_model_is_asked_to_think_only_as_it_accepts(model: str, wanted: Any, effort: Any) -> None:
     info = lookup(model)
-    thinks, fitting = fitted(wanted, effort, info.thinks, info.efforts)
+    thinks, fitting = fit_thinking(wanted, effort, info.thinks, info.efforts)
     asked = Request(model, (), (Message("user", (Text("hi"),)),), thinking=thinks, thinks=info.thinks, effort=fitting)
     assert list(complaints(model, body_of(asked))) == []
 
@@ -114,7 +114,7 @@ def test_each_model_is_asked_to_think_only_as_it_accepts(model: str, wanted: Any
     ],
 )
 def test_the_generation_is_read_from_the_name(name: str, numbers: tuple[int, int]) -> None:
-    assert generation_of(name) == numbers
+    assert model_generation(name) == numbers
 
 
 @pytest.mark.parametrize("model", MODELS)

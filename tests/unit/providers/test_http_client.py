@@ -94,7 +94,7 @@ async def test_a_connection_whose_answer_is_about_to_end_is_waited_for(http: Htt
 
     async with listening(serve) as address:
         first = await http.get(f"http://{address}/")
-        assert await first.some() == b"he"
+        assert await first.read_some() == b"he"
         first.release()
         second = asyncio.create_task(http.get(f"http://{address}/"))
         await asyncio.sleep(0)
@@ -103,10 +103,10 @@ async def test_a_connection_whose_answer_is_about_to_end_is_waited_for(http: Htt
 
 
 async def test_a_released_answer_that_does_not_end_holds_nobody(http: HttpClient) -> None:
-    """Whoever watched it for signs of life has the whole request, with all that was said."""
+    """The callback for activity references the whole request with its messages."""
 
     class Watching:
-        def heard(self) -> None: ...
+        def on_activity(self) -> None: ...
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -115,8 +115,8 @@ async def test_a_released_answer_that_does_not_end_holds_nobody(http: HttpClient
 
     async with listening(serve) as address:
         watching = Watching()
-        reply = await http.post(f"http://{address}/", {}, b"", watching.heard)
-        assert await reply.some() == b"he"
+        reply = await http.post(f"http://{address}/", {}, b"", watching.on_activity)
+        assert await reply.read_some() == b"he"
         reply.release()
         known = weakref.ref(watching)
         del watching
@@ -314,10 +314,3 @@ async def test_connecting_takes_no_longer_than_allowed() -> None:
             await client.get(f"https://{address}/")  # the TLS handshake never comes to an end
         await client.close()
     assert caught.value.kind == "timeout"
-
-
-async def test_a_warm_connection_is_the_one_that_is_used(server: ModelServer, http: HttpClient) -> None:
-    await http.warm(server.url)
-    await (await http.get(f"{server.url}/v1/models")).read()
-    assert server.connections == 1
-    await http.warm("http://127.0.0.1:9")  # failing is no error

@@ -1,4 +1,4 @@
-"""Whatever happened to a history, each vendor is sent one it takes: repaired, then translated (H3-7, F4)."""
+"""Every vendor accepts every history after it was repaired and encoded (H3-7, F4)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The Anthropic adapter against a server that misbehaves in every way servers do, over real HTTP."""
+"""The Anthropic adapter against a misbehaving server, over real HTTP."""
 
 import asyncio
 from typing import Literal
@@ -15,7 +15,7 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, ErrorKind, Provider, ProviderError, Request
 from bobstay.providers.http_client import HttpClient
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think
-from tests.unit.providers.asking import blocks_of, chunks_of, ending_of, request
+from tests.unit.providers.model_calls import blocks_of, chunks_of, ending_of, request
 
 
 @pytest.fixture
@@ -258,13 +258,13 @@ async def test_every_byte_in_a_packet_of_its_own_changes_nothing(server: ModelSe
     assert len(first) == len(second)
 
 
-words = st.text(st.characters(codec="utf-8", exclude_characters=BROKEN), max_size=40)
+texts = st.text(st.characters(codec="utf-8", exclude_characters=BROKEN), max_size=40)
 
 
 @settings(max_examples=25, deadline=None)
 @given(
-    text=words,
-    command=st.dictionaries(words, words | st.integers(), max_size=3),
+    text=texts,
+    command=st.dictionaries(texts, texts | st.integers(), max_size=3),
     chunk=st.integers(1, 7),
     size=st.integers(1, 64),
 )

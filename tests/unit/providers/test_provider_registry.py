@@ -1,4 +1,4 @@
-"""Which provider serves a model, and with which key."""
+"""The provider registry: the provider of a model's name, and its key."""
 
 import subprocess
 import sys
@@ -8,15 +8,15 @@ import pytest
 from bobstay.config.provider_variables import ADDRESSES, KEYS
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
-from bobstay.providers.base_urls import local_url
+from bobstay.providers.base_urls import complete_url
 from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import (
-    LOCAL,
+    LOCAL_PROVIDERS,
     PROVIDERS,
     MissingKey,
     ProviderKeys,
     UnknownModelError,
-    build,
+    build_provider,
     parse_model,
 )
 from tests.modelserver import ModelServer, Say, Step
@@ -69,19 +69,19 @@ def test_a_name_that_says_nothing_is_refused_with_the_ways_to_say_it(spec: str) 
 def test_a_missing_key_is_named_and_the_demo_offered(provider: str, variable: str) -> None:
     """H3-11."""
     with pytest.raises(MissingKey, match=variable) as caught:
-        build(provider, HttpClient(), ProviderKeys({variable: "  "}))
+        build_provider(provider, HttpClient(), ProviderKeys({variable: "  "}))
     assert "--model demo" in str(caught.value)
-    assert build(provider, HttpClient(), ProviderKeys({variable: "k"})).name
+    assert build_provider(provider, HttpClient(), ProviderKeys({variable: "k"})).name
 
 
-@pytest.mark.parametrize("provider", ["demo", *LOCAL])
+@pytest.mark.parametrize("provider", ["demo", *LOCAL_PROVIDERS])
 def test_the_demo_and_servers_of_ones_own_need_no_key(provider: str) -> None:
-    assert build(provider, HttpClient(), ProviderKeys()).name == provider
+    assert build_provider(provider, HttpClient(), ProviderKeys()).name == provider
 
 
 def test_an_unknown_provider_is_refused() -> None:
     with pytest.raises(UnknownModelError, match="anthropic"):
-        build("nobody", HttpClient(), ProviderKeys())
+        build_provider("nobody", HttpClient(), ProviderKeys())
 
 
 @pytest.mark.parametrize(
@@ -107,21 +107,22 @@ def test_an_unknown_provider_is_refused() -> None:
     ],
 )
 def test_addresses_are_completed_as_people_write_them(provider: str, address: str, url: str) -> None:
-    assert local_url(provider, address) == url
+    assert complete_url(provider, address) == url
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_only_the_adapter_that_is_used_is_imported(provider: str) -> None:
     """H4-1."""
-    adapters = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini", "demo": "demo"}
-    own = adapters.get(provider, "chat")
+    adapters = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini", "demo": "demo_model"}
+    own = adapters.get(provider, "chat_completions")
     program = (
-        "import sys; from bobstay.providers.provider_registry import *; from bobstay.providers.http_client import HttpClient;"
-        "keys = Keys({name: 'k' for name in ('ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY',"
+        "import sys; from bobstay.providers.provider_registry import *;"
+        "from bobstay.providers.http_client import HttpClient;"
+        "keys = ProviderKeys({name: 'k' for name in ('ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY',"
         " 'OPENROUTER_API_KEY')});"
-        f"build({provider!r}, HttpClient(), keys);"
-        "print(*(name for name in ('anthropic', 'responses', 'chat', 'gemini', 'demo', 'errors', 'catalogue')"
-        " if 'bobstay.providers.' + name in sys.modules))"
+        f"build_provider({provider!r}, HttpClient(), keys);"
+        "names = 'anthropic responses chat_completions gemini demo_model error_kinds catalogue'.split();"
+        "print(*(name for name in names if 'bobstay.providers.' + name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [own]
@@ -135,9 +136,9 @@ async def test_headers_for_anthropic_go_to_nobody_else_and_those_of_the_settings
     path = "" if provider in ("anthropic", "gemini") else "/v1"
     values = {KEYS[provider][0]: "own-key", ADDRESSES[provider]: server.url + path}
     added = {name: {"X-For": name} for name in PROVIDERS}
-    adapter = build(provider, http, ProviderKeys(values, {"X-Gateway-Key": "secret"}, added))
-    words = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
-    async for _ in adapter.stream(Request("m", (), (words,))):
+    adapter = build_provider(provider, http, ProviderKeys(values, {"X-Gateway-Key": "secret"}, added))
+    message = Message("user", (Text(server.play("t", Step(blocks=[Say("Hello.")]))),))
+    async for _ in adapter.stream(Request("m", (), (message,))):
         pass
     headers = server.requests[0].headers
     assert ("x-gateway-key" in headers) is (provider == "anthropic")

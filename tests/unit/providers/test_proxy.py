@@ -1,4 +1,4 @@
-"""Model servers behind proxies, with certificates of a company's own."""
+"""Model servers behind proxies, with private certificate authorities."""
 
 import asyncio
 import gzip
@@ -117,7 +117,7 @@ async def test_a_model_on_this_machine_is_reached_past_the_proxy(server: ModelSe
 
 async def test_a_proxy_that_wants_a_password_says_how_to_give_one(authority: Authority) -> None:
     async with proxying({}, user="me", password="right") as proxy:
-        for given, expected in (("", "wants a user and a password"), ("me:wrong@", "does not accept this user")):
+        for given, expected in (("", "requires a user and a password"), ("me:wrong@", "does not accept this user")):
             network = Network(Proxies(https=f"http://{given}{proxy.address}"))
             with pytest.raises(ProviderError, match=expected) as caught:
                 await body_from("https://models.test/", network)

@@ -1,4 +1,4 @@
-"""What is sent to OpenAI's Responses API and how its events are read."""
+"""The Responses adapter: requests and streams."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -14,16 +14,16 @@ from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.http_client import HttpClient
-from bobstay.providers.responses import Responses, items_of, settings_of
+from bobstay.providers.responses import Responses, build_settings, encode_items
 from bobstay.providers.responses_stream import ResponsesStreamReader
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think
 
 REASONING = Thinking("why", '{"id":"rs_1","summary":[],"encrypted_content":"xyz"}', "openai")
-PICTURE = Image("image/png", "aWJt")
+IMAGE = Image("image/png", "aWJt")
 HISTORY = (
-    Message("user", (Text("Look"), PICTURE)),
+    Message("user", (Text("Look"), IMAGE)),
     Message("assistant", (REASONING, Text("I look."), ToolCall("call_1", "Read", {"file_path": "a"}))),
-    Message("user", (ToolReply("call_1", (Text("content"), PICTURE)), Text("and be quick"))),
+    Message("user", (ToolReply("call_1", (Text("content"), IMAGE)), Text("and be quick"))),
 )
 
 
@@ -39,7 +39,7 @@ def request(**changes: Any) -> Request:
 
 
 def test_the_settings_keep_nothing_at_the_vendor_and_ask_for_the_reasoning_back() -> None:
-    settings = settings_of(request(effort="high", thinking="adaptive"))
+    settings = build_settings(request(effort="high", thinking="adaptive"))
     assert settings["store"] is False
     assert settings["stream"] is True
     assert settings["instructions"] == "One.\n\nTwo."
@@ -59,25 +59,25 @@ def test_a_model_that_does_not_reason_is_not_asked_about_it() -> None:
 
 @pytest.mark.parametrize(("budget", "effort"), [(1024, "low"), (10_000, "medium"), (30_000, "high")])
 def test_a_budget_of_thinking_becomes_an_effort(budget: int, effort: str) -> None:
-    assert settings_of(request(thinking=budget))["reasoning"]["effort"] == effort
+    assert build_settings(request(thinking=budget))["reasoning"]["effort"] == effort
 
 
 def test_the_vendors_search_is_offered_beside_the_tools() -> None:
-    assert settings_of(request(hosted_search=True))["tools"][-1] == {"type": "web_search"}
+    assert build_settings(request(hosted_search=True))["tools"][-1] == {"type": "web_search"}
 
 
 def test_messages_become_items_in_order() -> None:
-    items = [item for message in HISTORY for item in items_of(message)]
-    picture = {"type": "input_image", "image_url": "data:image/png;base64,aWJt", "detail": "auto"}
+    items = [item for message in HISTORY for item in encode_items(message)]
+    image = {"type": "input_image", "image_url": "data:image/png;base64,aWJt", "detail": "auto"}
     assert items == [
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look"}, picture]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look"}, image]},
         {"type": "reasoning", "summary": [], "encrypted_content": "xyz"},
         {"type": "message", "role": "assistant", "content": "I look."},
         {"type": "function_call", "call_id": "call_1", "name": "Read", "arguments": '{"file_path":"a"}'},
         {
             "type": "function_call_output",
             "call_id": "call_1",
-            "output": [{"type": "input_text", "text": "content"}, picture],
+            "output": [{"type": "input_text", "text": "content"}, image],
         },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and be quick"}]},
     ]
@@ -91,7 +91,7 @@ def test_the_vendors_own_types_accept_every_item() -> None:
     items = [
         item if item["type"] != "reasoning" else {**item, "id": "rs_1"}
         for message in HISTORY
-        for item in items_of(message)
+        for item in encode_items(message)
     ]
     TypeAdapter(ResponseInputParam).validate_python(items)
 
@@ -106,18 +106,18 @@ def test_the_vendors_own_types_accept_every_item() -> None:
     ],
 )
 def test_thinking_that_openai_did_not_sign_is_never_sent(foreign: Thinking) -> None:
-    assert items_of(Message("assistant", (foreign, Text("a")))) == [
+    assert encode_items(Message("assistant", (foreign, Text("a")))) == [
         {"type": "message", "role": "assistant", "content": "a"}
     ]
 
 
 def test_reasoning_of_which_nothing_came_is_left_out() -> None:
-    assert items_of(Message("assistant", (Text("a"), REASONING)))[-1]["type"] == "message"
+    assert encode_items(Message("assistant", (Text("a"), REASONING)))[-1]["type"] == "message"
 
 
 def test_a_failed_call_and_a_malformed_one_are_told_as_such() -> None:
-    assert items_of(Message("user", (ToolReply("c", (Text("no"),), is_error=True),)))[0]["output"] == "Error: no"
-    call = items_of(Message("assistant", (ToolCall("c", "Read", {}, malformed='{"a'),)))[0]
+    assert encode_items(Message("user", (ToolReply("c", (Text("no"),), is_error=True),)))[0]["output"] == "Error: no"
+    call = encode_items(Message("assistant", (ToolCall("c", "Read", {}, malformed='{"a'),)))[0]
     assert call["arguments"] == '{"a'
 
 
@@ -150,7 +150,7 @@ def test_reasoning_comes_back_as_it_was_signed() -> None:
     done = next(chunk for chunk in chunks if isinstance(chunk, BlockDone))
     assert isinstance(done.block, Thinking)
     assert done.block.text == "a\n\nb"
-    replayed = items_of(Message("assistant", (done.block, Text("x"))))[0]
+    replayed = encode_items(Message("assistant", (done.block, Text("x"))))[0]
     assert replayed == {key: value for key, value in item.items() if key != "id"}
 
 

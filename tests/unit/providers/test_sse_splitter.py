@@ -72,7 +72,7 @@ def test_an_event_without_data_is_no_event() -> None:
 
 
 def test_an_event_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse_splitter, "LIMIT", 1000)
+    monkeypatch.setattr(sse_splitter, "MAX_EVENT_SIZE", 1000)
     splitter = SseSplitter()
     splitter.feed(b"data: " + b"x" * 900)
     with pytest.raises(ProviderError) as caught:

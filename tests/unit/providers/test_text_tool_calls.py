@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.providers.base import ToolSpec
-from bobstay.providers.text_tool_calls import LeakedCall, is_quoted, may_become_call, recover
+from bobstay.providers.text_tool_calls import TextToolCall, is_quoted, may_become_call, recover_calls
 
 READ = ToolSpec(
     "Read",
@@ -15,7 +15,7 @@ READ = ToolSpec(
 )
 TOOLS = (READ, ToolSpec("Bash", "Run", {"type": "object"}))
 CALL = '{"name": "Read", "arguments": {"file_path": "a.py"}}'
-EXPECTED = LeakedCall("Read", {"file_path": "a.py"})
+EXPECTED = TextToolCall("Read", {"file_path": "a.py"})
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ EXPECTED = LeakedCall("Read", {"file_path": "a.py"})
 )
 def test_a_text_that_is_only_a_call_is_recovered_and_held_back_while_it_streams(text: str) -> None:
     """F35: raw JSON where a call was meant."""
-    assert recover(text, TOOLS) == (EXPECTED,)
+    assert recover_calls(text, TOOLS) == (EXPECTED,)
     assert all(may_become_call(text[:length]) for length in range(len(text) + 1))
 
 
@@ -58,7 +58,7 @@ def test_a_text_that_is_only_a_call_is_recovered_and_held_back_while_it_streams(
     ],
 )
 def test_a_call_among_other_words_or_in_a_fence_is_a_quotation(text: str) -> None:
-    assert recover(text, TOOLS) is None
+    assert recover_calls(text, TOOLS) is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_call_is_quoted_if_it_or_its_input_stands_in_a_result(result: str, quo
 
 @pytest.mark.parametrize("text", [f"{CALL}\n{CALL}", f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>"])
 def test_several_calls_are_recovered_in_order(text: str) -> None:
-    assert recover(text, TOOLS) == (EXPECTED, EXPECTED)
+    assert recover_calls(text, TOOLS) == (EXPECTED, EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,16 @@ def test_several_calls_are_recovered_in_order(text: str) -> None:
     ],
 )
 def test_what_is_no_call_of_an_offered_tool_stays_text(text: str) -> None:
-    assert recover(text, TOOLS) is None
+    assert recover_calls(text, TOOLS) is None
 
 
 def test_nothing_is_recovered_when_no_tool_is_offered() -> None:
-    assert recover(CALL, ()) is None
+    assert recover_calls(CALL, ()) is None
 
 
 def test_parameters_in_tags_follow_the_schema() -> None:
     text = "<function=Read><parameter=file_path>12</parameter><parameter=limit>12</parameter></function>"
-    found = recover(text, TOOLS)
+    found = recover_calls(text, TOOLS)
     assert found is not None
     assert found[0].input == {"file_path": "12", "limit": 12}
 
@@ -151,7 +151,7 @@ PIECES = st.lists(
 
 @given(PIECES)
 def test_recovery_never_raises_and_finds_only_offered_tools(text: str) -> None:
-    found = recover(text, TOOLS)
+    found = recover_calls(text, TOOLS)
     may_become_call(text)
     if found is not None:
         assert found
@@ -160,7 +160,7 @@ def test_recovery_never_raises_and_finds_only_offered_tools(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_characters="<{[")))
 def test_text_without_any_call_is_untouched(text: str) -> None:
-    assert recover(text, TOOLS) is None
+    assert recover_calls(text, TOOLS) is None
 
 
 @given(
@@ -168,4 +168,4 @@ def test_text_without_any_call_is_untouched(text: str) -> None:
 )
 def test_every_input_written_as_json_comes_back_whole(arguments: dict[str, object]) -> None:
     text = msgspec.json.encode({"name": "Bash", "arguments": arguments}).decode()
-    assert recover(text, TOOLS) == (LeakedCall("Bash", arguments),)
+    assert recover_calls(text, TOOLS) == (TextToolCall("Bash", arguments),)

@@ -1,4 +1,4 @@
-"""HTTPS, directly and through a proxy, with a certificate of the test's own."""
+"""HTTPS, directly and through a proxy, with a test certificate."""
 
 import asyncio
 import datetime

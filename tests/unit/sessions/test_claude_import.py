@@ -1,6 +1,7 @@
-"""Transcripts of Claude Code become sessions of ours."""
+"""Import of Claude Code transcripts."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from bobstay.model.event import (
     BlockDone,
     Decided,
+    Durable,
     MessageDone,
     Prompted,
     RunDone,
@@ -19,12 +21,12 @@ from bobstay.model.event import (
     TurnStarted,
 )
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.sessions.claude_import import adopt, entries, find, read
+from bobstay.sessions.claude_import import find_transcript, import_transcript, read_entries
 from bobstay.sessions.claude_paths import directory_name
 from bobstay.sessions.log_store import LogStore
 
 
-def said(uuid: str, parent: str | None, kind: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:
+def line(uuid: str, parent: str | None, kind: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "parentUuid": parent,
         "isSidechain": False,
@@ -40,17 +42,17 @@ def said(uuid: str, parent: str | None, kind: str, message: dict[str, Any], **mo
 
 
 def asked(uuid: str, parent: str | None, content: Any, **more: Any) -> dict[str, Any]:
-    return said(uuid, parent, "user", {"role": "user", "content": content}, **more)
+    return line(uuid, parent, "user", {"role": "user", "content": content}, **more)
 
 
 def answered(uuid: str, parent: str | None, block: Any, message: str, stop: str | None, **more: Any) -> dict[str, Any]:
     usage = {"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 4}
     body = {"id": message, "role": "assistant", "model": "big", "content": [block], "stop_reason": stop, "usage": usage}
-    return said(uuid, parent, "assistant", body, **more)
+    return line(uuid, parent, "assistant", body, **more)
 
 
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
 def call(name: str) -> dict[str, Any]:
@@ -61,32 +63,44 @@ def result(name: str, content: Any = "ok") -> list[dict[str, Any]]:
     return [{"type": "tool_result", "tool_use_id": name, "content": content}]
 
 
-PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
 
 PARALLEL: list[dict[str, Any]] = [
     {"type": "queue-operation", "operation": "enqueue", "content": "go", "sessionId": "s"},
     asked("u1", None, "go", permissionMode="plan"),
-    said("x1", "u1", "attachment", {}, attachment={"type": "environment"}),
+    line("x1", "u1", "attachment", {}, attachment={"type": "environment"}),
     answered("a1", "x1", {"type": "thinking", "thinking": "hm", "signature": "sig"}, "m1", "tool_use"),
     answered("a2", "a1", call("c1"), "m1", "tool_use", requestId="req"),
     answered("a3", "a2", call("c2"), "m1", "tool_use", requestId="req"),
     asked(
         "r2",
         "a3",
-        result("c2", [text("two"), PICTURE]),
+        result("c2", [text("two"), IMAGE]),
         toolUseResult={"stdout": "two", "interrupted": True},
         permissionDecision={"decision": "accept", "source": "config", "reasonType": "mode"},
     ),
     asked("r1", "a2", result("c1"), toolUseResult="Error: no"),
     {"type": "last-prompt", "lastPrompt": "go", "leafUuid": "r1"},
     answered("a4", "r1", text("done"), "m2", "end_turn"),
-    asked("u2", "a4", [text("and this?"), PICTURE]),
+    asked("u2", "a4", [text("and this?"), IMAGE]),
 ]
+
+
+def read_events(path: Path) -> Iterator[Durable]:
+    return (imported.event for imported in read_entries(path))
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
+
+
+def test_folders_of_transcripts_are_named_as_their_readers_expect(tmp_path: Path) -> None:
+    assert directory_name("/work space/a.b_c") == "-work-space-a-b-c"
+    assert directory_name("/h/\u00e9x") == "-h--x"
+    assert directory_name("/" + "x" * 300) == "-" + "x" * 199 + "-x8zr69"
+    (tmp_path / "link").symlink_to("real")
+    assert directory_name(str(tmp_path / "link")) == directory_name(str(tmp_path / "real"))
 
 
 LOCAL = (
@@ -100,16 +114,16 @@ LOCAL = (
 
 def test_commands_that_say_nothing_to_the_model_begin_no_turn(tmp_path: Path) -> None:
     first = [asked("u1", None, "go"), answered("a1", "u1", text("done"), "m1", "end_turn")]
-    lines = [asked(f"l{place}", f"l{place - 1}" if place else "a1", words) for place, words in enumerate(LOCAL)]
-    events = list(read(write(tmp_path / "s.jsonl", [*first, *lines])))
+    lines = [asked(f"l{place}", f"l{place - 1}" if place else "a1", content) for place, content in enumerate(LOCAL)]
+    events = list(read_events(write(tmp_path / "s.jsonl", [*first, *lines])))
     assert [event.why for event in events if isinstance(event, Prompted)] == ["", *["imported"] * len(LOCAL)]
     assert [event.ending for event in events if isinstance(event, RunDone)] == ["completed"]
 
 
 def test_a_command_that_is_a_prompt_begins_a_turn(tmp_path: Path) -> None:
-    words = "<command-message>foo</command-message>\n<command-name>/foo</command-name>"
-    lines = [asked("u1", None, words), answered("a1", "u1", text("done"), "m1", "end_turn")]
-    events = list(read(write(tmp_path / "s.jsonl", lines)))
+    content = "<command-message>foo</command-message>\n<command-name>/foo</command-name>"
+    lines = [asked("u1", None, content), answered("a1", "u1", text("done"), "m1", "end_turn")]
+    events = list(read_events(write(tmp_path / "s.jsonl", lines)))
     assert [event.origin for event in events if isinstance(event, Prompted)] == ["human"]
     assert [event.turn for event in events if isinstance(event, TurnStarted)] == [1]
 
@@ -117,7 +131,7 @@ def test_a_command_that_is_a_prompt_begins_a_turn(tmp_path: Path) -> None:
 def test_a_transcript_becomes_the_events_of_a_session(tmp_path: Path) -> None:
     """H6-3: results of calls made side by side hang off their own calls, and all belong."""
     path = write(tmp_path / "s.jsonl", PARALLEL)
-    events = list(read(path))
+    events = list(read_events(path))
     usage = Usage(10, 2, 3, 4)
     assert isinstance(events[0], SessionStarted)
     assert (events[0].cwd, events[0].model, events[0].imported_from) == ("/w", "big", str(path))
@@ -155,7 +169,7 @@ def test_the_branch_that_was_left_is_not_imported(tmp_path: Path) -> None:
         asked("r1", "b1", result("c", "taken")),
         answered("b2", "r1", text("right"), "m3", "end_turn"),
     ]
-    events = list(read(write(tmp_path / "s.jsonl", lines)))
+    events = list(read_events(write(tmp_path / "s.jsonl", lines)))
     assert [event.block for event in events if isinstance(event, BlockDone) and isinstance(event.block, Text)] == [
         Text("right")
     ]
@@ -166,15 +180,15 @@ def test_what_no_person_wrote_is_not_a_persons(tmp_path: Path) -> None:
     """H6-3: after a compaction the summary stands for all before it."""
     lines = [
         asked("u0", None, "long ago"),
-        said("c0", None, "system", {}, subtype="compact_boundary", logicalParentUuid="u0"),
+        line("c0", None, "system", {}, subtype="compact_boundary", logicalParentUuid="u0"),
         asked("u1", "c0", "In short: ...", isCompactSummary=True),
         asked("u2", "u1", "<caveat>", isMeta=True),
         asked("u3", "u2", "go on"),
         answered("a1", "u3", text("par"), "m1", None),
         asked("u4", "a1", [text("[Request interrupted by user]")]),
-        said("q1", "u4", "attachment", {}, attachment={"type": "queued_command", "prompt": "hurry"}),
+        line("q1", "u4", "attachment", {}, attachment={"type": "queued_command", "prompt": "hurry"}),
     ]
-    prompts = [event for event in read(write(tmp_path / "s.jsonl", lines)) if isinstance(event, Prompted)]
+    prompts = [event for event in read_events(write(tmp_path / "s.jsonl", lines)) if isinstance(event, Prompted)]
     assert [(prompt.id, prompt.origin, prompt.why) for prompt in prompts] == [
         ("u1", "harness", "compact_summary"),
         ("u2", "harness", "imported"),
@@ -191,9 +205,9 @@ def test_side_talk_and_unknown_lines_are_left_out(tmp_path: Path) -> None:
         answered("a1", "u1", text("yes"), "m1", "end_turn"),
         answered("s1", "a1", text("aside"), "m9", "end_turn", isSidechain=True),
         {"type": "from-the-future", "uuid": "f1", "parentUuid": "a1"},
-        said("a2", "a1", "assistant", {"content": [{"type": "server_tool_use"}, "odd", None], "model": 7}),
+        line("a2", "a1", "assistant", {"content": [{"type": "server_tool_use"}, "odd", None], "model": 7}),
     ]
-    events = list(read(write(tmp_path / "s.jsonl", lines)))
+    events = list(read_events(write(tmp_path / "s.jsonl", lines)))
     assert [type(event) for event in events] == [SessionStarted, Prompted, TurnStarted, BlockDone, MessageDone, RunDone]
 
 
@@ -204,23 +218,23 @@ def test_bad_lines_cost_only_themselves(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\n".join([*good[:2], b"\xff garbage", *good[2:], b"[]", surrogate, b'{"type":"user","uu']))
     store = LogStore(str(tmp_path / "sessions"))
-    log = adopt(store, "s", path)
+    log = import_transcript(store, "s", path)
     log.close()
-    prompts = [entry.event for entry in store.peek("s")[0] if isinstance(entry.event, Prompted)]
+    prompts = [entry.event for entry in store.read_branch("s")[0] if isinstance(entry.event, Prompted)]
     assert [prompt.blocks[0] for prompt in prompts] == [Text("go"), Text("and this?"), Text("half �")]
 
 
 def test_a_parent_that_is_missing_ends_the_chain_and_a_circle_is_walked_once(tmp_path: Path) -> None:
     lines = [asked("a", "b", "one"), asked("b", "a", "two"), asked("c", "b", "three")]
-    assert sum(isinstance(event, Prompted) for event in read(write(tmp_path / "circle.jsonl", lines))) == 3
+    assert sum(isinstance(event, Prompted) for event in read_events(write(tmp_path / "circle.jsonl", lines))) == 3
     lines = [asked("a", None, "one"), asked("c", "lost", "three")]
-    assert sum(isinstance(event, Prompted) for event in read(write(tmp_path / "lost.jsonl", lines))) == 1
+    assert sum(isinstance(event, Prompted) for event in read_events(write(tmp_path / "lost.jsonl", lines))) == 1
 
 
 def test_nothing_readable_gives_no_events(tmp_path: Path) -> None:
-    assert list(read(tmp_path / "none.jsonl")) == []
+    assert list(read_events(tmp_path / "none.jsonl")) == []
     (tmp_path / "empty.jsonl").write_text("\n")
-    assert list(read(tmp_path / "empty.jsonl")) == []
+    assert list(read_events(tmp_path / "empty.jsonl")) == []
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -238,14 +252,14 @@ def test_a_transcript_damaged_anywhere_never_raises(data: st.DataObject, tmp_pat
                 continue
             place[key] = data.draw(odd)
             break
-    for imported in entries(write(tmp_path / "s.jsonl", lines)):
+    for imported in read_entries(write(tmp_path / "s.jsonl", lines)):
         assert imported.id
 
 
 def test_an_adopted_session_keeps_the_names_of_its_lines(tmp_path: Path) -> None:
     """H6-3: so that a host can resume at an entry it knows."""
     store = LogStore(str(tmp_path / "sessions"))
-    adopt(store, "s", write(tmp_path / "s.jsonl", PARALLEL)).close()
+    import_transcript(store, "s", write(tmp_path / "s.jsonl", PARALLEL)).close()
     log, branch, warnings = store.open("s", at="a4")
     log.close()
     assert warnings == []
@@ -267,12 +281,12 @@ def test_a_transcript_is_found_by_directory_and_then_anywhere(tmp_path: Path) ->
         (tmp_path / "config" / "projects" / folder / "s1.jsonl").write_text("")
     (tmp_path / "config" / "projects" / "-somewhere" / "s2.jsonl").write_text("")
     config = str(tmp_path / "config")
-    assert (found := find(config, str(tmp_path), "s1")) is not None
+    assert (found := find_transcript(config, str(tmp_path), "s1")) is not None
     assert found.parent.name == directory_name(str(tmp_path))
-    assert (found := find(config, str(deep), "s1")) is not None
+    assert (found := find_transcript(config, str(deep), "s1")) is not None
     assert found.parent.name == long_name[:201] + "other"
-    assert (found := find(config, str(tmp_path), "s2")) is not None
+    assert (found := find_transcript(config, str(tmp_path), "s2")) is not None
     assert found.parent.name == "-somewhere"
     for bad in ("none", "../s1", "", ".", ".."):
-        assert find(config, str(tmp_path), bad) is None
-    assert find(str(tmp_path / "nowhere"), str(tmp_path), "s1") is None
+        assert find_transcript(config, str(tmp_path), bad) is None
+    assert find_transcript(str(tmp_path / "nowhere"), str(tmp_path), "s1") is None

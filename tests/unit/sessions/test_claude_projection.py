@@ -1,4 +1,4 @@
-"""The transcript we write is read by the official SDK's own functions."""
+"""The projected transcript can be read by the official SDK."""
 
 import json
 from pathlib import Path
@@ -22,8 +22,8 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import new_id
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.sessions.claude_import import read
-from bobstay.sessions.claude_projection import TAIL_SIZE, Origin, Projection
+from bobstay.sessions.claude_import import read_entries
+from bobstay.sessions.claude_projection import TAIL_SIZE, ClaudeProjection, TranscriptOrigin
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log_store import LogStore
 
@@ -44,9 +44,9 @@ class Stage:
         self.projection = self.project(self.session_id)
         self.projection.resume(self.log.read())
 
-    def project(self, session_id: str, *, mirror: bool = True) -> Projection:
-        origin = Origin(session_id, str(self.cwd), "9.9", branch="main")
-        return Projection(str(self.config), origin, mirror=mirror)
+    def project(self, session_id: str, *, mirror: bool = True) -> ClaudeProjection:
+        origin = TranscriptOrigin(session_id, str(self.cwd), "9.9", branch="main")
+        return ClaudeProjection(str(self.config), origin, mirror=mirror)
 
     def happen(self, *events: Durable) -> None:
         for event in events:
@@ -72,8 +72,8 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     return Stage(tmp_path, monkeypatch)
 
 
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
 def call(name: str) -> ToolCall:
@@ -159,13 +159,13 @@ def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(stag
 
 
 def test_every_block_has_its_line(stage: Stage) -> None:
-    picture = Image("image/png", "AAAA")
+    image = Image("image/png", "AAAA")
     stage.happen(
-        Prompted("p", (Text("look"), picture)),
+        Prompted("p", (Text("look"), image)),
         BlockDone("m1", 0, Thinking("hm", "sig", "anthropic")),
         BlockDone("m1", 1, call("c1")),
         MessageDone("m1", "big", "tool_use", Usage()),
-        ToolDone(ToolReply("c1", (Text("a"), picture), is_error=True)),
+        ToolDone(ToolReply("c1", (Text("a"), image), is_error=True)),
     )
     source = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     assert stage.messages() == [
@@ -282,9 +282,9 @@ def test_the_mirror_gives_each_line_once(stage: Stage) -> None:
     taken: list[dict[str, Any]] = []
     for event in [*exchange("go", "one"), *exchange("on", "two")]:
         stage.happen(event)
-        taken += stage.projection.take()
+        taken += stage.projection.drain()
     assert taken == stage.lines()
-    assert stage.projection.take() == []
+    assert stage.projection.drain() == []
 
 
 def test_nothing_said_leaves_no_file(stage: Stage) -> None:
@@ -296,7 +296,7 @@ def test_a_transcript_that_cannot_be_written_stops_nothing(stage: Stage) -> None
     stage.config.write_text("a file where a folder should be")
     stage.happen(*exchange("go", "one"))
     assert "is no longer written" in stage.projection.failure
-    assert stage.projection.take() == []
+    assert stage.projection.drain() == []
 
 
 def test_text_that_is_no_unicode_is_written_all_the_same(stage: Stage) -> None:
@@ -309,8 +309,9 @@ def test_what_we_write_we_can_import(stage: Stage) -> None:
     """H6-3: there and back."""
     events = [*exchange("go", "one"), *exchange("on", "two")]
     stage.happen(*events)
-    talk = [event for event in events if isinstance(event, Prompted | MessageDone)]
-    assert [event for event in read(stage.projection.path) if isinstance(event, Prompted | MessageDone)] == talk
+    messages = [event for event in events if isinstance(event, Prompted | MessageDone)]
+    imported = [entry.event for entry in read_entries(stage.projection.path)]
+    assert [event for event in imported if isinstance(event, Prompted | MessageDone)] == messages
 
 
 def test_only_the_owner_can_read_it(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Removal of old sessions: what goes, what stays whatever its age."""
+"""Removal of old sessions: what is removed, and what is kept whatever its age."""
 
 import os
 import threading
@@ -44,8 +44,8 @@ class Home:
         path.write_text("# Plan")
         age(path, days)
 
-    def remove(self, days: int = 30, spare: frozenset[str] = frozenset()) -> list[str]:
-        return remove_older_than(str(self.folder), days, spare)
+    def remove(self, days: int = 30, keep: frozenset[str] = frozenset()) -> list[str]:
+        return remove_older_than(str(self.folder), days, keep)
 
     def left(self) -> tuple[list[str], list[str], list[str]]:
         kinds = ("sessions", "output", "plans")
@@ -85,7 +85,7 @@ def test_a_session_that_is_spared_or_pinned_is_kept(home: Home) -> None:
     home.session("spared", 31)
     home.session("pinned", 31, SessionChanged(pinned=True))
     home.session("loose", 31, SessionChanged(pinned=True), SessionChanged(pinned=False))
-    assert home.remove(spare=frozenset({"spared"})) == ["loose"]
+    assert home.remove(keep=frozenset({"spared"})) == ["loose"]
     assert home.left()[1] == ["pinned", "spared"]
 
 

@@ -1,4 +1,4 @@
-"""The file log: its writer's lease, the modes of its files, and what an append costs."""
+"""The JSON lines log: lease, file modes, and the cost of an append."""
 
 import os
 import subprocess
@@ -17,8 +17,8 @@ SOURCE = str(Path(__file__).parents[3] / "src")
 
 HOLD = """
 import sys
-from bobstay.sessions.log_store import Store
-log, _, _ = Store(sys.argv[1]).open("one")
+from bobstay.sessions.log_store import LogStore
+log, _, _ = LogStore(sys.argv[1]).open("one")
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -45,7 +45,7 @@ def test_a_second_process_is_told_who_writes_the_session(tmp_path: Path) -> None
             store.open("one")
         assert f"pid {process.pid} on {os.uname().nodename}, since 20" in str(busy.value)
         assert "fork" in str(busy.value)
-        assert len(store.peek("one")[0]) == 1
+        assert len(store.read_branch("one")[0]) == 1
         process.kill()
     log, _, warnings = store.open("one")
     log.close()
@@ -68,7 +68,7 @@ def test_an_unreadable_note_only_costs_the_name(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     log, _, _ = store.open("one")
     Path(store.directory, "one.lease").write_bytes(b"\xff")
-    with pytest.raises(SessionBusy, match=r"another process\. End that one first"):
+    with pytest.raises(SessionBusy, match=r"another process\. End that process first"):
         store.open("one")
     log.close()
 
@@ -106,7 +106,7 @@ def test_numbers_go_on_after_the_highest_whatever_the_file_says(tmp_path: Path) 
 def test_a_log_that_went_away_says_so(tmp_path: Path) -> None:
     with pytest.raises(SessionMissing, match="No conversation found with session ID: gone"):
         JsonlLog.reopen(str(tmp_path / "gone.jsonl"))
-    with pytest.raises(LogError, match="cannot make the session file"):
+    with pytest.raises(LogError, match="cannot create the session file"):
         JsonlLog.create(str(tmp_path / "no" / "folder.jsonl"))
     (tmp_path / "there.jsonl").write_text("")
     with pytest.raises(SessionExists, match="Session ID there is already in use"):

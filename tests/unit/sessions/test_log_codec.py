@@ -1,4 +1,4 @@
-"""Lines of the log: what is written is read, and what is read never breaks the reader."""
+"""The log codec: lines round-trip, and no input breaks the decoder."""
 
 import contextlib
 import io
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bobstay.model.event import BlockDone, Durable, Envelope, Noted, Prompted, Raw, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Block, Image, ReplyPart, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.sessions.conformance import EVERY_KIND
-from bobstay.sessions.log_codec import BadLine, Unstorable, decode, encode, renumbered
-from bobstay.sessions.log_scan import MOST_WARNINGS, LogScan
+from bobstay.sessions.log_codec import BadLine, Unstorable, decode, encode, renumber
+from bobstay.sessions.log_scan import MAX_WARNINGS, LogScan
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 json_values = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
@@ -50,14 +50,12 @@ def test_every_envelope_is_one_line_and_comes_back_equal(envelope: Envelope) -> 
 
 @given(envelopes, st.integers(), st.text())
 def test_renumbering_changes_number_and_parent_only(envelope: Envelope, seq: int, parent: str) -> None:
-    assert decode(renumbered(encode(envelope), seq, parent)) == msgspec.structs.replace(
-        envelope, seq=seq, parent=parent
-    )
+    assert decode(renumber(encode(envelope), seq, parent)) == msgspec.structs.replace(envelope, seq=seq, parent=parent)
 
 
 def test_renumbering_keeps_fields_of_newer_versions() -> None:
     line = b'{"seq":7,"id":"a","parent":"b","at":1.0,"event":{"type":"noted","text":"x","colour":"red"},"extra":[1]}\n'
-    assert renumbered(line, 2, "c") == (
+    assert renumber(line, 2, "c") == (
         b'{"seq":2,"id":"a","parent":"c","at":1.0,"event":{"type":"noted","text":"x","colour":"red"},"extra":[1]}\n'
     )
 
@@ -125,7 +123,7 @@ def test_a_file_full_of_bad_lines_gives_a_short_report() -> None:
     scan = LogScan(io.BytesIO(b"bad\n" * 1000))
     assert list(scan) == []
     texts = scan.warnings.texts()
-    assert len(texts) == MOST_WARNINGS + 1
+    assert len(texts) == MAX_WARNINGS + 1
     assert texts[0].startswith("line 1 was skipped: ")
     assert "980 more" in texts[-1]
 

@@ -1,4 +1,4 @@
-"""The file log keeps the contract of all logs."""
+"""The JSON lines log passes the conformance checks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The folder of sessions: listing from the files alone, continuing, forking."""
+"""The log store: listing, resuming and forking sessions."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,9 @@ from bobstay.sessions.log import BadSessionId, EntryMissing, SessionExists, Sess
 from bobstay.sessions.log_store import LogStore
 
 
-def talk(store: LogStore, session_id: str, cwd: str = "/w", prompt: str = "hello", at: float = 1000.0) -> list[str]:
+def add_session(
+    store: LogStore, session_id: str, cwd: str = "/w", prompt: str = "hello", at: float = 1000.0
+) -> list[str]:
     """Make a session of one exchange and return the ids of its entries."""
     log = store.create(session_id, SessionStarted(cwd, "1", "first-model"))
     stored = [
@@ -29,9 +31,9 @@ def talk(store: LogStore, session_id: str, cwd: str = "/w", prompt: str = "hello
 def test_sessions_are_listed_from_their_files_newest_first(tmp_path: Path) -> None:
     """H6-2, F2"""
     store = LogStore(str(tmp_path))
-    talk(store, "old", at=1000)
-    talk(store, "new", "/elsewhere", "fix\n  the   bug", at=3000)
-    talk(store, "middle", at=2000)
+    add_session(store, "old", at=1000)
+    add_session(store, "new", "/elsewhere", "fix\n  the   bug", at=3000)
+    add_session(store, "middle", at=2000)
     newest = store.list()[0]
     assert [summary.id for summary in store.list()] == ["new", "middle", "old"]
     assert (newest.cwd, newest.first_prompt, newest.model) == ("/elsewhere", "fix the bug", "second-model")
@@ -46,7 +48,7 @@ def test_the_log_decides_the_order_and_not_the_date_of_the_file(tmp_path: Path) 
     """F2: a copied folder has files of today."""
     store = LogStore(str(tmp_path))
     for number in range(6):
-        talk(store, f"s{number}", at=1000.0 * number)
+        add_session(store, f"s{number}", at=1000.0 * number)
         os.utime(store.path(f"s{number}"), (90_000 - number, 90_000 - number))
     assert [summary.id for summary in store.list(limit=2)] == ["s5", "s4"]
 
@@ -60,7 +62,7 @@ def test_a_folder_that_is_not_there_has_no_sessions(tmp_path: Path) -> None:
 def test_a_session_is_listed_whatever_its_file_holds(tmp_path: Path) -> None:
     """F2, H6-2: an unknown first record, garbage, emptiness, a torn end; other files are left alone."""
     store = LogStore(str(tmp_path))
-    talk(store, "good")
+    add_session(store, "good")
     lines = Path(store.path("good")).read_bytes().splitlines(keepends=True)
     future = b'{"seq":1,"id":"x","parent":"","at":1.0,"event":{"type":"session_started_v2","where":"/w"}}\n'
     Path(store.path("future")).write_bytes(future + b"".join(lines[1:]))
@@ -87,9 +89,9 @@ def test_a_directory_is_known_by_all_its_spellings(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(real)
     store = LogStore(str(tmp_path / "sessions"))
-    talk(store, "by-link", str(link), at=1000)
-    talk(store, "by-path", str(real), at=2000)
-    talk(store, "other", str(tmp_path), at=3000)
+    add_session(store, "by-link", str(link), at=1000)
+    add_session(store, "by-path", str(real), at=2000)
+    add_session(store, "other", str(tmp_path), at=3000)
     for spelling in (str(real), str(link), f"{real}/", f"{tmp_path}/./real"):
         assert [summary.id for summary in store.list(spelling)] == ["by-path", "by-link"]
 
@@ -99,23 +101,23 @@ def test_a_directory_that_is_gone_is_known_through_links_above_it(tmp_path: Path
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     store = LogStore(str(tmp_path / "sessions"))
-    talk(store, "gone", str(tmp_path / "link" / "gone"))
+    add_session(store, "gone", str(tmp_path / "link" / "gone"))
     assert [summary.id for summary in store.list(str(tmp_path / "real" / "gone"))] == ["gone"]
 
 
 def test_a_link_that_is_gone_is_still_known_by_its_spelling(tmp_path: Path) -> None:
     """F2"""
     store = LogStore(str(tmp_path / "sessions"))
-    talk(store, "gone", str(tmp_path / "gone"))
+    add_session(store, "gone", str(tmp_path / "gone"))
     assert [summary.id for summary in store.list(str(tmp_path / "gone"))] == ["gone"]
 
 
 def test_a_session_moved_with_its_directory_is_found_at_both_places(tmp_path: Path) -> None:
-    """F2: once it was taken up in the new place. Until then it is in the list of all."""
+    """F2: once it was resumed in the new directory. Until then it is in the list of all sessions."""
     store = LogStore(str(tmp_path / "sessions"))
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()
-    talk(store, "moved", str(before))
+    add_session(store, "moved", str(before))
     before.rename(after)
     assert [summary.id for summary in store.list()] == ["moved"]
     log, _, _ = store.open("moved")
@@ -140,21 +142,21 @@ def test_long_sessions_are_summarised_from_their_two_ends(tmp_path: Path) -> Non
 
 def test_a_long_prompt_is_shortened(tmp_path: Path) -> None:
     store = LogStore(str(tmp_path))
-    talk(store, "s", prompt="word " * 1000)
+    add_session(store, "s", prompt="word " * 1000)
     assert len(store.list()[0].first_prompt) <= 200
     assert store.list()[0].first_prompt.endswith("…")
 
 
 def test_continuing_takes_the_session_last_active_here(tmp_path: Path) -> None:
-    """H6-3: one in which nothing was said is passed over."""
+    """H6-3: one without a prompt is skipped."""
     store = LogStore(str(tmp_path))
     assert store.latest("/w") is None
     store.create("silent", SessionStarted("/w", "1")).close()
     assert (latest := store.latest("/w")) is not None
     assert latest.id == "silent"
-    talk(store, "older", at=1000)
-    talk(store, "newer", at=2000)
-    talk(store, "elsewhere", "/x", at=3000)
+    add_session(store, "older", at=1000)
+    add_session(store, "newer", at=2000)
+    add_session(store, "elsewhere", "/x", at=3000)
     assert (latest := store.latest("/w")) is not None
     assert latest.id == "newer"
 
@@ -175,8 +177,8 @@ def test_a_name_cannot_lead_out_of_the_folder(name: str, tmp_path: Path) -> None
 def test_an_id_is_used_once(tmp_path: Path) -> None:
     """H6-3"""
     store = LogStore(str(tmp_path))
-    talk(store, "taken")
-    talk(store, "source")
+    add_session(store, "taken")
+    add_session(store, "source")
     before = Path(store.path("taken")).read_bytes()
     with pytest.raises(SessionExists, match="Session ID taken is already in use"):
         store.create("taken", SessionStarted("/w", "1"))
@@ -193,14 +195,14 @@ def test_an_id_is_used_once(tmp_path: Path) -> None:
 def test_resuming_at_an_entry_grows_a_new_branch_and_keeps_the_old(tmp_path: Path) -> None:
     """H6-1, H6-3"""
     store = LogStore(str(tmp_path))
-    ids = talk(store, "s")
+    ids = add_session(store, "s")
     log, branch, _ = store.open("s", at="s-host")
     assert [envelope.id for envelope in branch] == ids[:2]
     added = log.append(Noted("instead"))
     assert (added.parent, added.seq) == (ids[1], 6)
     log.close()
-    assert [envelope.id for envelope in store.peek("s")[0]] == [*ids[:2], added.id]
-    assert [envelope.id for envelope in store.peek("s", at="m1")[0]] == ids
+    assert [envelope.id for envelope in store.read_branch("s")[0]] == [*ids[:2], added.id]
+    assert [envelope.id for envelope in store.read_branch("s", at="m1")[0]] == ids
     with pytest.raises(EntryMissing):
         store.open("s", at="nowhere")
     store.open("s")[0].close()
@@ -209,7 +211,7 @@ def test_resuming_at_an_entry_grows_a_new_branch_and_keeps_the_old(tmp_path: Pat
 def test_a_fork_is_a_session_of_its_own_with_the_same_past(tmp_path: Path) -> None:
     """H6-3: ids stay, numbers begin anew without holes, and the source is untouched even while it is written."""
     store = LogStore(str(tmp_path))
-    ids = talk(store, "source")
+    ids = add_session(store, "source")
     source, _, _ = store.open("source", at="source-host")
     source.append(Noted("the other way"))
     before = Path(source.path).read_bytes()
@@ -230,7 +232,7 @@ def test_a_fork_is_a_session_of_its_own_with_the_same_past(tmp_path: Path) -> No
 def test_a_fork_can_begin_at_a_message_and_in_another_directory(tmp_path: Path) -> None:
     """H6-3"""
     store = LogStore(str(tmp_path))
-    ids = talk(store, "source")
+    ids = add_session(store, "source")
     fork = store.fork("source", "fork", at="source-p", started=SessionStarted("/new", "2"))
     assert [envelope.id for envelope in fork.read()] == ids[:2]
     fork.close()

@@ -1,4 +1,4 @@
-"""Branches of a log."""
+"""The log tree and its branches."""
 
 import pytest
 from hypothesis import given
@@ -64,7 +64,7 @@ def test_an_entry_whose_parent_is_lost_follows_what_stands_before_it() -> None:
     """F1"""
     tree = tree_of(("a", "", Noted("")), ("b", "a", Noted("")), ("d", "c", Noted("")))
     assert names(tree.path_to()) == ["a", "b", "d"]
-    assert tree.warnings.texts() == ["entry 3 follows c, which is not there"]
+    assert tree.warnings.texts() == ["entry 3 follows c, which is missing"]
 
 
 def test_a_second_use_of_an_id_is_reported_and_left_out() -> None:
@@ -81,7 +81,7 @@ def test_an_unknown_leaf_is_an_error() -> None:
         LogTree().path_to("z")
 
 
-TALK: tuple[tuple[str, str, Durable], ...] = (
+CONVERSATION: tuple[tuple[str, str, Durable], ...] = (
     ("start", "", SessionStarted("/w", "1")),
     ("ask1", "start", Prompted("p1", (Text("one"),), client_id="host-1")),
     ("turn1", "ask1", TurnStarted(1, "m", "default")),
@@ -115,13 +115,13 @@ TALK: tuple[tuple[str, str, Durable], ...] = (
 )
 def test_resuming_at_an_entry_ends_the_branch_with_it_and_what_closes_it(key: str, last: str) -> None:
     """H6-3: an entry is named by its own id, by the host's, or by the message it belongs to."""
-    everything = [name for name, _, _ in TALK]
-    assert names(tree_of(*TALK).resume_at(key)) == everything[: everything.index(last) + 1]
+    everything = [name for name, _, _ in CONVERSATION]
+    assert names(tree_of(*CONVERSATION).resume_at(key)) == everything[: everything.index(last) + 1]
 
 
 def test_resuming_at_nothing_known_is_an_error() -> None:
     with pytest.raises(EntryMissing, match="host-9"):
-        tree_of(*TALK).resume_at("host-9")
+        tree_of(*CONVERSATION).resume_at("host-9")
 
 
 def test_resuming_reaches_into_branches_left_behind() -> None:
@@ -130,6 +130,6 @@ def test_resuming_reaches_into_branches_left_behind() -> None:
         ("other", "start", Prompted("p3", (Text("three"),))),
         ("more", "other", Noted("")),
     )
-    tree = tree_of(*TALK, *left)
+    tree = tree_of(*CONVERSATION, *left)
     assert names(tree.path_to()) == ["start", "other", "more"]
     assert names(tree.resume_at("m2"))[-1] == "end1"

@@ -1,4 +1,4 @@
-"""Ways to ask the scripted model in tests of adapters."""
+"""Functions that call the scripted model in tests of adapters."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ def request(prompt: str, **changes: Any) -> Request:
     return Request(**fields)
 
 
-async def chunks_of(provider: Provider, asked: Request) -> list[Chunk]:
-    return [chunk async for chunk in provider.stream(asked)]
+async def chunks_of(provider: Provider, sent: Request) -> list[Chunk]:
+    return [chunk async for chunk in provider.stream(sent)]
 
 
 def blocks_of(chunks: list[Chunk]) -> list[Block]:

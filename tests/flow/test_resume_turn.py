@@ -1,4 +1,4 @@
-"""A turn that a crash cut off while somebody was asked goes on: the question stays, the call runs once."""
+"""A turn that a crash cut off at an approval request is resumed: the request stays open, the call runs once."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,8 +29,8 @@ def yes(opened: InteractionOpened) -> Answer:
     return Answer(True, by="ada")
 
 
-async def taken_up(world: World) -> list[Event]:
-    return [event async for event in world.driver.take_up()]
+async def resume(world: World) -> list[Event]:
+    return [event async for event in world.driver.resume_turn()]
 
 
 async def test_an_open_question_stays_open_and_its_call_runs_once(server: ModelServer, world: Make) -> None:
@@ -41,8 +41,8 @@ async def test_an_open_question_stays_open_and_its_call_runs_once(server: ModelS
     await crash_at(first, prompt, InteractionOpened)
     assert not (first.work / "ran").exists()
     second = world(person=Person(yes))
-    (asked,) = second.driver.state.asked
-    events = await taken_up(second)
+    (asked,) = second.driver.state.interactions
+    events = await resume(second)
     assert [opened.id for opened in second.person.asked] == [asked.id]
     assert not [event for event in events if isinstance(event, InteractionOpened)], "it was asked already"
     assert [event.by for event in events if isinstance(event, InteractionClosed)] == ["ada"]
@@ -56,7 +56,7 @@ async def test_what_was_allowed_before_the_crash_is_not_asked_again(server: Mode
     first = world(person=Person(yes))
     await crash_at(first, prompt, InteractionClosed)
     second = world(person=Person(lambda _: Answer(False)))
-    events = await taken_up(second)
+    events = await resume(second)
     assert second.person.asked == []
     assert (second.work / "ran").exists()
     assert [event.name for event in events if isinstance(event, ToolStarted)] == ["Bash"]
@@ -67,7 +67,7 @@ async def test_an_input_changed_by_a_person_before_the_crash_is_what_runs(server
     first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
     await crash_at(first, prompt, InteractionClosed)
     second = world(person=Person())
-    await taken_up(second)
+    await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]
 
 
@@ -83,10 +83,10 @@ async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world
         Step(blocks=[Say("ok")]),
     )
     first = world(person=Person(yes))
-    # A call runs while the model still speaks: the second one must have been said, too.
+    # A call runs while the answer is still streaming: the second one must have arrived, too.
     await crash_at(first, prompt, (ToolStarted, MessageDone), 2)
     second = world(person=Person(yes))
-    events = await taken_up(second)
+    events = await resume(second)
     lost = [event for event in events if isinstance(event, ToolDone) and event.interrupted]
     assert [event.reply.call_id for event in lost] == ["a"]
     assert "check before trying again" in lost[0].reply.text
@@ -98,21 +98,21 @@ async def test_a_rule_made_meanwhile_answers_the_open_question(server: ModelServ
     first = world(person=Person(yes))
     await crash_at(first, prompt, InteractionOpened)
     second = world(person=Person(), deny=("Bash",))
-    events = await taken_up(second)
+    events = await resume(second)
     assert [(event.outcome, event.by) for event in events if isinstance(event, InteractionClosed)] == [
         ("denied", "rule")
     ]
     assert not (second.work / "ran").exists()
 
 
-async def test_the_turn_taken_up_can_be_interrupted(server: ModelServer, world: Make) -> None:
+async def test_a_resumed_turn_can_be_interrupted(server: ModelServer, world: Make) -> None:
     prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     first = world(person=Person(yes))
     await crash_at(first, prompt, InteractionOpened)
     person = Person(yes)
     person.hold = asyncio.Event()
     second = world(person=person)
-    running = asyncio.ensure_future(taken_up(second))
+    running = asyncio.ensure_future(resume(second))
     while not person.asked:
         await asyncio.sleep(0)
     second.driver.interrupt()
@@ -133,8 +133,8 @@ async def test_a_question_whose_input_a_hook_changes_is_asked_anew(server: Model
     first = world(person=Person(yes), hooks=rewriting("touch b"))
     await crash_at(first, prompt, InteractionOpened)
     second = world(person=Person(yes), hooks=rewriting("touch c"))
-    (asked,) = second.driver.state.asked
-    events = await taken_up(second)
+    (asked,) = second.driver.state.interactions
+    events = await resume(second)
     assert [opened.call.input for opened in second.person.asked] == [{"command": "touch c"}]
     closed = {event.id: event.outcome for event in events if isinstance(event, InteractionClosed)}
     assert closed == {asked.id: "cancelled", second.person.asked[0].id: "allowed"}
@@ -146,7 +146,7 @@ async def test_what_was_allowed_is_what_runs_whatever_a_hook_makes_of_it_now(ser
     first = world(person=Person(yes), hooks=rewriting("touch b"))
     await crash_at(first, prompt, InteractionClosed)
     second = world(person=Person(), hooks=rewriting("touch c"))
-    await taken_up(second)
+    await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]
 
 
@@ -157,5 +157,5 @@ async def test_a_rule_made_meanwhile_does_not_bring_back_what_a_person_changed(
     first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
     await crash_at(first, prompt, InteractionClosed)
     second = world(person=Person(), allow=("Bash",))
-    await taken_up(second)
+    await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]
